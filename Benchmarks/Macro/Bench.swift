@@ -1,25 +1,25 @@
 import Foundation
 
-/// What every row of a run shares: programs, cores, a place for files, and how long things may take.
+/// What all rows of a run share: programs, cores, a directory for files, and the rows measured so far.
 final class Bench {
     let mailboat: String
-    /// This program, for the processes it starts of itself.
+    /// This program, for the processes that it starts of itself.
     let own: String
     let cores = CorePlan()
     let isQuick: Bool
     let scratch: String
-    /// Folder of the C sources of libraries that processes are started with.
+    /// Directory with the C sources of libraries that are preloaded into processes.
     let preloadedSources: String
     private(set) var rows: [ResultRow] = []
-    /// What other rows go by, once measured: pushes per second that the whole worker keeps up, on one core.
+    /// Pushes per second that the whole worker keeps up on one core. Other rows use it once it is measured.
     var saturationPerSecond: Double?
-    /// Asked for: updates per second of the latency rows, instead of half the rate above.
+    /// Updates per second of the latency rows, instead of half of `saturationPerSecond`, if the caller gave them.
     var latencyPerSecond: Double?
-    /// Asked for: the rates of the paced rows.
+    /// Rates of the paced rows, if the caller gave them.
     var pacedPerSecond: [Int] = []
     /// A real Kafka, `host:port`, that the rows use instead of an embedded one.
     var bootstrap: String?
-    /// librdkafka properties of the workers' consumers, over their defaults.
+    /// librdkafka properties of the workers' consumers, instead of their defaults.
     var consumerProperties: [(name: String, value: String)] = []
     var isOnRealBroker: Bool { self.bootstrap != nil }
     private let startMicros = Clock.nowMicros
@@ -30,7 +30,7 @@ final class Bench {
         self.own = CommandLine.arguments[0]
         self.isQuick = isQuick
         self.preloadedSources = preloadedSources
-        // The number has one length: what counted processes are told of it lies in their heap.
+        // The number always has the same length, because counted processes keep it on their heap.
         let number = String(format: "%010d", ProcessInfo.processInfo.processIdentifier)
         self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(number)"
         try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)
@@ -39,7 +39,7 @@ final class Bench {
         }
     }
 
-    /// Removes the files. Everything started must have ended.
+    /// Removes the run's files. Every process that was started must have ended.
     func cleanUp() { try? FileManager.default.removeItem(atPath: self.scratch) }
 
     func logPath(_ name: String) -> String {
@@ -47,14 +47,14 @@ final class Bench {
         return "\(self.scratch)/\(self.logCount)-\(name).log"
     }
 
-    /// What was measured on a real broker says so.
+    /// Adds a row. The name of a row that was measured on a real broker says so.
     func add(_ row: ResultRow) {
         var row = row
         if self.isOnRealBroker { row.name = "real Kafka, " + row.name }
         self.rows.append(row)
     }
 
-    /// A line that says what happens now.
+    /// Prints a line that says what happens now.
     func say(_ text: String) {
         let seconds = (Clock.nowMicros - self.startMicros) / 1_000_000
         let time = String(repeating: " ", count: max(0, 4 - "\(seconds)".count)) + "\(seconds)"

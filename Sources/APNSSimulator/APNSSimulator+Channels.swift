@@ -94,13 +94,13 @@ extension APNSSimulator {
 public struct SimulatedChannel: Sendable {
     /// The id, base64.
     public var id: String
-    /// Bundle id of the app it belongs to.
+    /// Bundle id of the app that the channel belongs to.
     public var app: String
     /// Whether the newest message is kept for phones that are away.
     public var storage: ChannelStorage
-    /// When it was made, milliseconds since 1970.
+    /// When the channel was made, milliseconds since 1970.
     public var createdMillis: Int64
-    /// When it was deleted, milliseconds since 1970; `nil` if it is registered.
+    /// When the channel was deleted, milliseconds since 1970; `nil` if it is registered.
     public var deletedMillis: Int64?
     /// Number of messages that APNs accepted for it.
     public var publishedCount: Int

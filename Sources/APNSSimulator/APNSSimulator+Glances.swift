@@ -2,7 +2,7 @@ public import DeviceModel
 
 /// A quick look at very many phones.
 extension APNSSimulator {
-    /// A token that the simulator knows. It is valid as long as the simulator.
+    /// A token that the simulator knows. It is valid as long as the simulator lives.
     public struct TokenReference: Hashable, Sendable {
         fileprivate let index: Int32
     }

@@ -29,8 +29,7 @@ public struct SimulatedDevice: Sendable {
     public var isOnline: Bool
     /// Number of channel messages that reached its card.
     public var messages: Int
-    /// Number of pushes and messages whose content the card had already got the other way, over its channel or by its
-    /// token.
+    /// Number of times that the card got content it already had: once over its channel, and once by its token.
     public var bothWays: Int
 }
 
@@ -38,13 +37,13 @@ public struct SimulatedDevice: Sendable {
 public struct SimulatedStart: Sendable {
     /// Number of the activity: the count of all starts of all phones up to this one.
     public var activity: Int
-    /// When the phone got it, milliseconds since 1970.
+    /// When the phone got the start, milliseconds since 1970.
     public var atMillis: Int64
     /// `aps.timestamp`, seconds since 1970.
     public var stampSeconds: Int64
     /// `apns-id`; empty if it is no longer known.
     public var messageID: String
-    /// The card it put up, in its present state; `nil` if it was over the budget.
+    /// The card that the start put up, in its present state; `nil` if it was over the budget.
     public var card: Device?
     /// The newest update token of the card, in hex, whether its app has reported it or not; `nil` for none.
     public var updateToken: String?

@@ -112,7 +112,7 @@ public struct SimulatorConfiguration: Sendable {
     /// Called before each `onPush`, to decide whether the push is worth a copy. It gets the token as in the path, and
     /// the body. The rules for `onPush` apply. `nil` wants each push.
     public var wantsPush: (@Sendable (PushGlimpse, _ token: Span<UInt8>, _ body: Span<UInt8>) -> Bool)?
-    /// Called for each broadcast, as `onPush` for pushes, and only if that is set, too. `nil` for no calls.
+    /// Called for each broadcast, like `onPush` for each push, and only if `onPush` is set, too. `nil` for no calls.
     public var onBroadcast: (@Sendable (ObservedBroadcast) -> Void)?
     /// The address at which a person can look at a push, by its id. Answers have it in the field `mailboat-page`. It is
     /// called for each answer to a push that `wantsPush` wants, and must be quick. Without an address there is no such

@@ -6,7 +6,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var number = 0
         /// Whether the connection is open.
         public var isOpen = true
-        /// Number of whole requests on it.
+        /// Number of whole requests on the connection.
         public var requests = 0
         /// Number of pushes answered 200.
         public var accepted = 0
@@ -14,7 +14,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var providerTokens = 0
         /// Most requests that were unanswered at once.
         public var inFlightPeak = 0
-        /// Whether it was made to the port for requests about channels.
+        /// Whether the connection was made to the port for requests about channels.
         public var isForManagement = false
 
         /// The counts of a new connection.
@@ -46,8 +46,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Number of reactions of listening phones to messages of channels, by `Device.Reaction`: one for each phone that a
     /// message reached.
     public var broadcastReactions: [String: Int] = [:]
-    /// Number of pushes and messages whose content a card had already got the other way, over its channel or by its
-    /// token.
+    /// Number of times that a card got content it already had: once over its channel, and once by its token.
     public var bothWays = 0
     /// Channels that are registered now, of all apps.
     public var channels = 0
@@ -68,7 +67,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var starts = 0
     /// Number of starts over the phone's budget: answered 200 without a card.
     public var startsOverBudget = 0
-    /// Update tokens of cards that starts put up, including those that nobody has been told of.
+    /// Update tokens of cards that starts put up, including those that were never reported.
     public var updateTokens = 0
     /// Requests that a fault fired for.
     public var faultsFired = 0

@@ -16,7 +16,7 @@ public struct AlertHistory: Sendable {
         self.alerts.append((alert, seconds, isWithdrawn))
     }
 
-    /// Notes that an event withdrew the alerts that are not newer than `seconds`.
+    /// Withdraws the alerts that are not newer than `seconds`, as an event did.
     public mutating func withdraw(upTo seconds: Int64) {
         for index in self.alerts.indices where self.alerts[index].seconds <= seconds {
             self.alerts[index].isWithdrawn = true

@@ -18,7 +18,7 @@ public struct ChannelHistory: Sendable {
         let content: PushContent?
         /// `apns-priority`.
         public let priority: Int
-        /// When APNs accepted it, milliseconds since 1970.
+        /// When APNs accepted the message, milliseconds since 1970.
         public let publishedMillis: Int64
         /// `apns-expiration`, seconds since 1970; 0 if it is not stored.
         public let expirationSeconds: Int64
@@ -84,7 +84,7 @@ public struct ChannelHistory: Sendable {
         let states = self.possibleStates(
             of: listener, atMillis: atMillis, uncertainMillis: max(0, uncertainMillis), rules: rules)
         if states.contains(where: { phone.equivalent(to: $0, countingCards: countingCards) }) { return nil }
-        // The newest possible state is described: what the phone lacks is most often that.
+        // Describes the newest possible state, which is what the phone lacks most often.
         guard let newest = states.max(by: { $0.stampSeconds < $1.stampSeconds }),
             let difference = phone.firstDifference(from: newest, countingCards: countingCards)
         else { return nil }
@@ -158,12 +158,12 @@ public struct ChannelHistory: Sendable {
         guard message.publishedMillis >= listener.beganMillis, message.keptUntilMillis > window.upperBound,
             window.upperBound <= atMillis, window.upperBound < listener.stoppedMillis
         else { return false }
-        // No newer message took its place, or may have.
+        // No newer message replaced it, and none may have.
         if index + 1 < self.messages.count, self.messages[index + 1].publishedMillis <= window.upperBound {
             return false
         }
         if message.publishedMillis > window.lowerBound { return false }
-        // The phone stays long enough, too.
+        // The phone must not go away again before it has certainly got the message.
         return !listener.away.contains { $0.lowerBound >= backMillis && $0.lowerBound <= window.upperBound }
     }
 

@@ -32,7 +32,7 @@ public struct ContentPool: Sendable {
         }
     }
 
-    /// Content that differs from another in its dates alone.
+    /// The content with other dates, shared with every device that already has the same.
     mutating func content(
         of shown: CardContent?, stampSeconds: Int64, staleDate: Int64, dismissalDate: Int64, relevance: Double
     ) -> CardContent {

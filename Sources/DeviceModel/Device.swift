@@ -9,7 +9,7 @@
 /// - content brings its own stale date and relevance: what the newest content does not have is gone. An `end` without
 ///   content keeps what is shown, and replaces only what it names;
 /// - `start` puts up a new card with nothing of the old: a `start` pushed twice shows two cards. One whose stale date
-///   is over puts up none (seen).
+///   has passed puts up none (seen).
 public struct Device: Sendable {
     /// Where the activity is in its life.
     public enum Phase: UInt8, Sendable {
@@ -37,7 +37,7 @@ public struct Device: Sendable {
         case ignoredOlder
         /// The activity has ended, and the push is no `start`.
         case ignoredAfterEnd
-        /// The stale date of a `start` was over when it arrived: no card.
+        /// The stale date of a `start` had passed when it arrived: no card.
         case ignoredStale
         /// The stamp is further ahead than `DeviceRules.futureStampSecondsMax`.
         case ignoredFuture
@@ -122,7 +122,7 @@ public struct Device: Sendable {
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &alone)
     }
 
-    /// Takes one push as the method above, for one of many devices, which share their content in `pool`.
+    /// Takes one push as the method above does, for one of many devices, which share their content in `pool`.
     @discardableResult
     public mutating func apply(
         _ content: PushContent, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules,

@@ -19,22 +19,21 @@ public struct ListenerHistory: Sendable {
         self.beganMillis = beganMillis
     }
 
-    /// Notes that the phone cannot be reached. Does nothing if it is away already. `atMillis` is since 1970, and not
-    /// before the last change.
+    /// Begins a time in which the phone cannot be reached. Does nothing if it is away already. `atMillis` is since
+    /// 1970, and not before the last change.
     public mutating func leave(atMillis: Int64) {
         guard self.away.last?.upperBound != .max else { return }
         self.away.append(atMillis..<Int64.max)
     }
 
-    /// Notes that the phone can be reached again. Does nothing if it is online. `atMillis` is since 1970, and not
-    /// before the last change.
+    /// Ends the time in which the phone cannot be reached. Does nothing if it is online. `atMillis` is since 1970, and
+    /// not before the last change.
     public mutating func comeBack(atMillis: Int64) {
         guard let last = self.away.last, last.upperBound == .max else { return }
         self.away[self.away.count - 1] = last.lowerBound..<max(atMillis, last.lowerBound)
     }
 
-    /// Notes that the phone no longer listens; its card stays. `atMillis` is since 1970, and not before the last
-    /// change.
+    /// Ends the phone's listening; its card stays. `atMillis` is since 1970, and not before the last change.
     public mutating func stop(atMillis: Int64) { self.stoppedMillis = min(self.stoppedMillis, atMillis) }
 
     /// Whether something that happened within `window` reached the phone.

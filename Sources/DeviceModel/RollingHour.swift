@@ -58,7 +58,7 @@ struct RollingHour: Sendable {
 
     private mutating func forget(_ now: Int64) {
         guard self.count > 0 else { return }
-        // Not `now - newest` without the check above: the first spend has no newest.
+        // The check above must come first: before the first spend there is no newest time.
         let expired = now - self.newestMillis >= Self.hourMillis ? self.count : self.expiredCount(now)
         guard expired > 0 else { return }
         guard self.many.isEmpty else {

@@ -8,7 +8,7 @@ package struct RequestGuard: Sendable {
 
     private static let loopbackNames = ["localhost", "127.0.0.1", "[::1]"]
 
-    /// The header fields of a request that tell who sends it.
+    /// The header fields of a request that show who sends it.
     package struct Sender: Sendable {
         /// The field `Host`, with the port; `nil` when it is missing.
         package var authority: String?

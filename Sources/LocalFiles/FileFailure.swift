@@ -12,7 +12,8 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
         ShownText.path(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
     }
 
-    /// What is said of a file that a command line names where no secret is expected: a plain word is shown as well.
+    /// Describes the failure of a file that was named on a command line, where no secret is expected. A plain word is
+    /// shown as well.
     package var commandLineDescription: String {
         ShownText.file(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
     }

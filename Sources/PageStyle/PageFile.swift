@@ -13,7 +13,7 @@ package struct PageFile: Sendable {
 
     /// Path under which the file is served.
     package let path: String
-    /// Its media type.
+    /// The file's media type.
     package let type: MediaType
     /// The whole text.
     package let text: String

@@ -6,7 +6,7 @@ struct Release {
     /// The number that `ShardNews.released` repeats.
     let number: Int
     let partitions: [Int32]
-    /// When waiting for answers ends, and when all waiting ends; steady.
+    /// When waiting for answers ends, and when all waiting ends; on the steady clock.
     let quietUntilMillis: Int64
     let endsAtMillis: Int64
     /// The partitions that ran, and have something to wait for and to write.
@@ -98,7 +98,7 @@ extension ShardLoop {
             }
             self.partitions[index].move(to: .quieting)
         }
-        // The engine would ignore what is found there.
+        // The engine would ignore what is found in these gaps.
         self.gaps.removeAll { ran.contains($0.partition) }
         self.releases.append(
             Release(
@@ -122,7 +122,7 @@ extension ShardLoop {
             }
             guard self.releases[index].isWriting else { continue }
             guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
-            // All of them are checked: an answer may have arrived for one that was done.
+            // All partitions of the release are checked: an answer may have arrived for one that was done.
             let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)

@@ -2,7 +2,7 @@
 public struct ShardLoopSettings: Equatable, Sendable {
     /// How long a commit waits for others.
     public var commitIntervalMillis: Int64 = 250
-    /// The longest a record waits for others on its way to Kafka.
+    /// The longest time that a record waits for others on its way to Kafka.
     public var recordHoldMillis: Int64 = 300
 
     /// The defaults.

@@ -20,15 +20,15 @@ public enum ShardNews: Sendable {
     case gapRepaired(partition: Int32, recordCount: Int)
     /// A queue cannot be read for now; it continues by itself.
     case readingFails(LogFailure)
-    /// The Kafka client that writes has ended; another will take its place.
+    /// The Kafka client that writes has ended; another will replace it.
     case producerEnded(ProduceFailure)
     /// No other Kafka client could be made; it is tried again.
     case producerNotRenewed(LogFailure)
-    /// Another Kafka client has taken the old one's place, this long after the end.
+    /// Another Kafka client has replaced the old one, this long after the end.
     case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)
-    /// The first record of an input topic that lies on the wrong partition.
+    /// The first record of an input topic that was on the wrong partition.
     case misplaced(Misplacement)
     /// The first record of an input topic with an impossible time.
     case untimed(UntimedRecord)

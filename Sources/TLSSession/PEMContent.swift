@@ -1,4 +1,4 @@
-/// Recognises what a file contains in place of a key or a certificate in PEM, for a person who has given the wrong one.
+/// Recognises what a file contains instead of a key or a certificate in PEM, for a person who has given the wrong one.
 /// The content itself is not repeated.
 public enum PEMContent {
     /// Labels of PEM (RFC 7468) and their meanings. The first label found counts: a key beside its certificate is a

@@ -19,7 +19,7 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         case badRecord
         /// The peer closed the transport without close_notify: data may be missing.
         case truncated
-        /// OpenSSL failed in a way without a better kind.
+        /// OpenSSL failed in a way that no other kind describes.
         case library
     }
 

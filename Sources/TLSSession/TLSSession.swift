@@ -26,7 +26,7 @@ public final class TLSSession {
     /// The present state. Changes only within calls to this object.
     public private(set) var state: State = .handshaking
 
-    /// Held so that it outlives the session: OpenSSL's callbacks point to it.
+    /// The context is held so that it outlives the session: OpenSSL's callbacks point to it.
     private let context: TLSContext
     let handle: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
@@ -146,7 +146,8 @@ public final class TLSSession {
         return false
     }
 
-    /// Records that the peer closed the transport. Without an earlier close_notify, the session fails as `.truncated`.
+    /// Takes the event that the peer closed the transport. Without an earlier close_notify, the session fails as
+    /// `.truncated`.
     @discardableResult
     public func transportClosed() -> State {
         switch self.state {
@@ -220,7 +221,7 @@ public final class TLSSession {
         return result
     }
 
-    // MARK: What was agreed on
+    // MARK: Agreed parameters
 
     /// The protocol agreed on by ALPN, such as "h2"; `nil` before the end of the handshake or without one.
     public var applicationProtocol: String? {

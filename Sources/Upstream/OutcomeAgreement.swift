@@ -21,7 +21,7 @@ package enum OutcomeAgreement: Equatable {
             return
         }
         let shown = said.firstIndex { ["delivered", "fanned-out"].contains($0) }
-        // A delivered event is not set aside, and what an event is does not depend on who reads it.
+        // Owners contradict each other if one says that a delivered event was set aside, or what kind of event it is.
         let agreeing: Set<String> = ["delivered", "fanned-out", "superseded", "unknown"]
         let isSetAside = shown.map { !agreeing.isSuperset(of: said[$0...]) } ?? false
         if isSetAside || said.contains("applied") || said.contains("dead-lettered") {

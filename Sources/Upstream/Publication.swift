@@ -23,7 +23,7 @@ package struct Publication: Sendable {
     /// Every outcome record of this event must be one of these.
     package var outcomes: Set<String>
 
-    /// Possible outcomes of an event that reaches the phone: it was sent, or a newer one was sent in its place.
+    /// Possible outcomes of an event that reaches the phone: it was sent, or a newer one was sent instead.
     package static let reachesThePhone: Set<String> = ["delivered", "superseded"]
     /// Outcomes of an audience's event that has reached its phones.
     package static let reachesThePhones: Set<String> = ["fanned-out", "superseded"]

@@ -31,7 +31,7 @@ package struct StoryEvent: Sendable {
     package var relevanceScore: String?
     /// The channel's id in base64; only for an update or end, whose record also has it as the key.
     package var channel: String?
-    /// The audience's id; only for an update or end, whose record also has it as the key.
+    /// The audience's id, which is also the key of the record. Only an update or end has one.
     package var audience: String?
     /// Whether the event has `"alert": null`: earlier alerts that have not been sent are withdrawn. Not together with
     /// `alert`.

@@ -4,19 +4,19 @@ import Testing
 
 @testable import APNSPool
 
-/// After APNs was away, service resumes soon; while it is away, attempts to connect are few.
+/// Tests of outages of APNs. Service resumes soon afterwards, and attempts to connect are few meanwhile.
 struct BrownOutTests {
-    /// How APNs is away.
+    /// The way in which APNs is away.
     enum Kind: CaseIterable {
         /// Connections are refused at once.
         case refused
-        /// They hang until they time out.
+        /// Connections hang until they time out.
         case hanging
-        /// They are made, and closed with the first request.
+        /// Connections are made, and closed at the first request.
         case cut
     }
 
-    /// What one run of a pool gave.
+    /// Results of one run of a pool.
     struct Run {
         var attempts: [Int64] = []
         var readyMillis: Int64?
@@ -24,7 +24,8 @@ struct BrownOutTests {
 
     private static let outageMillis: Int64 = 40_000
 
-    /// Four connections that have served for long are lost at 0; APNs is back after 40 s. Pushes wait all the time.
+    /// Runs a pool whose four connections have long been in use and are lost at 0. APNs is back after 40 s. Pushes wait
+    /// all the time.
     private static func run(_ kind: Kind, warm: Int, seed: UInt64) -> Run {
         var configuration = ConnectionPoolConfiguration()
         configuration.connectionsWarm = warm
@@ -39,7 +40,7 @@ struct BrownOutTests {
         pool.start(now: at(-1))
         var run = Run()
         var now: Int64 = 0
-        // Lost one after the other, as each notices.
+        // Connections notice the loss one after the other.
         for connection in 0..<4 {
             _ = pool.connectionEnded(connection, now: at(Int64(connection)), micros: 0)
         }
@@ -84,7 +85,7 @@ struct BrownOutTests {
             let run = Self.run(kind, warm: warm, seed: seed)
             let ready = try #require(run.readyMillis, "\(kind), seed \(seed): never")
             #expect(ready - Self.outageMillis < 5_000, "\(kind), seed \(seed)")
-            // 0.5, 1, 2 and then each 2 to 4 s; hanging ones beside one another at that pace, too.
+            // Attempts are 0.5, 1, 2 and then 2 to 4 s apart. Hanging attempts overlap, but begin at the same pace.
             #expect((5...30).contains(run.attempts.count), "\(kind), seed \(seed): \(run.attempts)")
             for (index, attempt) in run.attempts.enumerated().dropFirst(4) {
                 let within = run.attempts[..<index].count { $0 > attempt - 2_000 }
@@ -93,7 +94,7 @@ struct BrownOutTests {
         }
     }
 
-    /// Connections lost together make one wait, and not one each.
+    /// Connections that are lost together double the wait only once.
     @Test func aRoundDoublesTheWaitOnce() {
         var pool = ConnectionPoolTests.pool(ConnectionPoolTests.configuration(connectionsMax: 4))
         for connection in 0..<4 {
@@ -101,13 +102,13 @@ struct BrownOutTests {
         }
         for connection in 0..<4 { _ = pool.connectionEnded(connection, now: at(1_000), micros: 1_000_000) }
         #expect(pool.connectBackoff.failures == 1)
-        // The next attempt begins after that: another round.
+        // The next attempt begins after that, so its failure is another round.
         pool.members[0] = .init(configuration: pool.configuration, beginningAt: at(1_100))
         _ = pool.connectionEnded(0, now: at(1_200), micros: 1_200_000)
         #expect(pool.connectBackoff.failures == 2)
     }
 
-    /// While nothing can be reached one attempt finds out; a second only beside one that hangs.
+    /// While nothing can be reached, a single attempt runs. A second one runs only beside one that hangs.
     @Test func oneAttemptAtATimeWhileNothingIsReached() {
         var configuration = ConnectionPoolTests.configuration(connectionsMax: 4)
         configuration.connectionsWarm = 4

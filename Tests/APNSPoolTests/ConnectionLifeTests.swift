@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Each event in each state, by table.
+/// Tests of the events of a connection, by phase.
 @Suite struct ConnectionLifeTests {
     private static let phases: [ConnectionLife.Phase] = [
         .connecting, .handshaking, .probing, .open, .draining, .closed,
@@ -22,7 +22,7 @@ import Testing
         return configuration
     }
 
-    /// A life brought to `phase` at time 0. Draining comes with one request in flight.
+    /// A life in `phase` at time 0. In `draining` one request is in flight.
     private static func life(_ phase: ConnectionLife.Phase, requestsMax: Int = .max) -> ConnectionLife {
         var configuration = Self.configuration()
         configuration.requestsPerConnectionMax = requestsMax
@@ -44,7 +44,7 @@ import Testing
         return life
     }
 
-    /// A server that fell silent is known as soon without traffic as with it.
+    /// A silent server is noticed as soon without traffic as with it.
     @Test func silenceIsKnownWithinARequestsTimeoutByDefault() {
         let configuration = ConnectionPoolConfiguration()
         #expect(

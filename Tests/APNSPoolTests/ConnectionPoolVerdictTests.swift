@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSPool
 
-/// What a pool makes of the answers to its pushes.
+/// Tests of what a pool makes of the answers to its pushes.
 @Suite struct ConnectionPoolVerdictTests {
     @Test func serverErrorsInARowOpenTheBreakerAndAProbeClosesIt() {
         var pool = ConnectionPoolTests.open()
@@ -25,7 +25,7 @@ import Testing
         _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
         expectEqual(pool.drainActions(), [.alarmCleared(.serverBusy)])
         #expect(!pool.isBreakerOpen)
-        // No herd: twice as many with each round trip.
+        // Requests do not rush in: their number doubles with each round trip.
         for credit in [2, 4, 8, 10] {
             #expect(pool.credit == credit)
             let leases = (0..<credit).map { pool.begin(push: UInt64($0), now: at(until))! }
@@ -100,7 +100,7 @@ import Testing
         let minute: Int64 = 60_000
         var pool = ConnectionPoolTests.open()
         pool.tokenReplaced(generation: 2, now: at(45 * minute))
-        // It meets the second token only half an hour after that was signed.
+        // The connection sees the second token only half an hour after the token was signed.
         let late = pool.begin(push: 1, now: at(75 * minute))!
         _ = pool.accepted(late.tag, connection: 0, micros: 75 * minute * 1_000)
         #expect(pool.phase(connection: 0) == .open)
@@ -110,7 +110,8 @@ import Testing
             "15 minutes after the second token came the third")
     }
 
-    /// Seed 1490: tokens change places while a connection is quiet, so that one which returns is new to it.
+    /// Tokens change while a connection is quiet, so a token that returns may be new to it. The simulation found this
+    /// with seed 1490.
     @Test(arguments: [false, true]) func aTokenThatReturnsMayBeNewToAConnection(hasCarriedBoth: Bool) {
         let minute: Int64 = 60_000
         var pool = ConnectionPoolTests.open()
@@ -186,7 +187,7 @@ import Testing
 
     // MARK: A new key
 
-    /// A pool whose connection carries pushes with a key that nobody has seen APNs take.
+    /// A pool whose connection carries pushes with a key that APNs has not accepted yet.
     private static func poolWithNewKey(isOnTrial: Bool) -> ConnectionPool {
         var pool = ConnectionPoolTests.open()
         pool.tokenReplaced(generation: 2, now: at(5))
@@ -211,7 +212,7 @@ import Testing
         expectEqual(pool.drainActions(), [.keyAccepted(generation: 2)])
         self.answer(&pool, verdict)
         expectEqual(pool.drainActions(), [])
-        // From then on a refusal is one of many: the route does not jump from key to key.
+        // After an acceptance one refusal is not enough, so the route does not switch from key to key.
         self.answer(&pool, .credentialRefused)
         expectEqual(pool.drainActions(), [])
     }
@@ -233,7 +234,7 @@ import Testing
         #expect(pool.isPausedByCredentials)
     }
 
-    /// Late refusals of the former key, which was given up, must not stop the key that works.
+    /// Delayed refusals of the former key must not stop the key that works.
     @Test func lateRefusalsOfTheKeyBeforeCountForNothing() {
         var pool = Self.poolWithNewKey(isOnTrial: true)
         for _ in 0..<20 { self.answer(&pool, .credentialRefused, tokenGeneration: 1) }

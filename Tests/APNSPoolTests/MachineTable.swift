@@ -1,15 +1,17 @@
 import Foundation
 import Testing
 
-/// What a machine does with each event in each state, written as text: a row per event, a column per state.
+/// A table of what a machine does with each event in each state, as text. It has a row per event and a column per
+/// state.
 ///
-/// `check` fails for a pair that the table leaves out, for an unknown name, and for a mutating method of the machine
-/// that no event stands for: a new state or event needs its row or column.
+/// `check` fails for a pair that the table lacks, and for an unknown name. `expectEvents` fails for a mutating method
+/// of the machine that no event stands for. So a new state or event needs its column or row.
 struct MachineTable {
     private let columns: [String]
     private let rows: [(event: String, cells: [String])]
 
-    /// - Parameter text: the first line names the states, each further one an event and what comes of it in each state,
+    /// Reads a table.
+    /// - Parameter text: the first line names the states. Each further line has an event and its result in each state,
     ///   separated by blanks.
     init(_ text: String) {
         let lines = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
@@ -35,12 +37,13 @@ struct MachineTable {
                 #expect(actual[index] == cell, "\(event) while \(state)", sourceLocation: sourceLocation)
             }
             #expect(expected.count <= stateNames.count, "\(event): too many cells", sourceLocation: sourceLocation)
-            // The row as it should stand, to be judged and copied.
+            // This prints the actual row, to be judged and copied.
             if actual != expected { print("\(event)".padded(to: 22) + actual.map { $0.padded(to: 9) }.joined()) }
         }
     }
 
-    /// Each mutating method that `files` (paths below `Sources`) declare for others begins the name of an event.
+    /// Expects that each mutating method that others may call has an event whose name begins with the method's. The
+    /// methods are read from `files` (paths below `Sources`).
     static func expectEvents<Event: CaseIterable>(
         _ events: Event.Type, nameMethodsOf files: [String], except: Set<String> = [],
         sourceLocation: SourceLocation = #_sourceLocation

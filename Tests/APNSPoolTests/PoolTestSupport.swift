@@ -3,10 +3,10 @@ import Testing
 
 @testable import APNSPool
 
-/// Steady and wall time in one.
+/// Steady and wall time for a number of milliseconds.
 func at(_ millis: Int64) -> EngineTime { EngineTime(steadyMillis: millis, wallMillis: 1_700_000_000_000 + millis) }
 
-/// `#expect(value == expected)` for values that come from mutating methods, which the macro cannot call.
+/// Expects `value == expected` for the value of a mutating method. The macro `#expect` cannot call such a method.
 func expectEqual<Value: Equatable>(
     _ value: Value, _ expected: Value, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -14,13 +14,13 @@ func expectEqual<Value: Equatable>(
 }
 
 extension ConnectionPool {
-    /// Brings a connection that was asked for up to its first SETTINGS.
+    /// Brings a requested connection up to its first SETTINGS.
     mutating func ready(_ connection: Int, streams: Int = 1_000, now: EngineTime) {
         self.transportConnected(connection, now: now)
         self.settingsReceived(connection, streamsMax: streams, now: now)
     }
 
-    /// Leases a stream and begins a request on it; its stream id is 1.
+    /// Leases a stream and begins a request on it. The stream id is 1.
     mutating func begin(push: UInt64, app: UInt16 = 0, now: EngineTime) -> StreamLease? {
         guard let lease = self.lease(now: now) else { return nil }
         self.began(

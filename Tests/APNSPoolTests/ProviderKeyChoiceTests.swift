@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Which key is used, and which next.
+/// Tests of the choice of the key in use, and of the key that comes next.
 struct ProviderKeyChoiceTests {
     @Test func theFirstIsUsedUntilANewerAppears() {
         var choice = ProviderKeyChoice([1, 2])
@@ -22,7 +22,7 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 2 && choice.keys == [2, 1] && choice.isOnTrial)
         expectEqual(choice.currentRefused(nowMillis: 0), true)
         #expect(choice.current == 1)
-        // Its owner insists: it is tried once more.
+        // The owner configures the key again, so it is tried once more.
         expectEqual(choice.wanted(2), true)
         #expect(choice.current == 2 && choice.acceptance(2) == .untried)
         expectEqual(choice.wanted(1), true)
@@ -39,7 +39,8 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 1)
     }
 
-    /// What is known of the others, newest first, and which is used when the newest of all is refused at an hour.
+    /// Cases: the acceptance of the other two keys, newest first, and the key that is used when APNs refuses the newest
+    /// of all.
     @Test(
         arguments: [
             ("accepted, untried", 1), ("untried, accepted", 2), ("untried, untried", 1), ("refused, untried", 2),
@@ -51,7 +52,7 @@ struct ProviderKeyChoiceTests {
         let (long, lately): (Int64, Int64) = (
             3_600_000 - ProviderKeyChoice.refusedMillis, 3_600_001 - ProviderKeyChoice.refusedMillis
         )
-        // Key 9 is at hand, so that each may be refused in its turn, and then gone.
+        // Each key is the current one in turn, so that it may be refused.
         var choice = ProviderKeyChoice([2])
         self.give(&choice, standings[1], long: long, lately: lately)
         choice.appeared(1)
@@ -63,7 +64,7 @@ struct ProviderKeyChoiceTests {
         #expect(choice.acceptance(0) == .refused(sinceMillis: 3_600_000))
     }
 
-    /// The current key gets its acceptance and stays the current one.
+    /// Gives the current key the acceptance that a case names.
     private func give(_ choice: inout ProviderKeyChoice, _ acceptance: String, long: Int64, lately: Int64) {
         let key = choice.current
         switch acceptance {
@@ -85,8 +86,8 @@ struct ProviderKeyChoiceTests {
         expectEqual(choice.currentRefused(nowMillis: 0), false)
     }
 
-    /// Whatever APNs says in whatever order: a key is exchanged only for one that may do, and no pair of refused keys is
-    /// exchanged for one another more often than once in `refusedMillis` each.
+    /// A key is replaced only by one that may work, even if APNs answers at random. Refused keys do not replace each
+    /// other more often than once in `refusedMillis` each.
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func refusedKeysAreExchangedSeldom(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var choice = ProviderKeyChoice([0, 1, 2])
@@ -97,7 +98,7 @@ struct ProviderKeyChoiceTests {
             }
             #expect(choice.acceptance(choice.current) != nil)
         }
-        // Two at first, then each of three keys once in ten minutes.
+        // There are two exchanges at first, and then each of three keys has one in ten minutes.
         #expect(exchanges <= 2 + 3 * 6)
         #expect(exchanges > 2)
     }

@@ -4,18 +4,18 @@ import Testing
 
 @testable import APNSPool
 
-/// Each event in each state of a route's gate.
+/// Tests of each event in each state of a route's gate.
 @Suite struct RouteGateTableTests {
     enum State: CaseIterable {
         case flowing
-        /// One failure short of a trip.
+        /// The gate flows, and one more failure trips it.
         case doubted
         case resting
         case probing
         case recovering
-        /// Recovering, one failure short of a trip.
+        /// The gate recovers, and one more failure trips it.
         case relapsing
-        /// One success short of flowing.
+        /// The gate recovers, and one more success makes it flow.
         case recovered
     }
     enum Event: CaseIterable { case failed, failedWithRetryAfter, succeeded, reset, advanceEarly, advanceLate }
@@ -36,7 +36,8 @@ import Testing
         return gate
     }
 
-    /// State (with what may be out while recovering), then the answer.
+    /// Each cell has the state after the event, then the answer. A recovering state includes the number of requests
+    /// that may be out.
     private static let table = MachineTable(
         """
         event                 flowing     doubted     resting  probing      recovering    relapsing     recovered
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    /// What a state lets through, and whether it needs a timer.
+    /// Expects what each state lets through, and whether it needs a timer.
     private static func expectConsistent(_ gate: RouteGate, _ what: Comment) {
         let let0 = gate.limited(5_000, inFlight: 0)
         switch gate.state {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import APNSPool
 
-/// What a pool says is wrong with its route, and when it takes that back.
+/// Tests of the trouble that a pool reports for its route, and of when the report ends.
 struct RouteTroubleTests {
-    /// A pool whose only connection is being made since 0.
+    /// A pool whose only connection is being made since time 0.
     private static func connecting() -> ConnectionPool {
         var configuration = ConnectionPoolTests.configuration(connectionsMax: 1)
         configuration.connectionsWarm = 1
@@ -64,7 +64,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil && pool.wasReached)
     }
 
-    /// It is left after a while, and the next one is no better.
+    /// A connection without streams is left after a while, and the next one is no better.
     @Test func noStreamsAreRememberedFromConnectionToConnection() {
         var pool = Self.connecting()
         pool.ready(0, streams: 0, now: at(100))
@@ -96,7 +96,7 @@ struct RouteTroubleTests {
         pool.bytesReceived(0, now: at(3_000))
         pool.advance(now: at(3_000), micros: 3_000_000)
         #expect(pool.trouble == .noAnswers)
-        // The connection was left; on the next one there is an answer.
+        // The former connection was left. The next one gets an answer.
         pool.wanted(now: at(3_200))
         pool.ready(1, now: at(3_201))
         #expect(pool.trouble == .noAnswers)
@@ -114,7 +114,7 @@ struct RouteTroubleTests {
         #expect(pool.health.silentUntilMillis == nil)
     }
 
-    /// A slow answer among others that come is no silence.
+    /// One missing answer among others that arrive is not silence.
     @Test func oneRequestWithoutAnswerAmongOthersIsNoTrouble() {
         var pool = ConnectionPoolTests.open()
         _ = pool.begin(push: 1, now: at(1_000))
@@ -125,7 +125,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil)
     }
 
-    /// Connections that take a request and end, one after the other.
+    /// Connections take a request and end, one after the other.
     @Test func connectionsThatAnswerNothingAreNamed() {
         var pool = Self.connecting()
         var now: Int64 = 0
@@ -153,7 +153,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == trouble)
     }
 
-    /// A new token is no proof: every push may still be called expired.
+    /// A new token proves nothing, because APNs may still call every push expired.
     @Test func anExpiredTokenIsNamedUntilAPushIsAccepted() {
         var pool = ConnectionPoolTests.open()
         let lease = pool.begin(push: 1, now: at(10))!

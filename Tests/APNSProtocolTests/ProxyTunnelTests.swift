@@ -2,9 +2,10 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// What a proxy answers to CONNECT, however it comes in pieces.
+/// Tests of a proxy's answer to CONNECT, in any number of pieces.
 struct ProxyTunnelTests {
-    /// Fed in two pieces, cut at every place, and byte by byte: the same each time.
+    /// Feeds the answer in two pieces, cut at every position, and then byte by byte. The end must be the same each
+    /// time.
     private static func end(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> ProxyTunnel.State {
         let bytes = Array(text.utf8)
         var whole = ProxyTunnel()
@@ -77,7 +78,7 @@ struct ProxyTunnelTests {
         #expect(Self.end(interim) == .refused(.headTooLong))
     }
 
-    /// It never traps, never changes its mind, and keeps no more than its limit.
+    /// With any bytes, the tunnel never traps, never changes its result, and keeps no more than its limit.
     @Test(arguments: 1...300 as ClosedRange<UInt64>) func anythingMayCome(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let pieces = [

@@ -1,11 +1,12 @@
 import APNSProtocol
 import Testing
 
-/// Apple's tables of statuses and reasons, for pushes and for channels, line by line, and what lies outside them.
+/// Tests of Apple's tables of statuses and reasons, for pushes and for channels, line by line. Answers that are not in
+/// the tables are tested, too.
 @Suite struct ReasonTableTests {
     static let token = Verdict.tokenDead(invalidSinceMillis: nil, suspicious: true)
 
-    /// Every reason whose verdict does not depend on more than itself.
+    /// Every reason whose verdict depends on nothing else.
     private static let rows: [(status: UInt16, reason: String, verdict: Verdict)] = [
         (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token),
         (400, "BadExpirationDate", .expirationRefused),
@@ -40,7 +41,7 @@ import Testing
         (400, "TopicMismatch", .topicRefused(anotherConnectionMayDo: false)),
         (403, "FeatureNotEnabled", .topicRefused(anotherConnectionMayDo: false)),
     ]
-    /// Those that say since when a token has been dead.
+    /// Reasons that come with the time since when a token has been dead.
     private static let goneReasons = ["ExpiredToken", "Unregistered"]
 
     @Test(arguments: Self.rows)
@@ -58,7 +59,7 @@ import Testing
                 == .tokenDead(invalidSinceMillis: nil, suspicious: false))
     }
 
-    /// Neither a reason without a row, nor a row of a reason that would be taken for a new one.
+    /// Every known reason has a row, and every row has a known reason.
     @Test func everyKnownReasonIsTestedHere() {
         #expect(ReasonTable.knownReasons == Set(Self.rows.map(\.reason) + Self.goneReasons))
     }

@@ -3,17 +3,17 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Phones that can be reached over a channel and by their token: what a mixed audience is judged by.
+/// Tests of phones that can be reached over a channel and by their token. Judges of mixed audiences rely on them.
 @Suite(.timeLimit(.minutes(5))) struct BothWaysTests {
     private static let now = Bench.startSeconds
 
-    /// A push or a message, which way it came, and what the card shows afterwards.
+    /// A push or a broadcast, how it came, and what the card shows afterwards.
     struct Step: Sendable {
         var channel: Bool
-        /// Second of its stamp, which is its content, too.
+        /// Second of its stamp. The content has the same number.
         var second: Int64
         var shows: Int64
-        /// Counted so far.
+        /// Number of repeats counted so far.
         var bothWays = 0
         var isEnd = false
     }
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What a phone got before it listened, it got by no second way.
+    /// What a push brought before the phone listened does not count as a second way.
     @Test func whatCameBeforeItListenedIsNotCounted() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// What an app can say when it joins an audience with the token that came back.
+    /// An app needs the channel when it joins an audience with the update token that came back.
     @Test func anUpdateTokenTellsTheChannelOfItsCard() async throws {
         try await ControlTests.run { bench, port in
             let client = try await bench.connectAndWarmUp()

@@ -3,7 +3,7 @@ import DeviceModel
 import TLSSession
 import Testing
 
-/// Broadcasts to channels, at the port for pushes.
+/// Tests of broadcasts to channels, at the port for pushes.
 @Suite(.timeLimit(.minutes(5))) struct BroadcastTests {
     @Test(arguments: ["liveactivity", "LiveActivity", "Liveactivity"], [10, 5, 1])
     func aGoodBroadcastIsTaken(pushType: String, priority: Int) async throws {
@@ -205,7 +205,7 @@ import Testing
                 (Bodies.update(stamp: now + 1), 10, [.budgetExceeded]),
                 (#"{"aps":{"timestamp":1,"event":"update"}}"#, 5, [.payload]),
                 (Bodies.end(stamp: now + 2), 5, []),
-                // Phones that were away have not heard the first.
+                // Phones that were away have not got the first end.
                 (Bodies.end(stamp: now + 2), 5, []),
                 (Bodies.update(stamp: now + 3), 5, [.afterEnd]),
             ]

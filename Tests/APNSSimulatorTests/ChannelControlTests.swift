@@ -2,7 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// Channels at the HTTP control API.
+/// Tests of channels at the HTTP control API.
 @Suite(.timeLimit(.minutes(5))) struct ChannelControlTests {
     @Test func channelsAreMadeShownAndDeleted() async throws {
         try await ControlTests.run { bench, port in
@@ -14,7 +14,7 @@ import Testing
             let made = try await ask("POST", "/channels", #"{"app":"com.example.pizza","message-storage-policy":1}"#)
             let channel = try #require(bench.simulator.channels().first)
             #expect(channel.storage == .mostRecent)
-            // A slash may be escaped in JSON, and is not here.
+            // A slash may be escaped in JSON, but is not here.
             #expect(made.body == "{\"id\":\"\(channel.id)\"}\n")
             _ = try await ask("POST", "/channels", #"{"app":"com.example.other"}"#)
 

@@ -4,7 +4,7 @@ import DeviceModel
 import HTTP2Session
 import Testing
 
-/// Faults on demand of broadcasts and of questions about channels.
+/// Tests of faults on demand for broadcasts and for questions about channels.
 @Suite(.timeLimit(.minutes(5))) struct ChannelFaultTests {
     /// A request of each kind, about one channel.
     private static func request(_ kind: RequestKind, _ bench: Bench, channel: String) -> TestRequest {
@@ -28,7 +28,7 @@ import Testing
             let reason = Reason.serviceUnavailableInTwoWords
             let fault = bench.simulator.add(Fault(.answer(status: 503, reason: reason.rawValue), kind: kind))
             for other in RequestKind.allCases {
-                // Deleting comes last but one: a list needs no channel.
+                // The deletion comes before the list, which needs no channel.
                 let request = Self.request(other, bench, channel: id)
                 let response = try await (Self.isForPushes(other) ? client : management).send(request)
                 if other == kind {
@@ -67,7 +67,7 @@ import Testing
                 Fault(.answer(status: 429, reason: "TooManyRequests"), channelPrefix: String(two.prefix(8))))
             #expect(try await client.send(bench.broadcast(channel: one)).status == 200)
             #expect(try await client.send(bench.broadcast(channel: two)).status == 429)
-            // A phone has no channel, and a channel no token.
+            // A fault of a channel does not concern a phone, and a fault of a token does not concern a channel.
             #expect(try await client.send(bench.push(token: "0a")).status == 200)
             bench.simulator.clearFaults()
             bench.simulator.add(Fault(.answer(status: 503, reason: "Shutdown"), tokenPrefix: "0a"))
@@ -84,7 +84,7 @@ import Testing
             #expect(bench.simulator.channels().count == 2)
             #expect(try await client.send(bench.creation()).status == 201)
             #expect(bench.simulator.channels().count == 3)
-            // The second time, there is nothing left to delete.
+            // At the second deletion nothing is left to delete.
             bench.simulator.add(Fault(.twice, count: 1, kind: .deleteChannel))
             let id = try #require(bench.simulator.channels().first?.id)
             let response = try await client.send(bench.question("DELETE", channel: id))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// A creation is answered with the id of a channel that was there before, or with none.
+    /// A creation is answered with the id of an existing channel, or with none.
     @Test func aCreationMayBeAnsweredWithAForeignID() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// What was made lately is missing from a list that lags, and what was deleted lately is still in it.
+    /// A list that lags lacks new channels, and still has deleted ones.
     @Test func aListMayLag() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()
@@ -143,7 +143,7 @@ import Testing
             #expect(try await list() == #"{"channels":["\#(new)"]}"#)
             bench.simulator.deleteChannel(id: new)
             #expect(try await list() == #"{"channels":["\#(new)"]}"#)
-            // What does not lag: the channel itself, and how many there may be.
+            // The channel itself and the limit on the number of channels do not lag.
             #expect(try await client.send(bench.question("GET", channel: new)).status == 400)
             bench.simulator.clearFaults()
             #expect(try await list() == #"{"channels":[]}"#)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// The answer is lost: the channel is there all the same, and nobody knows its id but by the list.
+    /// The answer is lost but the channel exists. Only the list contains its id.
     @Test func aCreationMayLoseItsAnswer() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()

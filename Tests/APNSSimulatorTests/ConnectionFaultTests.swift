@@ -6,14 +6,14 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What faults do to whole connections, and what the judge finds when it is the client who breaks the protocol.
+/// Tests of what faults do to whole connections, and of what the judge finds when the client breaks the protocol.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFaultTests {
-    // The client's breaches
+    // Breaches by the client
 
     /// HEADERS that begin a request on a stream and leave it open.
     private static func request(streamID: Int32) -> [UInt8] {
         var frames = FrameBytes()
-        // POST, https, "/" and an authority, all from HPACK's static table but the last.
+        // POST, https and "/" come from HPACK's static table. The authority is a literal.
         frames.append(
             type: .headers, flags: FrameBytes.endHeaders, streamID: streamID,
             [0x83, 0x87, 0x84, 0x01, 9] + Array("localhost".utf8))
@@ -23,7 +23,7 @@ import Testing
     @Test func aStreamAboveTheLimitIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
-            // The limit is one stream until a push was accepted, and the client has said that it knows.
+            // The limit is one stream until a push was accepted, and the client has acknowledged it.
             try await client.ping(1)
             _ = try await client.first { $0.pingAnswers.isEmpty ? nil : true }
             try await client.sendRaw(Self.request(streamID: 1) + Self.request(streamID: 3))
@@ -47,11 +47,12 @@ import Testing
         }
     }
 
-    /// Also after a GOAWAY that a fault asked for, which is none of the client's doing.
+    /// The client breaks the protocol after a GOAWAY that a fault asked for. That GOAWAY itself is not the client's
+    /// fault.
     @Test func aBreachAfterAnOrderedGoAwayIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
-            // Something is open, so that the connection outlives its GOAWAY.
+            // An open request keeps the connection after its GOAWAY.
             bench.simulator.add(Fault(.stall(applied: false), count: 1))
             async let stalled = client.send(bench.push(token: "01"))
             _ = try await bench.simulator.wait { $0.unanswered == 1 }
@@ -69,7 +70,7 @@ import Testing
 
     // GOAWAY
 
-    /// RFC 9113 §6.8: a later one must not name a higher last stream.
+    /// A later GOAWAY must not name a higher last stream (RFC 9113 §6.8).
     @Test func laterGoAwaysNeverNameAHigherStream() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -81,7 +82,7 @@ import Testing
                 await bench.simulator.performAndWait(
                     .goAway(GoAway(reason: "Shutdown", lastStream: last, closes: false)))
             }
-            // Were it a breach, the client would have ended the connection instead of answering.
+            // If the server had broken the protocol, the client would end the connection instead of answering.
             bench.simulator.perform(.ping)
             try await client.ping(5)
             #expect(try await client.first { $0.pingAnswers.first } == 5)
@@ -112,9 +113,9 @@ import Testing
         } _: { bench in
             let client = try await bench.connectAndWarmUp()
             bench.simulator.add(Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), tokenPrefix: "01"))
-            // A client that is told that its request was not processed sends it again: so its answer must not be there yet.
+            // The client would send an unprocessed request again. So its answer must not leave before the GOAWAY.
             bench.simulator.setLatency(Latency(fixedMillis: 20))
-            // The first one waits for the window; the second is whole before it, and judged.
+            // The first request waits for the window. The second is complete before it, and judged.
             let long = Bodies.update(stamp: Bench.startSeconds, byteCount: 1_000)
             let answers = try await client.send([bench.push(token: "01", body: long), bench.push(token: "02")])
             #expect(answers.map(\.failure) == [nil, nil])
@@ -143,7 +144,7 @@ import Testing
             let seen = try await bench.simulator.wait { $0.connectionsOpen == 1 }
             #expect(seen.connectionsAccepted == 1)
             bench.simulator.setMute(false)
-            // Others are served, it is not.
+            // Other connections are served, and this one is not.
             let other = try await bench.connectAndWarmUp()
             await bench.simulator.performAndWait(.resume, connection: 1)
             let client = try await late
@@ -192,7 +193,7 @@ import Testing
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
             await bench.simulator.performAndWait(.starve)
-            // 40 bodies of 4,000 bytes: the connection's window of 65,535 holds 16.
+            // There are 40 bodies of 4,000 bytes, and the connection's window of 65,535 bytes holds 16.
             async let responses = client.send(
                 (10..<50).map { bench.push(token: "\($0)", body: Bodies.update(stamp: 1, byteCount: 4_000)) })
             _ = try await bench.simulator.wait { $0.accepted == 17 }
@@ -210,7 +211,7 @@ import Testing
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
             await bench.simulator.performAndWait(.slowReads(bytesPerSecond: 200_000))
-            // Several TLS records: each is read as a whole.
+            // The requests take several TLS records, and each record is read as a whole.
             async let responses = client.send(
                 (10..<30).map { bench.push(token: "\($0)", body: Bodies.update(stamp: 1, byteCount: 4_000)) })
             let some = try await bench.simulator.wait { $0.requests > 1 }
@@ -253,7 +254,8 @@ import Testing
                 bench.simulator.add(Fault(.odd(odd), count: 1))
                 #expect(try await client.send(bench.push(token: "01")).status == odd.status)
             }
-            // More than the client keeps, and more than a window: it comes, cut to what the client keeps.
+            // The body is longer than what the client keeps, and longer than a window. It arrives, cut to what the
+            // client keeps.
             bench.simulator.add(
                 Fault(.odd(OddAnswer(status: 400, body: Array(repeating: 120, count: 200_000))), count: 1))
             let long = try await client.send(bench.push(token: "01"))

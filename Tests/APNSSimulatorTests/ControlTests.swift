@@ -6,7 +6,7 @@ import NIOPosix
 import TLSSession
 import Testing
 
-/// The HTTP control API, over a plain socket.
+/// Tests of the HTTP control API, over a plain socket.
 @Suite(.timeLimit(.minutes(5))) struct ControlTests {
     static func run(_ body: (Bench, Int) async throws -> Void) async throws {
         try await Bench.run { bench in
@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    /// Any page in a browser here can send requests to this port, and a name of its own can lead to it.
+    /// Any page in a browser on this machine can send requests to this port. It can also reach the port under its own
+    /// host name.
     @Test(arguments: [
         ("localhost", ["origin: http://evil.example"]), ("localhost", ["origin: null"]), ("evil.example", []),
         ("localhost", ["sec-fetch-site: cross-site"]), ("localhost", ["sec-fetch-site: same-site"]),

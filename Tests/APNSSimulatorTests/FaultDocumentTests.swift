@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What `POST /faults` understands, and how it says what it does not.
+/// Tests of what `POST /faults` understands, and of how it names what it does not.
 @Suite struct FaultDocumentTests {
     static let known: [(json: String, meaning: String)] = [
         (#"{"kind":"answer","status":500}"#, "\(FaultDocument.fault(Fault(.answer(status: 500, reason: ""))))"),

@@ -4,7 +4,7 @@ import HTTP2Session
 import TLSSession
 import Testing
 
-/// Faults on demand, seen from a client's socket.
+/// Tests of faults on demand, as a client sees them on its socket.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test(arguments: Reason.allCases)
     func everyReasonCanBeAskedFor(_ reason: Reason) async throws {
@@ -106,7 +106,7 @@ import Testing
             _ = try await bench.simulator.wait { $0.unanswered == 1 }
             #expect(try await client.send(bench.push(token: "01")).status == 200)
             #expect(bench.simulator.device(token: "dead")?.device.shownCount == 1)
-            // It is still open when the connection ends.
+            // The stream is still open when the connection ends.
             await bench.simulator.performAndWait(.close)
             #expect(try await stalled.failure == .connectionEnded)
         }
@@ -128,7 +128,7 @@ import Testing
     @Test func goAwayMayDisownTheNewestStreams() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
-            // The answers must not overtake the GOAWAY, however slow the machine is.
+            // The answers must not overtake the GOAWAY, even on a slow machine.
             bench.simulator.setLatency(Latency(fixedMillis: 2_000))
             async let responses = client.send((1...6).map { bench.push(token: "0\($0)") })
             _ = try await bench.simulator.wait { $0.requests == 7 }
@@ -147,7 +147,7 @@ import Testing
             _ = try await bench.simulator.wait { $0.unanswered == 1 }
             await bench.simulator.performAndWait(.goAway(GoAway(errorCode: .enhanceYourCalm, closes: false)))
             #expect(try await client.first { $0.goAway }.errorCode == .enhanceYourCalm)
-            // Open for what was begun, closed for what is new.
+            // The connection serves streams that were begun, and takes no new ones.
             try await client.ping(77)
             #expect(try await client.first { $0.pingAnswers.first } == 77)
             #expect(try await client.send(bench.push(token: "02")).body == "not submitted: closing")
@@ -220,7 +220,8 @@ import Testing
             bench.simulator.setConcurrentStreamsMax(3)
             #expect(try await client.first { $0.streamsMax == 3 ? true : nil })
             await bench.simulator.performAndWait(.settings(HTTP2SettingsChange(headerTableByteCount: 0)))
-            // At least: a connection whose turn comes between the limit's change and its announcement announces it twice.
+            // There are at least four: the limit may be announced twice if the connection is served between the limit's
+            // change and its announcement.
             #expect(try await client.first { $0.settingsCount >= 4 ? true : nil })
             #expect(try await client.send((1...3).map { bench.push(token: "0\($0)") }).allSatisfy { $0.status == 200 })
             bench.simulator.clearFaults()
@@ -250,7 +251,8 @@ import Testing
             #expect(await bench.simulator.performAndWait(.silence, connection: 1) == 1)
             try await silent.ping(1)
             async let unanswered = silent.send(bench.push(token: "01"))
-            // A whole exchange on another connection of the same loop: had the silent one been served, it had been by then.
+            // Both connections are on one loop. If the silent one were served, that would happen before this exchange
+            // ends.
             #expect(try await other.send(bench.push(token: "02")).status == 200)
             #expect(try await silent.first { $0.pingAnswers.isEmpty ? true : nil })
             #expect(bench.simulator.device(token: "01") == nil)

@@ -66,7 +66,8 @@ struct JournalTests {
         }
     }
 
-    /// The process was killed in the middle of a write: the rest is not there, and the next one goes on behind the last whole entry.
+    /// The process was killed during a write, so the last entry is incomplete. The next process writes after the last
+    /// complete entry.
     @Test func anUnfinishedEntryIsCutOff() throws {
         try Self.withFile { path in
             try Self.write(Self.entries, to: path)
@@ -88,7 +89,7 @@ struct JournalTests {
         }
     }
 
-    /// A reader may be ahead of the writer: it waits at the last whole entry and goes on when there is more.
+    /// A reader may be faster than the writer. It waits at the last complete entry, and goes on when there is more.
     @Test func aReaderFollows() throws {
         try Self.withFile { path in
             var writer = try JournalWriter(path: path, keeping: 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Phones that listen to channels, and phones that are away.
+/// Tests of phones that listen to channels, and of phones that are away.
 @Suite(.timeLimit(.minutes(5))) struct ListeningTests {
     private static let now = Bench.startSeconds
 
@@ -36,7 +36,7 @@ import Testing
             #expect(bench.simulator.device(token: "0b")?.channel == nil)
             #expect(bench.simulator.channel(id: id)?.listenerCount == 0)
 
-            // A new life: its card has not ended.
+            // The new life's card has not ended.
             let again = Bodies.start(stamp: Self.now + 3, channel: id)
             #expect(try await client.send(bench.push(token: "0a", body: again)).status == 200)
             let more = Bodies.update(stamp: Self.now + 4, state: #"{"n":4}"#)
@@ -74,7 +74,7 @@ import Testing
             #expect(!bench.simulator.setListening(token: "0a", channel: "YWJj"))
             #expect(!bench.simulator.setListening(token: "zz", channel: one))
             for token in ["0a", "0b", "0c"] { #expect(bench.simulator.setListening(token: token, channel: one)) }
-            // To another one, and to none: those behind them in the list move up.
+            // One listener moves to another channel and one to none, so those after them in the list move up.
             #expect(bench.simulator.setListening(token: "0a", channel: two))
             #expect(bench.simulator.setListening(token: "0c", channel: nil))
             #expect([one, two].map { bench.simulator.channel(id: $0)?.listenerCount } == [1, 1])
@@ -90,7 +90,8 @@ import Testing
     struct Return: Sendable, CustomTestStringConvertible {
         var name: String
         var storage = ChannelStorage.mostRecent
-        /// How long the message that came while the phone was away is kept, seconds from then on; 0: not stored.
+        /// How long APNs keeps the message that came while the phone was away, seconds from then on. 0 means that it is
+        /// not stored.
         var keptSeconds: Int64 = 600
         var awaySeconds: Int64 = 60
         var deletesChannel = false
@@ -110,7 +111,7 @@ import Testing
     @Test(arguments: Self.returns)
     func aPhoneThatComesBackGetsWhatWasStored(_ given: Return) async throws {
         try await Bench.run {
-            // A day is long for one card, but not for this test.
+            // A day is longer than one card's life, so these rules have no limit.
             $0.deviceRules = DeviceRules()
         } _: { bench in
             let client = try await bench.connect()
@@ -134,7 +135,7 @@ import Testing
         }
     }
 
-    /// APNs keeps one push for a phone, the newest, for as long as its expiration says.
+    /// APNs keeps only the newest push for a phone, until its expiration.
     @Test func aPushWaitsForAPhoneThatIsAway() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
@@ -160,7 +161,7 @@ import Testing
         }
     }
 
-    /// Phones and channels outlive the server by the journal, and a reader of it sees the same phones.
+    /// Phones and channels survive the server in the journal. A reader of the journal sees the same phones.
     @Test func theJournalTellsOfChannelsToo() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -204,7 +205,7 @@ import Testing
         }
     }
 
-    /// The simulator's phones, played at random, are what the judge says that they must be.
+    /// The simulator's phones, played at random, agree with the judge.
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
     func theJudgeAgrees(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

@@ -3,9 +3,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// The field of an answer that names where a person can look at the push. Asked with curl: the project's own client looks at no such field.
+/// Tests of the field of an answer that names a page about the push. They use curl, because the project's own client
+/// ignores this field.
 @Suite(.timeLimit(.minutes(5))) struct PageFieldTests {
-    /// The head of the answer, one field a line.
+    /// The head of the answer, one field per line.
     private static func head(_ bench: Bench, token: String, authorization: String?) async throws -> [String] {
         let ended = try await EndedProcess.run(
             URL(fileURLWithPath: "/usr/bin/env"),

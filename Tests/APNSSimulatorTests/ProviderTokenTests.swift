@@ -2,7 +2,7 @@ import APNSSimulator
 import TLSSession
 import Testing
 
-/// The JWT rules of a connection.
+/// Tests of the JWT rules of a connection.
 @Suite(.timeLimit(.minutes(5))) struct ProviderTokenTests {
     private static func reason(_ response: TestResponse) -> String {
         response.status == 200 ? "200" : String(response.body.dropFirst(11).prefix { $0 != "\"" })
@@ -69,12 +69,12 @@ import Testing
             #expect(try await push(1) == "200")
             bench.advance(millis: 1_199_999)
             #expect(try await push(2) == "TooManyProviderTokenUpdates")
-            // Back to the one before is no new token.
+            // A return to the former token is not a new token.
             #expect(try await push(1) == "200")
             bench.advance(millis: 1)
             #expect(try await push(2) == "200")
             #expect(bench.simulator.violations().map(\.kind) == [.providerTokenUpdatedTooOften])
-            // Another connection counts for itself.
+            // Another connection has its own count.
             let other = try await bench.connect()
             #expect(try await other.send(bench.push(token: "01", jwt: tokens[3])).status == 200)
             await client.close()

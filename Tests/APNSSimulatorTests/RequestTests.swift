@@ -4,7 +4,7 @@ import HTTP2Session
 import TLSSession
 import Testing
 
-/// What APNs answers to a request, over real TLS sockets.
+/// Tests of what APNs answers to a request, over real TLS sockets.
 @Suite(.timeLimit(.minutes(5))) struct RequestTests {
     @Test func aGoodPushIsAcceptedAndShown() async throws {
         try await Bench.run { bench in
@@ -123,7 +123,7 @@ import Testing
             name: "an escape in the topic", changing: ["apns-topic": "com\u{1B}[2J.push-type.liveactivity"]),
     ]
 
-    /// What HTTP/2 forbids is no request: the stream is reset (RFC 9113 §8.1.1), no phone is reached, and the connection goes on.
+    /// A request that HTTP/2 forbids is reset (RFC 9113 §8.1.1). It reaches no phone, and the connection goes on.
     @Test(arguments: Self.malformed)
     func aMalformedRequestIsReset(_ malformed: Malformed) async throws {
         try await Bench.run { bench in
@@ -139,12 +139,13 @@ import Testing
         }
     }
 
-    /// A name in capitals, which this project's own client cannot send.
+    /// The name of the field has capitals, which this project's own client cannot send.
     @Test func aNameInCapitalsIsReset() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
             let fields = bench.push(token: "00ff").fields + [("Apns-Topic", Bench.topic)]
-            // Literals without indexing and without Huffman's code (RFC 7541 §6.2.2); lengths from 127 on take two bytes.
+            // The fields are literals without indexing and without Huffman coding (RFC 7541 §6.2.2). Lengths from 127
+            // on take two bytes.
             func text(_ text: String) -> [UInt8] {
                 let count = text.utf8.count
                 let length =
@@ -225,7 +226,7 @@ import Testing
             let timestamp = parts[0] == "410" ? ",\"timestamp\":1700000000123" : ""
             #expect(response.summary == "\(parts[0]) {\"reason\":\"\(parts[1])\"\(timestamp)}")
             #expect(bench.simulator.violations().isEmpty)
-            // The second time the provider ought to know.
+            // At the second use the provider should know that the token is dead.
             _ = try await client.send(bench.push(token: "0a0b"))
             #expect(bench.simulator.violations().map(\.kind) == [.deadTokenUsedAgain])
             await client.close()
@@ -238,7 +239,7 @@ import Testing
             _ = try await client.send(bench.push(token: "aa", body: Bodies.update(stamp: 10, state: #"{"n":1}"#)))
             bench.simulator.rotateToken(from: "aa", to: "bb")
             #expect(try await client.send(bench.push(token: "aa")).status == 410)
-            // Older than what the phone shows already: the device behind both is one.
+            // The update is older than what the phone shows, because both tokens belong to one device.
             #expect(
                 try await client.send(bench.push(token: "bb", body: Bodies.update(stamp: 9, state: #"{"n":2}"#))).status
                     == 200)

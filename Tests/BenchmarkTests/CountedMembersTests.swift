@@ -21,7 +21,7 @@ struct CountedMembersTests {
         #expect(try #require(meter.steps[.memberRestore]).operations >= 40)
     }
 
-    /// A member's push is compared with one of the transport's.
+    /// Pushes to members are compared with pushes of the transport alone, so both must be as long.
     @Test func pushesToMembersAreAsLongAsTheTransports() throws {
         var meter = AllocationMeter()
         var shard = CountedMembers(members: 1, partitionCount: 1)

@@ -20,7 +20,8 @@ struct CountedTests {
         #expect(comparisons.map(\.comparison) == [comparison])
     }
 
-    /// As callgrind writes: names stand where they come up first, the inclusive cost behind `calls`.
+    /// The text is as callgrind writes it. A name is written at its first use, and the inclusive cost is in the line
+    /// after `calls`.
     @Test func aProfileTellsWhatAFunctionAndItsCalleesTook() {
         let profile = InclusiveProfile(
             """
@@ -52,8 +53,8 @@ struct CountedTests {
         #expect(profile.instructions(in: "countedMerge") == 0)
     }
 
-    /// Renamed functions would no longer be found in a profile, and the count would fail. That each has a name of its own keeps one from
-    /// being counted for another.
+    /// A profile would no longer find a renamed function, and the count would fail. Each function has its own name, so
+    /// none is counted for another.
     @Test func everyOperationHasASymbolAndWordsOfItsOwn() {
         #expect(Set(CountedOperation.allCases.map(\.symbolPart)).count == CountedOperation.allCases.count)
         #expect(Set(CountedOperation.allCases.map(\.description)).count == CountedOperation.allCases.count)
@@ -82,19 +83,19 @@ struct CountedTests {
         for operation in CountedOperation.ofEachPush where operation != .handOver {
             #expect(meter.steps[operation]?.operations == 40, "\(operation)")
         }
-        // Outcome and state.
+        // Each push has two records: outcome and state.
         #expect(meter.steps[.handOver]?.operations == 80)
         #expect(meter.steps[.idle]?.operations == 2)
     }
 
-    /// What the loop cannot do is not counted as if it had done it.
+    /// A push that the loop cannot do is not counted as done.
     @Test func whatIsNotPushedFails() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 1, partitionCount: 4)
         try shard.register(0..<1)
         shard.wait(millis: 5_000)
         try shard.push(0..<1, number: 0, meter: &meter)
-        // A second has not gone by since: there is no push to be chosen.
+        // Less than a second has passed, so the loop has no push to choose.
         #expect(throws: BenchmarkFailure.self) { try shard.turn(0..<1, number: 1, meter: &meter) }
     }
 }

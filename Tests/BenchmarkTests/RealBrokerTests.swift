@@ -5,7 +5,8 @@ import Testing
 
 @testable import mailboat_bench
 
-/// Rows on a real broker: which there are, and that nothing of theirs is left. With `MAILBOAT_TEST_BOOTSTRAP` also tried on one.
+/// Tests of rows on a real broker: which exist, and that they leave nothing behind. With `MAILBOAT_TEST_BOOTSTRAP` they
+/// also run on such a broker.
 struct RealBrokerTests {
     private static let bootstrap = ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"] ?? ""
 
@@ -40,7 +41,7 @@ struct RealBrokerTests {
         let broker = try RealBroker(bootstrap: Self.bootstrap, partitionCount: 3)
         #expect(try own(broker.prefix).map(\.partitionCount) == [3, 3, 3, 3, 3])
         #expect(broker.settings.contains("topics.events: \(broker.prefix)\(Workload.topic)"))
-        // Nobody has committed for it: it is not there, which is as good.
+        // Nobody has committed for this group, so it does not exist and cannot be left behind.
         _ = broker.group("worker")
         try broker.remove()
         #expect(try own(broker.prefix).isEmpty)

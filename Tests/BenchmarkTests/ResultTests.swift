@@ -4,7 +4,7 @@ import Testing
 @testable import mailboat_bench
 
 struct ResultTests {
-    /// Keys of a row, whether there is something to say or not.
+    /// Keys of a row. All are written, even without a value.
     static let keys = ["aim", "atLeast", "baseline", "holds", "name", "ratio", "unit", "value"]
 
     @Test func aCostHoldsAtItsBound() {

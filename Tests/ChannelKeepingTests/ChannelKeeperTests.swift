@@ -30,7 +30,7 @@ struct ChannelKeeperTests {
         #expect(bench.state[0]?.isAnnounced == true)
     }
 
-    /// Nothing leaves for what `state` has not acknowledged.
+    /// A request only leaves when `state` has acknowledged what must come before it.
     @Test func intentAndIDWaitForState() throws {
         let now = EngineTime(steadyMillis: 0, wallMillis: 0)
         var keeper = ChannelKeeper(settings: KeeperSettings(), records: [], seed: 1, now: now)
@@ -89,7 +89,8 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// A takeover in the middle of a creation is a lost answer, and the intent says what was there before.
+    /// A takeover in the middle of a creation counts as a lost answer. The intent in `state` says which channels were
+    /// there before.
     @Test(arguments: [true, false])
     func aTakeoverSettlesFirst(isExclusive: Bool) {
         var settings = KeeperSettings()
@@ -220,7 +221,7 @@ struct ChannelKeeperTests {
         #expect(bench.state.values.isEmpty)
     }
 
-    /// One list that does not show it is no proof.
+    /// A kept channel is missing from a list. Only a second list without it proves that it has vanished.
     @Test func whatIsOursAndMissingIsOpenedAgain() {
         var open = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .open, sinceMillis: 0)
         open.id = Self.a
@@ -237,7 +238,7 @@ struct ChannelKeeperTests {
         #expect(bench.state[0]?.phase == .wanted)
     }
 
-    /// The life before lingers beside it.
+    /// The channel of the former life lingers beside the new one.
     @Test func aNewLifeHasAChannelOfItsOwn() {
         var bench = KeeperBench()
         bench.list([])

@@ -4,13 +4,13 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// What a management host may say that is not so, and what a channel's users hear of it first.
+/// Tests wrong answers of a management host, and channels that are reported as gone.
 struct KeeperDoubtTests {
     private static let a = Array("a".utf8)
 
-    // MARK: Answers that cannot be
+    // MARK: Impossible answers
 
-    /// An id that stood in the list before the creation is somebody else's, and one that is no base64 is none.
+    /// An id that was in the list before the creation is somebody else's. An id that is not base64 is invalid.
     @Test(arguments: ["other", "no-id!", "has space", "a=b"])
     func anAnswerWithAForeignIDIsALostOne(id: String) {
         var bench = KeeperBench()
@@ -33,7 +33,7 @@ struct KeeperDoubtTests {
         #expect(bench.deletions.map { $0.1 } == [Self.a], "what is not ours is never deleted")
     }
 
-    /// Nobody else creates here, and what stood there before is not ours all the same.
+    /// Nobody else creates channels here. Even so, a channel that was there before is not ours.
     @Test func aForeignIDIsNotAdoptedEither() {
         var settings = KeeperSettings()
         settings.isExclusive = true
@@ -47,7 +47,7 @@ struct KeeperDoubtTests {
         #expect(bench.news == [.opened(id: Array("new".utf8))])
     }
 
-    /// An answer may have anything in it: what is told of it has a limit.
+    /// An answer may contain an id of any length, so only a limited part of it is reported.
     @Test func ofALongIDTheBeginningIsTold() {
         var bench = KeeperBench()
         bench.list([])
@@ -73,7 +73,7 @@ struct KeeperDoubtTests {
         #expect(bench.alarms == [.perhapsSecond(id: second, sinceMillis: bench.now.wallMillis)])
         #expect(bench.keeper.status.possiblyOurs.map(\.id) == [second] && bench.keeper.counters.shown == 1)
         #expect(bench.deletions.isEmpty)
-        // What comes later is somebody else's.
+        // A channel that appears later is somebody else's.
         bench.wait(bench.keeper.settings.listIntervalMillis)
         bench.list(["other", "a", "second", "later"])
         #expect(bench.keeper.status.possiblyOurs.count == 1 && bench.keeper.status.unknownCount == 2)
@@ -111,7 +111,8 @@ struct KeeperDoubtTests {
         return bench
     }
 
-    /// APNs has refused a broadcast on it: the list is asked for at once, and where it is not in there another is opened.
+    /// APNs has refused a broadcast on the channel. The keeper asks for the list at once. If the channel is not in it,
+    /// the keeper opens another.
     @Test func aChannelThatIsDoubtedAndNotInTheListHasVanished() {
         var bench = self.opened()
         bench.open("match", receipt: 2)
@@ -133,7 +134,7 @@ struct KeeperDoubtTests {
         #expect(bench.news == [.opened(id: Self.a)] && bench.alarms.isEmpty)
     }
 
-    /// A list that lags does not show yet what was just made.
+    /// A list that lags does not show a new channel yet.
     @Test func aYoungChannelIsNotCalledGone() {
         var bench = KeeperBench()
         bench.list([])

@@ -4,11 +4,11 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// What has to come before what.
+/// Tests which action or record has to come before which.
 struct KeeperOrderTests {
     private static let a = Array("a".utf8)
 
-    /// What a keeper was too late for is made up for by one beacon, and the channel goes after it.
+    /// A keeper missed the time of some beacons. It sends one, and then deletes the channel.
     @Test func aChannelDoesNotGoWithoutItsLastBeacon() throws {
         var ended = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .ended, sinceMillis: 0)
         ended.id = Self.a
@@ -48,7 +48,8 @@ struct KeeperOrderTests {
         #expect(bench.state.count == 1)
     }
 
-    /// The record that serves a wish is written before the wish goes: a crash between the two forgets nobody.
+    /// The record of the channel that serves a wish is written before the wish is removed. A crash between the two
+    /// loses no wish.
     @Test func aWishGoesBehindTheChannelThatServesIt() {
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         let wish = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .wanted, sinceMillis: 0)
@@ -67,7 +68,7 @@ struct KeeperOrderTests {
         #expect(bench.news == [.opened(id: Self.a)])
     }
 
-    /// `state` never has two intents: the next list waits until it says that nothing was made.
+    /// `state` never has two intents. The next list waits until `state` says that nothing was made.
     @Test func nothingIsMadeBeforeTheIntentBeforeIsGone() throws {
         var bench = KeeperBench()
         bench.list([])

@@ -13,7 +13,7 @@ struct BeaconScheduleTests {
         #expect(self.schedule.count == offsets.count)
     }
 
-    /// The two ways to ask agree at every edge.
+    /// `dueCount` and `offsetMillis` agree at every edge.
     @Test func dueCountFollowsTheOffsets() {
         for index in 0..<self.schedule.count {
             guard let offset = self.schedule.offsetMillis(of: index) else { continue }
@@ -32,7 +32,7 @@ struct BeaconScheduleTests {
         #expect(offsets.allSatisfy { $0 < lingerMillis })
     }
 
-    /// A clock that was set back proves nothing; what was sent does.
+    /// After the clock was set back, the number of beacons sent shows how much time has passed.
     @Test func aClockSetBackRepeatsNothing() {
         #expect(self.schedule.elapsedMillis(endedMillis: 1_000, beaconsSent: 0, wallMillis: -9_000_000) == 0)
         #expect(self.schedule.elapsedMillis(endedMillis: 1_000, beaconsSent: 3, wallMillis: 0) == 15 * Self.minute)
@@ -73,7 +73,7 @@ struct ReconcilePlanTests {
         #expect(plan.unknown == [Array("other".utf8)])
     }
 
-    /// The list lags: what was just made may be missing from it.
+    /// The list lags, so a new channel may be missing from it.
     @Test func whatIsNewIsNotMissing() {
         let kept = [self.kept(1, "new", .open)]
         #expect(ReconcilePlan(kept: kept, listed: [], wallMillis: 59_999, settleMillis: 60_000).steps == [])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// Whole lives of keepers with crashes, lost answers and other systems. `KEEPER_SEEDS` says how many seeds, `KEEPER_SEED` plays one.
+/// Plays whole lives of keepers with crashes, lost answers and other systems. `KEEPER_SEEDS` sets the number of
+/// seeds; `KEEPER_SEED` plays one.
 struct KeeperWorldTests {
     private static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }

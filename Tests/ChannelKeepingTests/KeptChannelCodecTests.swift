@@ -32,7 +32,7 @@ struct KeptChannelCodecTests {
         #expect(read.epoch == 4_711)
     }
 
-    /// Cut anywhere, or with a byte behind it, a record is refused and not guessed at.
+    /// A record that is cut anywhere, or has a surplus byte at its end, is refused.
     @Test(arguments: KeptChannel.Phase.allCases)
     func whatIsCutShortIsRefused(phase: KeptChannel.Phase) {
         let bytes = KeptChannelCodec.encode(Self.sample(phase), epoch: 1)
@@ -53,7 +53,7 @@ struct KeptChannelCodecTests {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
             guard let read = try? KeptChannelCodec.decode(bytes) else { continue }
-            // What is taken can be written again and says the same.
+            // A record that can be read can be written again, and then says the same.
             let again = KeptChannelCodec.encode(read.channel, epoch: read.epoch)
             #expect((try? KeptChannelCodec.decode(again).channel) == read.channel)
         }
@@ -103,7 +103,7 @@ struct KeptChannelCodecTests {
 }
 
 extension KeptChannelCodec {
-    /// A whole value.
+    /// A complete record value.
     static func encode(_ channel: KeptChannel, epoch: Int64) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
         bytes.append(using: &scratch) {

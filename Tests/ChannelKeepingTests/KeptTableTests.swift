@@ -25,7 +25,7 @@ struct SortedSetTests {
 }
 
 extension KeptTable {
-    /// Nobody who waits is left out, and nobody is found who does not wait: compared with a walk through all records.
+    /// Compares the table's queues with a walk through all records. Returns what differs; `nil` if nothing does.
     func check(_ schedule: BeaconSchedule, beaconGraceMillis: Int64) -> String? {
         let duties = self.held.values.sorted { $0.number < $1.number }.map {
             ($0.number, HeldDuties($0, schedule: schedule, beaconGraceMillis: beaconGraceMillis))

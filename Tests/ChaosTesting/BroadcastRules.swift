@@ -1,34 +1,38 @@
 import DeviceModel
 
-/// What holds for a channel's broadcasts as APNs took them: their distance, their stamps, and what they ask APNs to keep.
+/// Rules for a channel's broadcasts as APNs took them: their distance, their stamps, and what they ask APNs to keep.
 ///
-/// One thing is allowed that a single worker would not do. A worker that is paused may have a request half way to its socket. When it goes
-/// on, that request leaves, at a time and with a stamp that were right before the pause: others may have broadcast since, or it may itself
-/// broadcast again at once, because the distance is counted from when it meant to send. No promise covers that ("What was already in a socket
-/// may still arrive"), so what APNs takes shortly after is not held against it. A kill has no such excuse: a dead worker sends nothing, and its
-/// successor waits for as long as the dead one's last broadcast may be young.
+/// One thing is allowed that a single worker would not do. A paused worker may have a request halfway to its socket.
+/// The request leaves when the worker goes on, with a time and a stamp that were right before the pause. Other workers
+/// may have broadcast since. The worker itself may also broadcast again at once, because the distance is counted from
+/// when it meant to send. No promise covers that ("What was already in a socket may still arrive"), so broadcasts
+/// shortly after a pause are excused.
+///
+/// A kill has no such excuse. A dead worker sends nothing, and its successor waits for as long as the last broadcast
+/// may be recent.
 struct BroadcastRules {
-    /// The least time between two broadcasts on a channel, as the workers are told.
+    /// The least time between two broadcasts on a channel, as the workers are configured.
     var distanceMillis: Int64
-    /// When workers that had been paused went on, milliseconds since 1970.
+    /// When paused workers went on, milliseconds since 1970.
     var resumedMillis: [Int64]
-    /// Long turns of workers: the distance is counted from when a turn began.
+    /// Long turns of workers. The distance is counted from the beginning of a turn.
     var stalls: [WorkerStall] = []
 
-    /// What is taken so long after a pause may have been on its way before it.
+    /// How long after a pause APNs may take a broadcast that was on its way before the pause.
     static let excusedMillis: Int64 = 2_000
-    /// A worker counts from when it sends. By so much longer one broadcast may be on its way than the next: machines are shared.
+    /// The most by which one broadcast may take longer on its way than the next. A worker counts the distance from when
+    /// it sends, and test machines are shared.
     static let transitMillisMax: Int64 = 300
-    /// Number of broadcasts after which a channel that stores has been asked about, whatever went wrong.
+    /// Number of broadcasts after which a worker must know that a channel stores, whatever went wrong.
     static let learnedBroadcastsMin = 20
 
-    /// What is wrong, in words.
-    /// - Parameter broadcasts: of one channel, in order.
+    /// The broken rules, in words.
+    /// - Parameter broadcasts: all broadcasts of one channel, in order.
     func faults(_ broadcasts: [ChaosListeners.Broadcast], storage: ChannelStorage) -> [String] {
         self.distanceFaults(broadcasts) + self.stampFaults(broadcasts) + self.expirationFaults(broadcasts, storage)
     }
 
-    /// The least time between two broadcasts that has no excuse; `nil`: there are no two.
+    /// The least time between two broadcasts that have no excuse. `nil` means that there are no such two.
     func closestMillis(_ broadcasts: [ChaosListeners.Broadcast]) -> Int64? {
         zip(broadcasts, broadcasts.dropFirst()).filter { !self.isExcused($0) && !self.isExcused($1) }
             .map { $1.atMillis - $0.atMillis }.min()
@@ -51,10 +55,11 @@ struct BroadcastRules {
     private func stampFaults(_ broadcasts: [ChaosListeners.Broadcast]) -> [String] {
         broadcasts.compactMap { broadcast in
             switch broadcast.reaction {
-            // A repeat follows an answer that was lost.
+            // APNs gets a repeat when the answer to the first request was lost.
             case .shown, .shownAsSecondCard, .ignoredRepeat: return nil
             case .ignoredAfterEnd:
-                // An `end` is said again when its answer was lost or its owner died, then with another stamp. It harms nothing.
+                // An `end` is sent again, with another stamp, when its answer was lost or its owner died. That does no
+                // harm.
                 guard !broadcast.isEnd, !self.isExcused(broadcast) else { return nil }
                 return "a broadcast after the end, at \(broadcast.atMillis)"
             case .ignoredSameStamp, .ignoredOlder, .ignoredStale, .ignoredFuture, .throttled:
@@ -66,11 +71,12 @@ struct BroadcastRules {
         }
     }
 
-    /// On a channel that keeps nothing only 0 is right. On one that stores, 0 is right as long as the worker does not know that it stores: its
-    /// question got no answer in time.
+    /// Judges `apns-expiration`. On a channel that keeps nothing, only 0 is right. On one that stores, 0 is right until
+    /// the worker knows that it stores: the worker's question may have got no answer in time.
     ///
-    /// What a worker was told stands in `state` before its next broadcast leaves. So only an owner that died right after its first broadcast
-    /// with that knowledge can leave a successor that knows nothing: after the second such broadcast nobody may ask APNs to keep nothing.
+    /// The answer is in `state` before the worker's next broadcast leaves. So only an owner that died right after its
+    /// first broadcast with that knowledge can leave a successor without it. After the second such broadcast no worker
+    /// may ask APNs to keep nothing.
     private func expirationFaults(
         _ broadcasts: [ChaosListeners.Broadcast], _ storage: ChannelStorage
     ) -> [String] {

@@ -2,9 +2,10 @@ import Foundation
 import KafkaLog
 import PushWorker
 
-/// Follows the outcomes topic for what it tells of channels that are kept for audiences, as a publisher would. Confined to the task that runs.
+/// Follows the outcomes topic for records about channels that are kept for audiences, as a publisher would. Confined to
+/// the task that runs.
 final class ChannelTidings {
-    /// What has become of a channel.
+    /// What a record says about a channel.
     enum News: Equatable {
         case opened(_ channel: String, audience: String)
         case closed(_ channel: String)
@@ -13,7 +14,7 @@ final class ChannelTidings {
     private let reader: KafkaLogReader
     private let sections: [LogSection]
 
-    /// Throws a `KafkaError` when the topic cannot be followed.
+    /// Opens the outcomes topic. Throws a `KafkaError` when the topic cannot be followed.
     init(_ stage: ChaosStage) throws {
         let settings =
             stage.kafkaIsEmbedded ? stage.kafkaSettings.appending("fetch.wait.max.ms", "5") : stage.kafkaSettings
@@ -26,7 +27,7 @@ final class ChannelTidings {
 
     deinit { self.sections.forEach { $0.close() } }
 
-    /// What has been told since the last call.
+    /// News since the last call.
     func take() -> [News] {
         var news: [News] = []
         for section in self.sections {
@@ -55,7 +56,7 @@ final class ChannelTidings {
         var channel: String?
     }
 
-    /// `nil`: it tells of something else.
+    /// News that a record brings. `nil` means that the record is about something else.
     static func news(key: [UInt8], value: [UInt8]) -> News? {
         guard key.starts(with: "channel/".utf8),
             let told = try? JSONDecoder().decode(Outcome.self, from: Data(value)), let channel = told.channel

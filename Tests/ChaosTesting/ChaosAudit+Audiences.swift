@@ -3,76 +3,85 @@ import DeviceModel
 import KafkaLog
 import Upstream
 
-/// Holds the members of audiences against what was published: by the log, by what was said of it, and by what APNs took.
+/// Compares the members of audiences with what was published: by the log, by the outcomes, and by what APNs took.
 extension ChaosAudit {
-    /// What is known of members besides Kafka's log.
+    /// What is known of members apart from Kafka's log.
     struct AudienceScene {
-        /// What APNs took for members.
+        /// Pushes to members that APNs took.
         var members = ChaosMembers(distanceMillis: 0)
-        /// When workers that had been paused went on, milliseconds since 1970: what they send then was on its way before.
+        /// When paused workers went on, milliseconds since 1970. What they send right then was on its way before the
+        /// pause.
         var resumedMillis: [Int64] = []
-        /// Long turns of workers: what was sent in one left later than it counts from.
+        /// Long turns of workers. A push in such a turn may have left later than the time that it counts from.
         var stalls: [WorkerStall] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
-        /// Versions of priority 10 within an hour, for members without and with `frequent-updates`.
+        /// Number of versions of priority 10 within an hour, for members without and with `frequent-updates`.
         var (budgetPerHour, frequentBudgetPerHour) = (0, 0)
-        /// Broadcasts on channels that are kept for audiences.
+        /// Number of broadcasts on channels that are kept for audiences.
         var broadcastCount = 0
-        /// By token of a member that has listened: how often its card got the same by its channel and by a push.
+        /// How often a card got the same content twice, over its channel and by a push. The key is the token of a
+        /// member that has listened.
         var bothWays: [String: Int] = [:]
-        /// Repeats just before they began to listen, which phones do not count.
+        /// Contents that came twice, over the channel and by a push, just before a member began to listen. The key is
+        /// the token. Phones do not count these.
         var repeats: [String: Int] = [:]
-        /// Phones that listen and have no token; none where a former release runs, which leaves them behind.
+        /// Phones that listen and have no token. The list is empty where a former release runs, because that leaves
+        /// such phones behind.
         var silent: [SilentListener] = []
-        /// Nothing was disturbed: then no push may come twice, and nothing both ways.
+        /// Whether the run had no faults. Then no push may come twice, and no version may come both over the channel
+        /// and by token.
         var isUndisturbed = false
     }
 
     /// What became of members.
     struct MemberCounts: Equatable {
         var audiences = 0
-        /// Those that were members at the end and whose token is good.
+        /// Number of phones that were members at the end and whose token is good.
         var checked = 0
         var equivalent = 0
-        /// Members that came from another audience, whose phones may ignore what is older than they show.
+        /// Number of members that came from another audience. Their phones may ignore what is older than what they
+        /// show.
         var moved = 0
         var pushes = 0
         var repeats = 0
         var alertRepeats = 0
-        /// Pushes that came too soon after another, but for those that a pause excuses.
+        /// Number of pushes that came too soon after another, and number of those that a pause excuses.
         var tooClose = 0
         var excused = 0
-        /// Those whose first push left in a long turn, later than it counts from, and the turns of all workers that took long.
+        /// Number of pairs of pushes that were too close and began in a long turn, and number of long turns of all
+        /// workers.
         var stalled = 0
         var stalls = 0
-        /// Outcome records of members whom a version did not reach, by reason.
+        /// Number of outcome records about members whom a version did not reach, by reason.
         var failures: [String: Int] = [:]
-        /// Members that listened at the end, and joins that said so or took it back.
+        /// Number of members that listened at the end, and number of joins that said that listening began or ended.
         var (listening, waysSaid) = (0, 0)
         var broadcasts = 0
-        /// Phones that listen without a token: those that had to show something.
+        /// Number of phones that listen without a token and had to show something.
         var silent = 0
-        /// Times that a card got the same both ways.
+        /// Number of times that a card got the same content over the channel and by token.
         var bothWays = 0
-        /// What the workers together may hold.
+        /// Least and greatest number of memberships that the workers together may hold.
         var held = 0...0
     }
 
-    /// What a member may get both ways each time that it begins or stops to listen: the newest version, as nobody knows whether the channel had
-    /// brought it, and the newest alert.
+    /// Number of contents that a member may get over the channel and also by token each time that it begins or stops
+    /// listening: the newest version and the newest alert. The worker cannot know whether the channel brought them.
     static let bothWaysMax = 2
 
-    /// A member that has left may be pushed to for so long: a request may have been on its way.
+    /// How long after its leave a member may be pushed to: a request may have been on its way.
     static let leavingMillisMax: Int64 = 10_000
 
-    /// Why APNs refuses a push to a member for good: its token was given anew, or taken away. Nothing else happens to members here.
+    /// Reasons with which APNs refuses a member for good: its token was replaced, or has died. Members here fail for no
+    /// other reason.
     private static let deadReasons: Set<String> = ["Unregistered", "ExpiredToken"]
 
-    /// What an audience's events make of a phone that gets all of them.
+    /// What a phone would show if it got all events of an audience.
     private struct Expectation {
         var reference = ReferenceDevice()
-        /// By record: when it was written, the alert that it brought a phone that is up to date, and what it withdrew.
+        /// For each event: when its record was written, the alert that it brought to an up-to-date phone, and whether
+        /// it withdrew alerts.
         var alerts: [(recordMillis: Int64, seconds: Int64, alert: [UInt8], withdraws: Bool)] = []
 
         mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
@@ -84,7 +93,7 @@ extension ChaosAudit {
                 (recordMillis, event.timestampSeconds ?? recordMillis / 1_000, alert, event.withdrawsAlert))
         }
 
-        /// Alerts of the events that were written after a time, and whether the newest is due.
+        /// Alerts of the events after `sinceMillis`, and whether the phone must have got the newest one.
         func history(sinceMillis: Int64) -> (history: AlertHistory, newestIsDue: Bool) {
             var history = AlertHistory()
             var newestIsDue = false
@@ -100,22 +109,25 @@ extension ChaosAudit {
         }
     }
 
-    /// What the log says of one token.
+    /// What the log says about one token.
     private struct Member {
         var last: StoryMembership
-        /// When the last record was last said to be applied, milliseconds since 1970; `nil`: nobody said so.
+        /// When an outcome last said that the latest record was applied, milliseconds since 1970. `nil` means that none
+        /// said so.
         var appliedMillis: Int64?
-        /// Audiences it was in, in order.
+        /// Audiences that the member was in, in order.
         var audiences: [String] = []
         var isFrequent = false
-        /// The channel that it has said it listens on.
+        /// The channel that the member said it listens on.
         var channel: String?
-        /// It came back after it had left: then it is shown the newest, which it may have been shown before.
+        /// Whether the member came back after it had left. It is then shown the newest version, which it may have been
+        /// shown before.
         var cameBack = false
     }
 
-    /// Every phone of a member shows its audience's newest state, or its end; nobody is pushed to too soon, too often or after having left.
-    /// - Parameter phone: the phone behind a token; `nil`: nothing was ever pushed to it.
+    /// Judges that the phone of every member shows its audience's newest state, or its end. No phone may be pushed to
+    /// too soon, too often or after its leave.
+    /// - Parameter phone: the phone behind a token, or `nil` when nothing was ever pushed to it.
     mutating func judgeMembers(
         _ scene: AudienceScene, _ records: [OwnedRecord], phone: (_ token: String) -> Device?
     ) throws {
@@ -123,7 +135,7 @@ extension ChaosAudit {
         var members: [String: Member] = [:]
         for record in records {
             guard let publication = self.publication(of: record) else { continue }
-            // Start members and their audiences have a judge of their own.
+            // Start members and their audiences have their own judge.
             if let audience = publication.event?.audience, self.startAudiences.contains(audience) { continue }
             if let token = publication.membership?.token, self.startTokens.contains(token) { continue }
             if let event = publication.event, event.audience != nil {
@@ -137,7 +149,7 @@ extension ChaosAudit {
                 let channel = membership.isJoin ? membership.channel : nil
                 if channel != member.channel {
                     self.memberCounts.waysSaid += 1
-                    // It is shown the newest by its token, whatever its channel had brought.
+                    // A push brings the newest version to the member, whether or not its channel had brought it.
                     member.cameBack = true
                 }
                 member.channel = channel
@@ -179,7 +191,8 @@ extension ChaosAudit {
         self.memberCounts.held = certainCount...certainCount + scene.dead.count
     }
 
-    /// A phone has one way at a time. A worker that takes over may bring a version the other way, too: that is counted.
+    /// Judges that each phone gets a version only one way. A worker that takes over may bring a version the other way,
+    /// too. Such repeats are counted.
     private mutating func judgeWays(_ scene: AudienceScene) {
         self.memberCounts.broadcasts = scene.broadcastCount
         self.memberCounts.bothWays = scene.bothWays.values.reduce(0, +)
@@ -218,8 +231,8 @@ extension ChaosAudit {
         _ member: Member, _ scene: AudienceScene, _ expectations: [String: Expectation], device: Device
     ) {
         let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
-        // A phone listens before its app has said so, or says no more that it does: each version comes both ways until that is known, and counts
-        // twice there.
+        // A phone begins or stops listening before its app says so. Until then each version comes both ways and counts
+        // twice.
         let token = member.last.token
         let peak = device.highPriorityPeak - (scene.bothWays[token] ?? 0) - (scene.repeats[token] ?? 0)
         if peak > budget {
@@ -231,7 +244,8 @@ extension ChaosAudit {
         let hasMoved = member.audiences.count > 1
         if hasMoved { self.memberCounts.moved += 1 }
         let expectation = expectations[audience] ?? Expectation()
-        // An audience that it left may have ended before the next join was read: then its card has ended for good.
+        // An audience that the member left may have ended before the next join was read. Then its card has ended for
+        // good.
         if hasMoved, device.phase == .ended,
             member.audiences.dropLast().contains(where: { expectations[$0]?.reference.device.phase == .ended })
         {
@@ -249,7 +263,7 @@ extension ChaosAudit {
         }
     }
 
-    /// What was published once it surely listened comes to it over its channel alone.
+    /// Judges a silent listener. What was published after it surely listened reaches it only over its channel.
     private mutating func judge(_ listener: SilentListener, _ expectation: Expectation?, device: Device) {
         guard let expectation, let since = listener.sinceMillis,
             expectation.alerts.contains(where: { $0.recordMillis > since })
@@ -272,12 +286,12 @@ extension ChaosAudit {
         received: ChaosMembers.Token?
     ) -> String? {
         let expected = expectation.reference.device
-        // Whatever alert it shows: which are due depends on when it came.
+        // Any alert passes here, because the time of the join decides which alerts are due.
         var anyAlert = AlertHistory()
         anyAlert.append(device.alerts.last ?? [], seconds: 0)
         if let difference = device.firstDifference(from: expected, countingCards: false, alerts: anyAlert) {
             guard hasMoved, let received, received.lastContent == expected.contentState else { return difference }
-            // It shows what was stamped later by an audience before.
+            // The phone shows content with a later stamp, from an audience that it was in before.
             return received.lastWasEnd == (expected.phase == .ended) ? nil : difference
         }
         guard !hasMoved, let applied = member.appliedMillis else { return nil }
@@ -298,7 +312,7 @@ extension ChaosAudit {
 }
 
 extension ChaosAudit.MemberCounts {
-    /// Lines of the table.
+    /// Lines for the result table of a run.
     var lines: [String] {
         let grouped = NumberText.grouped
         let failures = self.failures.sorted { $0.key < $1.key }.map { "\(grouped($0.value)) \($0.key)" }

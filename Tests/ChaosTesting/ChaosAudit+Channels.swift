@@ -3,16 +3,17 @@ import DeviceModel
 import KafkaLog
 import Upstream
 
-/// Holds channels and the phones that listen to them against what was published.
+/// Compares channels and the phones that listen to them with what was published.
 extension ChaosAudit {
-    /// What is known of channels besides Kafka's log.
+    /// What is known of channels apart from Kafka's log.
     struct ChannelScene {
-        /// What APNs took, and who listened.
+        /// Broadcasts that APNs took, and phones that listened.
         var listeners = ChaosListeners()
         var rules = BroadcastRules(distanceMillis: 0, resumedMillis: [])
-        /// Those that events were published for; all others are kept for audiences. `nil`: there are no others.
+        /// Channels that events were published for. All others are kept for audiences. `nil` means that there are no
+        /// others.
         var published: Set<String>?
-        /// Ids of channels that were deleted.
+        /// Ids of deleted channels.
         var deleted: Set<String> = []
     }
 
@@ -20,27 +21,28 @@ extension ChaosAudit {
     struct ChannelCounts: Equatable {
         var channels = 0
         var broadcasts = 0
-        /// Broadcasts for channels that store, but not to be kept: nobody knew yet.
+        /// Number of broadcasts that asked APNs to keep nothing although their channel stores. No worker knew yet that
+        /// it does.
         var broadcastsUnkept = 0
-        /// Events that ended because their channel had gone.
+        /// Number of events that ended because their channel was gone.
         var rejected = 0
         var listenersChecked = 0
         var listenersEquivalent = 0
-        /// Checked phones that were away, and how often.
+        /// Number of checked phones that were away, and number of absences.
         var listenersAway = 0
         var absences = 0
-        /// The least time between two broadcasts on one channel that has no excuse, milliseconds.
+        /// The least time between two broadcasts on one channel that have no excuse, milliseconds.
         var closestMillis: Int64?
     }
 
-    /// What a channel would have shown, event by event, had each been broadcast alone and in order.
+    /// What a channel would have shown after each event, had every event been broadcast alone and in order.
     struct ChannelExpectation {
-        /// After no event, after the first, and so on.
+        /// States after no event, after the first event, and so on.
         private(set) var states = [ReferenceDevice()]
-        /// Index of the event after the last that was delivered.
+        /// Index in `states` of the state after the last delivered event.
         private var deliveredIndex = 0
 
-        /// The record's event, and what its outcomes say.
+        /// Takes the event of a record, and the outcomes of the record.
         mutating func take(_ event: StoryEvent, recordMillis: Int64, outcomes: [String]) throws {
             var next = self.states[self.states.count - 1]
             try next.take(payload: event.payload(recordMillis: recordMillis), nowMillis: recordMillis)
@@ -48,8 +50,10 @@ extension ChaosAudit {
             if outcomes.contains("delivered") { self.deliveredIndex = self.states.count - 1 }
         }
 
-        /// The first thing that a phone shows otherwise, if it listened and was there all the time.
-        /// - Parameter isDeleted: the channel has gone: what came then was not broadcast, or was just before it went, and nobody can say.
+        /// The first difference between a phone that listened and was reachable all the time and what it may show.
+        /// `nil` means that there is none.
+        /// - Parameter isDeleted: whether the channel is gone. Then the last events may or may not have been broadcast
+        ///   before its deletion.
         func firstDifference(of phone: Device, isDeleted: Bool) -> String? {
             let differences = self.states[(isDeleted ? self.deliveredIndex : self.states.count - 1)...].map {
                 phone.firstDifference(from: $0.device)
@@ -58,13 +62,15 @@ extension ChaosAudit {
         }
     }
 
-    /// The reasons for which APNs refuses a channel that has gone, and what the worker says of events that it no longer tried.
+    /// Reasons for which APNs refuses a channel that is gone, and the worker's own reason for events that it no longer
+    /// tried.
     static let goneReasons: Set<String> = [
         "ChannelNotRegistered", "BadChannelId", "APNs has said that the channel does not exist",
     ]
 
-    /// Each channel's broadcasts are what its events say, and as they may be; each phone that listens shows what its channel's policy promises.
-    /// - Parameter phone: the phone behind a token; `nil`: nothing is known of it.
+    /// Judges that the broadcasts of each channel agree with its events and keep the rules. Each listening phone has to
+    /// show what its channel's policy promises.
+    /// - Parameter phone: the phone behind a token, or `nil` when nothing is known of it.
     mutating func judgeChannels(
         _ scene: ChannelScene, _ records: [OwnedRecord], phone: (_ token: String) -> Device?
     ) throws {
@@ -121,7 +127,7 @@ extension ChaosAudit {
 }
 
 extension ChaosAudit.ChannelCounts {
-    /// Lines of the table.
+    /// Lines for the result table of a run.
     var lines: [String] {
         let grouped = NumberText.grouped
         let closest = self.closestMillis.map { ", no two closer than \(grouped(Int($0))) ms" } ?? ""

@@ -1,47 +1,52 @@
 import PushModel
 
-/// Something that goes wrong, for a while or at once.
+/// Something that goes wrong, for a while or for a moment.
 package struct ChaosFault: Equatable, Sendable {
-    /// What goes wrong, and for how long. Named as in `--faults` and the summary.
+    /// What goes wrong. The names are those of `--faults` and the summary.
     package enum Kind: String, CaseIterable, Sendable {
-        /// kill -9, started again after the duration.
+        /// kill -9 of a worker, which is started again after the duration.
         case workerKilled
-        /// SIGTERM, started again after the duration, counted from its end.
+        /// SIGTERM to a worker, which is started again at the end of the duration, after it has ended.
         case workerStopped
-        /// SIGSTOP for less than the group's session timeout.
+        /// SIGSTOP of a worker for less than the group's session timeout.
         case workerPaused
-        /// SIGSTOP for longer: others take over while it sleeps, and it wakes up believing.
+        /// SIGSTOP of a worker for longer than the session timeout. Others take over meanwhile, and the worker wakes up
+        /// believing that it still owns its partitions.
         case workerPausedPastSession
-        /// kill -9 of the simulated APNs, started again after the duration; its phones stay.
+        /// kill -9 of the simulated APNs, which is started again after the duration. Its phones stay.
         case apnsKilled
-        /// GOAWAY at a few requests, those behind them unprocessed.
+        /// GOAWAY at a few requests. Requests sent after these are not processed.
         case apnsGoAway
-        /// Every connection is cut.
+        /// A cut of every connection to APNs.
         case apnsCut
-        /// 500, 503 and 429 for a share of the requests.
+        /// 500, 503 or 429 for a share of the requests.
         case apnsErrors
-        /// 503 for every broadcast, and for nothing else: longer than `channel.fallback`, as a rule.
+        /// 503 for every broadcast, and for nothing else. It usually lasts longer than `channel.fallback`.
         case broadcastsRefused
-        /// A share of the requests is never answered, half of them although the phone gets the push.
+        /// No answer to a share of the requests. In half of these faults the phone gets the push all the same.
         case apnsSilence
-        /// Connections are cut at a share of the requests, half of them although the phone gets the push.
+        /// A cut of connections at a share of the requests. In half of these faults the phone gets the push all the
+        /// same.
         case apnsLostAnswers
-        /// Slow answers.
+        /// Slow answers of APNs.
         case apnsLatency
-        /// Brokers drop their connections and refuse new ones.
+        /// Brokers that drop their connections and refuse new ones.
         case kafkaDown
-        /// Writes, commits and heartbeats are refused now and then.
+        /// Writes, commits and heartbeats that are refused now and then.
         case kafkaErrors
         /// Slow brokers.
         case kafkaLatency
-        /// Kafka refuses some records for good: too large, or without a key. Workers whose partitions halt are started again afterwards.
+        /// Some records are refused by Kafka for good: they are too large, or have no key. Workers whose partitions
+        /// halt are started again afterwards.
         case kafkaRefuses
-        /// Once: `events` gets more partitions while traffic goes on, and `routed` or `state` in some runs.
+        /// `events` gets more partitions while traffic goes on, and in some runs so does `routed` or `state`. This
+        /// happens once.
         case topicGrown
-        /// At the very end, when all else has been judged: `events` or `state` is deleted and made anew under running workers.
+        /// `events` or `state` is deleted and made anew under running workers, at the very end, after everything else
+        /// has been judged.
         case topicMadeAnew
 
-        /// The group has to share the partitions out anew.
+        /// Whether the group has to distribute the partitions again.
         var movesPartitions: Bool {
             switch self {
             case .workerKilled, .workerStopped, .workerPausedPastSession, .kafkaRefuses, .topicGrown, .topicMadeAnew:
@@ -52,7 +57,7 @@ package struct ChaosFault: Equatable, Sendable {
             }
         }
 
-        /// Only the embedded cluster can be told to.
+        /// Whether only the embedded cluster can have this fault.
         package var needsEmbeddedKafka: Bool {
             switch self {
             case .kafkaDown, .kafkaErrors, .kafkaLatency: true
@@ -63,37 +68,38 @@ package struct ChaosFault: Equatable, Sendable {
             }
         }
 
-        /// The embedded cluster can neither add partitions nor delete a topic.
+        /// Whether the fault needs a real Kafka. The embedded cluster can neither add partitions nor delete a topic.
         package var needsRealKafka: Bool { self.isOnce }
 
-        /// It happens once a run, at a time of its own.
+        /// Whether the fault happens once in a run, at a time of its own.
         var isOnce: Bool { self == .topicGrown || self == .topicMadeAnew }
 
-        /// Former releases do not live through it as they should.
+        /// Whether only the present release survives the fault as it should.
         package var needsPresentRelease: Bool {
             self.isOnce || self == .kafkaRefuses || self == .broadcastsRefused
         }
     }
 
     var kind: Kind
-    /// When, milliseconds since the faults began.
+    /// When the fault begins, milliseconds since the faults began.
     var atMillis: Int64
-    /// How long; 0: a moment.
+    /// How long the fault lasts. 0 means a moment.
     var durationMillis: Int64
-    /// A number for whatever is to be chosen: which worker, which error.
+    /// A number that decides the choices of the fault: which worker, which error.
     var choice: Int
 }
 
-/// When what goes wrong, drawn from a seed: every kind in turn, in an order that changes each time round.
+/// Which faults happen when, drawn from a seed. Every kind happens, in an order that changes from round to round.
 struct ChaosPlan: Sendable {
-    /// Workers need this long from the start until the group has shared the partitions out.
+    /// How long workers need from the start until the group has distributed the partitions.
     static let quietMillis: Int64 = 5_000
 
     private(set) var faults: [ChaosFault] = []
 
+    /// Draws a plan.
     /// - Parameters:
-    ///   - durationMillis: the last fault is over by then.
-    ///   - sessionTimeoutMillis: of the consumer group.
+    ///   - durationMillis: time by which the last fault is over.
+    ///   - sessionTimeoutMillis: session timeout of the consumer group.
     init(
         seed: UInt64, durationMillis: Int64, sessionTimeoutMillis: Int64, kinds: [ChaosFault.Kind]
     ) {
@@ -124,8 +130,8 @@ struct ChaosPlan: Sendable {
                 choice: Int.random(in: 0..<1_000, using: &random))
             guard atMillis < durationMillis else { return }
             if atMillis + duration <= durationMillis { self.faults.append(fault) }
-            // Faults overlap: the next comes while this one lasts, or soon after. A group that is never left in peace shares nothing
-            // out, and then nothing happens that a fault could spoil.
+            // Faults overlap: the next one begins during this one, or soon after. But a group that gets no rest never
+            // distributes its partitions. Then nothing happens that a fault could spoil.
             atMillis +=
                 kind.movesPartitions
                 ? Int64.random(in: 2_000...(4 * sessionTimeoutMillis), using: &random)
@@ -139,13 +145,14 @@ struct ChaosPlan: Sendable {
         switch kind {
         case .apnsCut, .topicGrown, .topicMadeAnew: 0
         case .kafkaRefuses: Int64.random(in: 6_000...12_000, using: &random)
-        // Until enough requests have come to be hit.
+        // This is long enough for some requests to meet the fault.
         case .apnsGoAway: 3_000
         case .workerKilled, .workerStopped, .apnsKilled: Int64.random(in: 0...4_000, using: &random)
         case .workerPaused: Int64.random(in: 300...(sessionTimeoutMillis / 2), using: &random)
         case .workerPausedPastSession:
             sessionTimeoutMillis + Int64.random(in: 2_000...15_000, using: &random)
-        // Every third time an outage is longer than any timeout of the worker but shorter than a deployment's patience.
+        // In every third round an outage is longer than any timeout of the worker, but shorter than the patience of a
+        // deployment.
         case .kafkaDown:
             isLong
                 ? Int64.random(in: 30_000...60_000, using: &random) : Int64.random(in: 1_000...10_000, using: &random)

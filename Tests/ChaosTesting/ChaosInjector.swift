@@ -2,9 +2,9 @@ import ChildProcesses
 import CommandSupport
 import Foundation
 
-/// Carries out faults, and takes them away again when their time is over. Confined to the task that runs.
+/// Carries out faults, and ends them when their time is over. Confined to the task that runs.
 final class ChaosInjector {
-    /// What ends a fault.
+    /// Action that ends a fault.
     private enum Remedy {
         case startWorker(Int)
         case resumeWorker(Int)
@@ -22,29 +22,29 @@ final class ChaosInjector {
     private var remedies: [(dueMillis: Int64, remedy: Remedy)] = []
     /// How often each kind was injected.
     private(set) var counts: [ChaosFault.Kind: Int] = [:]
-    /// Faults that found nothing to harm: the worker was down already.
+    /// Number of faults that found nothing to harm, for example because the worker was already down.
     private(set) var skippedCount = 0
     private var apnsStarts: UInt64 = 0
     /// Workers that ended by a signal nobody sent.
     private(set) var crashes: [String] = []
-    /// Workers that ended without having been told to, and how: allowed with a reason, to be started again.
+    /// Workers that ended without an order, and how. That is allowed with a reason, and they are started again.
     private(set) var unexpectedEnds: [String] = []
     private var endedByItself: Set<String> = []
-    /// When workers that had been paused went on, milliseconds since 1970.
+    /// When paused workers went on, milliseconds since 1970.
     private(set) var resumedMillis: [Int64] = []
-    /// Workers that were told to stop and ended with something else than 0.
+    /// Workers that were told to stop and ended with another status than 0.
     private(set) var uncleanStops: [String] = []
-    /// Which release each worker runs; `nil`: there is one.
+    /// Which release each worker runs. `nil` means that there is only one.
     private let releases: ReleaseSchedule?
     /// How often a worker was started as another release than before.
     private(set) var releaseChanges = 0
     let refusals: ChaosRefusals
     /// When workers were last asked whether a partition of theirs is halted.
     private var lookedForHaltsAt = ContinuousClock.now
-    /// Workers that were started again because a partition of theirs had halted.
+    /// Number of workers that were started again because one of their partitions had halted.
     private(set) var haltRestarts = 0
 
-    /// A worker that ended is started again after so long, as an orchestrator would.
+    /// How long after its end a worker is started again, as an orchestrator would do.
     private static let restartMillis: Int64 = 1_000
     private static let haltLookDistance = Duration.seconds(1)
 
@@ -55,7 +55,7 @@ final class ChaosInjector {
         self.refusals = ChaosRefusals(stage: stage)
     }
 
-    /// No fault is in force and everything runs.
+    /// Whether no fault is in force and every process runs.
     var isOver: Bool { self.remedies.isEmpty && self.stage.workers.allSatisfy(\.isUp) && self.stage.apnsIsRunning }
 
     // MARK: Injecting
@@ -68,10 +68,11 @@ final class ChaosInjector {
         self.count(fault.kind)
     }
 
-    /// What the run did itself, as it has to stop publishing for it.
+    /// Counts a fault that the run carried out itself, because it has to stop publishing for it.
     func count(_ kind: ChaosFault.Kind) { self.counts[kind, default: 0] += 1 }
 
-    /// - Returns: `false`: there is nothing to harm.
+    /// Carries out a fault.
+    /// - Returns: `false` when there is nothing to harm.
     private func carryOut(_ fault: ChaosFault, endsAtMillis: Int64) async throws -> Bool {
         func undo(_ remedy: Remedy) { self.remedies.append((endsAtMillis, remedy)) }
         switch fault.kind {
@@ -83,7 +84,7 @@ final class ChaosInjector {
             try await self.stage.killAPNs()
             undo(.startAPNs)
         case .apnsGoAway:
-            // The fault is of requests, so that it tells the truth: what was sent behind each of these is not processed.
+            // The GOAWAY is sent at requests, so what it says is true: requests after each of these are not processed.
             return try await self.addAPNsFault(
                 "{\"kind\":\"goaway\",\"reason\":\"Shutdown\",\"current\":true,\"count\":8}", endsAtMillis)
         case .apnsCut:
@@ -114,7 +115,7 @@ final class ChaosInjector {
             try await self.kafka("/broker/down")
             undo(.kafkaUp)
         case .kafkaErrors:
-            // By Kafka's numbers: not the leader, timed out, not the coordinator; -195 drops the connection.
+            // Codes of Kafka: 6 not the leader, 7 timed out, 16 not the coordinator. -195 drops the connection.
             let errors = [
                 ("Produce", 6), ("Produce", 7), ("OffsetCommit", 16), ("Heartbeat", 16), ("Fetch", 6),
                 ("Produce", -195),
@@ -133,7 +134,7 @@ final class ChaosInjector {
         return true
     }
 
-    /// A worker that is up and awake; `nil`: there is none.
+    /// Index of a worker that is up and not paused. `nil` means that there is none.
     private func worker(_ choice: Int) -> Int? {
         let up = self.stage.workers.indices.filter { self.stage.workers[$0].isUp && !self.stage.workers[$0].isPaused }
         return up.isEmpty ? nil : up[choice % up.count]
@@ -162,9 +163,9 @@ final class ChaosInjector {
         }
     }
 
-    // MARK: Taking away
+    // A broker refuses a time that is more than an hour ahead, so all these times are in the past.
 
-    /// Ends what is over by now, and starts workers that ended by themselves.
+    /// Ends the faults whose time is over, and starts workers that ended by themselves.
     func advance(nowMillis: Int64) async throws {
         let due = self.remedies.filter { $0.dueMillis <= nowMillis }
         self.remedies.removeAll { $0.dueMillis <= nowMillis }
@@ -183,7 +184,7 @@ final class ChaosInjector {
         if !self.stage.kafkaIsRunning { throw CommandFailure("the embedded Kafka has ended: see kafka.log") }
     }
 
-    /// Stops workers that are to run the other release; they are started as that.
+    /// Stops workers that are to run the other release. They are then started as that release.
     private func changeReleases(nowMillis: Int64) {
         guard let releases = self.releases else { return }
         for (index, worker) in self.stage.workers.enumerated()
@@ -195,7 +196,8 @@ final class ChaosInjector {
         }
     }
 
-    /// Partitions that halted as Kafka refused a record go on when their worker is started again, once Kafka takes everything.
+    /// Starts workers again whose partitions halted because Kafka refused a record, once Kafka accepts everything
+    /// again.
     private func restartHalted(nowMillis: Int64) async throws {
         guard !self.refusals.refusals.isEmpty, ContinuousClock.now - self.lookedForHaltsAt >= Self.haltLookDistance
         else { return }
@@ -247,14 +249,14 @@ final class ChaosInjector {
             guard !worker.isStopOverdue() else {
                 throw CommandFailure("\(worker.name) was told to stop and did not: see \(worker.logPath)")
             }
-            // Still ending.
+            // The worker is still ending.
             self.remedies.append((dueMillis + 1, .startWorker(index)))
             return
         }
         if status < 0, status != -SIGKILL {
             self.crashes.append("\(worker.name) crashed with signal \(-status), see \(worker.logPath)")
         } else if status > 0, !self.endedByItself.contains(worker.name) {
-            // Something could not be finished or written down in time: Kafka was away, say.
+            // The worker could not finish or write down something in time, for example because Kafka was away.
             self.uncleanStops.append("\(worker.name) stopped with \(status)")
         }
         self.endedByItself.remove(worker.name)
@@ -278,7 +280,8 @@ final class ChaosInjector {
         return true
     }
 
-    /// `nil`: it is down.
+    /// Posts a fault to APNs.
+    /// - Returns: the answer's body, or `nil` when APNs is down.
     private func apns(_ body: String) async throws -> String? {
         guard let answer = try await LocalHTTP.post("/faults", body: body, port: self.stage.apnsControlPort) else {
             return nil

@@ -1,28 +1,31 @@
 import APNSSimulator
 import DeviceModel
 
-/// What the simulator's journal tells of channels: what each published, and when each phone listened and could be reached.
+/// Collects what the simulator's journal says about channels: what each channel published, and when each phone listened
+/// and was reachable.
 ///
-/// The journal has everything in the order in which it happened, but its times may be equal, or a little out of order. So each entry gets a
-/// millisecond of its own here, which is not before its own time: then there is no doubt what reached a phone.
+/// The journal has all entries in the order in which they happened, but their times may be equal or slightly out of
+/// order. So each entry gets its own millisecond here, not before its own time. The order then decides what reached a
+/// phone.
 struct ChaosListeners {
     /// One broadcast that APNs took.
     struct Broadcast: Equatable {
-        /// When APNs took it, milliseconds since 1970, by its own clock.
+        /// When APNs took it, milliseconds since 1970, by the clock of APNs.
         var atMillis: Int64
-        /// `apns-expiration`, seconds since 1970; 0: for phones that are there alone.
+        /// `apns-expiration`, seconds since 1970. 0 means that only reachable phones get it.
         var expirationSeconds: Int64
-        /// `aps.timestamp`; `nil`: no phone can read it.
+        /// `aps.timestamp`. `nil` means that no phone can read it.
         var stampSeconds: Int64?
         var isEnd = false
-        /// What a phone that was there and listened all the time made of it; `nil`: it could not read it.
+        /// Reaction of a phone that was always reachable and listening. `nil` means that it could not read the
+        /// broadcast.
         var reaction: Device.Reaction?
     }
 
     struct Channel {
         var history: ChannelHistory
         var broadcasts: [Broadcast] = []
-        /// A phone that was there and listened all the time.
+        /// A phone that was always reachable and listening.
         var witness = Device()
     }
 
@@ -32,16 +35,16 @@ struct ChaosListeners {
         var history: ListenerHistory
     }
 
-    /// By id.
+    /// Channels by id.
     private(set) var channels: [String: Channel] = [:]
-    /// By token. A phone listens to one channel in all its life.
+    /// Listeners by token. A phone listens to one channel in its whole life.
     private(set) var listeners: [String: Listener] = [:]
     private var clockMillis: Int64 = 0
 
-    /// Broadcasts that APNs took.
+    /// Number of broadcasts that APNs took.
     var broadcastCount: Int { self.channels.values.reduce(0) { $0 + $1.broadcasts.count } }
 
-    /// Takes what has happened next.
+    /// Takes the next entry of the journal.
     mutating func take(_ entry: JournalEntry) {
         switch entry {
         case .push, .status, .rotation, .channelDeletion: break

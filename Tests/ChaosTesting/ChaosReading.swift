@@ -3,7 +3,7 @@ import KafkaLog
 import PushWorker
 import Upstream
 
-/// What a run reads back from Kafka, as any client would.
+/// Reads back from Kafka what a run wrote, as any client would.
 enum ChaosReading {
     private static let requestDurationMax = Duration.seconds(20)
 
@@ -12,17 +12,17 @@ enum ChaosReading {
     }
 
     /// All records of a topic, partition by partition.
-    /// - Parameter limit: for each partition.
+    /// - Parameter limit: time limit for each partition.
     static func readAll(_ topic: String, _ stage: ChaosStage, within limit: Duration) async throws -> [OwnedRecord] {
         try await TopicReading.readAll(
             topic, partitionCount: Int32(stage.partitions(of: topic).count), settings: Self.settings(stage),
             within: limit)
     }
 
-    /// Where the group is in the input and routed partitions, and where they end.
+    /// Offsets of the group in the input and routed partitions, and the ends of these partitions.
     static func positions(_ stage: ChaosStage) async throws -> [PartitionPositions] {
         let partitions = (stage.topics.events + [stage.topics.routed]).flatMap { stage.partitions(of: $0) }
-        // A member that never joins may ask where the group is.
+        // A consumer that never joins may ask for the group's offsets.
         let configuration = ConsumerConfiguration(
             settings: stage.kafkaSettings, groupID: stage.group, driverTopic: stage.topics.events[0], log: { _ in })
         return try await NamedThread.run("chaos-positions") {
@@ -30,7 +30,8 @@ enum ChaosReading {
         }.get()
     }
 
-    /// A partition where the embedded Kafka has dropped records, in words; `nil`: none, or a real Kafka.
+    /// A partition where the embedded Kafka has dropped records, in words. `nil` means that none has, or that the Kafka
+    /// is a real one.
     static func truncated(_ stage: ChaosStage) async throws -> String? {
         guard stage.kafkaIsEmbedded else { return nil }
         let (settings, topics) = (stage.kafkaSettings, stage.topics.all)

@@ -3,31 +3,33 @@ import KafkaLog
 /// A time in which Kafka refused some records for good.
 struct ChaosRefusal: Equatable {
     enum Way: Equatable {
-        /// Records of more than `byteCountMax` with their batch: `max.message.bytes` was lowered.
+        /// Kafka refuses records that need more than `byteCountMax` with their batch, because `max.message.bytes` was
+        /// lowered.
         case size
-        /// Records without a key: the topic was said to be compacted.
+        /// Kafka refuses records without a key, because the topic was declared compacted.
         case keyless
-        /// The first requests to come, up to a number: the embedded Kafka was told to refuse them, with one of Kafka's error codes.
+        /// The embedded Kafka refuses the first `count` requests, with one of Kafka's error codes.
         case anything(code: Int, count: Int)
     }
 
-    /// What was refused is refused by all of these.
+    /// Topics that refuse records, all of them in the same way.
     var topics: [TopicRole]
     var way: Way
-    /// Milliseconds since 1970.
+    /// When the refusal began, milliseconds since 1970.
     var fromMillis: Int64 = 0
-    /// When it was taken away, or `.max`.
+    /// When the refusal ended, milliseconds since 1970, or `.max`.
     var toMillis = Int64.max
 
-    /// Below what the largest events of `ChaosTraffic` need, above all others.
+    /// A limit in bytes that only the largest events of `ChaosTraffic` exceed.
     static let byteCountMax = 2_000
-    /// A record may be on its way that long before, and be judged by a limit that was read before for so long after.
+    /// How long before the refusal a record may have been on its way. A broker may also apply the old limit for this
+    /// long after the change.
     private static let slackMillis: Int64 = 30_000
 
-    /// What is refused, by a number.
+    /// The refusal for a random number.
     static func drawn(_ choice: Int, kafkaIsEmbedded: Bool) -> ChaosRefusal {
         if kafkaIsEmbedded {
-            // Kafka's MESSAGE_TOO_LARGE and INVALID_RECORD. A broker of its own leads each of these topics.
+            // 10 is Kafka's MESSAGE_TOO_LARGE, 87 its INVALID_RECORD. Each of these topics has its own leading broker.
             let code = choice / 2 % 2 == 0 ? 10 : 87
             return ChaosRefusal(
                 topics: [choice % 2 == 0 ? .deadLetters : .state], way: .anything(code: code, count: 4 + choice % 9))
@@ -40,7 +42,7 @@ struct ChaosRefusal: Equatable {
         return all[choice % all.count]
     }
 
-    /// Whether it may have been met by what was written then, milliseconds since 1970.
+    /// Whether a record that was written at `millis`, milliseconds since 1970, may have met the refusal.
     func covers(_ millis: Int64) -> Bool {
         millis >= self.fromMillis - Self.slackMillis && millis - Self.slackMillis <= self.toMillis
     }

@@ -3,21 +3,24 @@ import CommandSupport
 import Foundation
 import KafkaLog
 
-/// Makes Kafka refuse records for good, one way at a time, and adds up what workers count of that. Confined to the task that runs.
+/// Makes Kafka refuse records for good, one way at a time, and adds up what workers count of that. Confined to the task
+/// that runs.
 final class ChaosRefusals {
     private let stage: ChaosStage
-    /// All there have been.
+    /// All refusals so far.
     private(set) var refusals: [ChaosRefusal] = []
     private(set) var isInForce = false
-    /// Outcomes that workers did not publish, and dead letters that they gave up, over all their lives.
+    /// Number of outcomes that workers did not publish, over all their lives.
     private(set) var outcomesUnpublished = CountOverLives("mailboat_kafka_outcomes_unpublished_total")
+    /// Number of dead letters that workers gave up, over all their lives.
     private(set) var lettersGivenUp = CountOverLives("mailboat_kafka_dead_letters_given_up_total")
-    /// No worker has ended before it was asked for its counts.
+    /// Whether every worker was asked for its counts before it ended.
     private(set) var countsAreWhole = true
 
     init(stage: ChaosStage) { self.stage = stage }
 
-    /// - Returns: `false`: another one is in force.
+    /// Begins the refusal that `choice` chooses.
+    /// - Returns: `false` when another one is in force.
     func begin(_ choice: Int) async throws -> Bool {
         guard !self.isInForce else { return false }
         self.isInForce = true
@@ -35,11 +38,11 @@ final class ChaosRefusals {
         return true
     }
 
-    /// Puts the topics' settings back.
+    /// Restores the settings of the topics.
     func end() async throws {
         self.isInForce = false
         guard let refusal = self.refusals.last else { return }
-        // What is left of the embedded Kafka's errors meets any request.
+        // The embedded Kafka has nothing to restore. Any further request uses up its remaining errors.
         guard !self.stage.kafkaIsEmbedded else { return }
         try await self.stage.configure(refusal.topics, setting: nil, "")
         self.refusals[self.refusals.count - 1].toMillis = Self.wallMillis()
@@ -55,16 +58,16 @@ final class ChaosRefusals {
         }
     }
 
-    /// A worker's next life begins at 0.
+    /// Sets a worker's counts back to 0, because the worker has ended.
     func hasEnded(_ worker: ChaosWorker) {
         self.outcomesUnpublished.hasEnded(worker.name)
         self.lettersGivenUp.hasEnded(worker.name)
     }
 
-    /// A worker ends, and takes counts with it that nobody asked for.
+    /// Remembers that a worker ends with counts that were not read.
     func losesCounts() { if !self.refusals.isEmpty { self.countsAreWhole = false } }
 
-    /// What the judge has to know of them.
+    /// What the judge has to know of the refusals.
     var scene: ChaosAudit.RefusalScene {
         ChaosAudit.RefusalScene(
             refusals: self.refusals, outcomesUnpublished: self.outcomesUnpublished.sum,
@@ -74,7 +77,7 @@ final class ChaosRefusals {
     private static func wallMillis() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 }
 
-/// A counter of several processes; each begins at 0 again and again.
+/// The sum of a counter over several processes and all their lives. The counter begins at 0 in each life.
 struct CountOverLives {
     private let metric: String
     private var ended = 0

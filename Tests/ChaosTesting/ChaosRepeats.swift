@@ -1,24 +1,28 @@
 import APNSSimulator
 import DeviceModel
 
-/// Counts the broadcasts that bring a phone at high priority what it was pushed by its token just before it began to listen, and the first push to a
-/// new token that brings what the one before has brought. The phones themselves count what comes both ways only from there on. Each version is within the budget once, and reaches such a phone twice.
+/// Counts repeats at high priority that the phones themselves do not count. The budget counts each version once, but
+/// such a phone gets a version twice.
+///
+/// - A broadcast may bring what a push brought just before the phone began to listen.
+/// - The first push to a new token may bring what a push to the former token brought.
 struct ChaosRepeats {
     /// Tokens of phones that have begun to listen since the last broadcast of a channel, by its id.
     private var beginners: [String: Set<String>] = [:]
-    /// Tokens that phones have got in place of another one, and that nothing was pushed to yet. Another partition has them, which cannot know what
-    /// the token before was sent.
+    /// Tokens that replaced another one, and that nothing was pushed to yet. They belong to another partition, which
+    /// cannot know what the former token was sent.
     private var newTokens: Set<String> = []
-    /// By token.
+    /// Number of repeats by token.
     private(set) var counts: [String: Int] = [:]
 
-    /// Takes what happens next, before the phones do.
+    /// Takes the next entry of the journal, before the phones do.
     mutating func take(_ entry: JournalEntry, on phones: JournaledPhones) {
         self.take(entry) { phones.device(token: $0)?.device.stampSeconds }
     }
 
-    /// The same.
-    /// - Parameter stamp: of what the phone behind a token shows, seconds since 1970; `nil`: it shows nothing.
+    /// Takes the next entry of the journal, before the phones do.
+    /// - Parameter stamp: stamp of what the phone behind a token shows, seconds since 1970, or `nil` when it shows
+    ///   nothing.
     mutating func take(_ entry: JournalEntry, stamp: (_ token: String) -> Int64?) {
         switch entry {
         case .listening(let token, let channel):
@@ -34,7 +38,7 @@ struct ChaosRepeats {
             }
         case .rotation(let old, let new, _):
             self.newTokens.insert(new)
-            // The phone is the same: what came to it twice before counts for its new token.
+            // The phone is the same, so its earlier repeats count for its new token.
             self.counts[new] = self.counts[old]
             for id in self.beginners.keys where self.beginners[id]?.remove(old) != nil {
                 self.beginners[id]?.insert(new)

@@ -1,14 +1,14 @@
 import CommandSupport
 import KafkaLog
 
-/// A topic that was given more partitions: what is to be seen of it besides what the judges of events and phones see.
+/// Judges a topic that got more partitions, apart from what the judges of events and phones see.
 extension ChaosRun {
-    /// Nothing else was disturbed: every worker has to stay ready, and none may end.
+    /// Whether growth is the only fault. Then every worker has to stay ready, and none may end.
     private var isGrowthAlone: Bool {
         self.wish.kinds.contains(.topicGrown) && self.wish.kinds.allSatisfy(\.isOnce) && self.wish.former == nil
     }
 
-    /// While events flow.
+    /// Looks at the workers while events flow.
     func lookAtGrownWorkers() async throws {
         guard self.isGrowthAlone, self.injector.counts[.topicGrown] != nil else { return }
         for worker in self.stage.workers where try await !worker.isReady() {

@@ -1,26 +1,26 @@
 package import Foundation
 
 extension ChaosRun {
-    /// What a run is asked for.
+    /// Options of a run.
     package struct Wish {
         var minutes: Double
         var seed: UInt64
-        /// Under way at a time.
+        /// Number of activities under way at a time.
         var activityCount: Int
         /// Events per second.
         var rate: Int
-        /// Broadcast channels; 0: none.
+        /// Number of broadcast channels. 0 means none.
         var channelCount: Int
-        /// Audiences at a time, and phones of all of them together; 0: none.
+        /// Number of audiences at a time, and number of phones of all audiences together. 0 means none.
         var audienceCount: Int
         var memberCount: Int
-        /// Start members of audiences of their own; 0: none.
+        /// Number of start members, which have audiences of their own. 0 means none.
         var startMemberCount: Int
-        /// Empty: no faults.
+        /// Kinds of faults. Empty means no faults.
         var kinds: [ChaosFault.Kind]
-        /// Instead of faults: every worker is restarted once, in good order. The run ends when they have been.
+        /// Whether every worker is restarted once in good order, instead of faults. The run ends after these restarts.
         var isRollingRestart: Bool
-        /// Another release, which workers run at first and half way once more; `nil`: none.
+        /// Another release, which workers run at first and again in the third quarter. `nil` means none.
         var former: Former?
 
         /// Executables of the two releases.
@@ -34,18 +34,19 @@ extension ChaosRun {
             }
         }
 
+        /// Asks for a run.
         /// - Parameters:
         ///   - minutes: how long events are published and faults injected.
-        ///   - seed: of events and faults.
+        ///   - seed: seed of events and faults.
         ///   - activityCount: activities under way at a time.
         ///   - rate: events per second.
-        ///   - channelCount: broadcast channels; 0: none.
-        ///   - audienceCount: audiences at a time; 0: none.
-        ///   - memberCount: their phones, all together, before some come and others go.
-        ///   - startMemberCount: start members of audiences of their own, all together; 0: none.
-        ///   - kinds: of faults; empty: none.
-        ///   - isRollingRestart: instead of faults, every worker is restarted once, in good order.
-        ///   - former: another release, which workers run at first and half way once more; `nil`: none.
+        ///   - channelCount: broadcast channels, 0 for none.
+        ///   - audienceCount: audiences at a time, 0 for none.
+        ///   - memberCount: phones of all audiences together, before any join or leave.
+        ///   - startMemberCount: start members of all their own audiences together, 0 for none.
+        ///   - kinds: kinds of faults, empty for none.
+        ///   - isRollingRestart: whether every worker is restarted once in good order, instead of faults.
+        ///   - former: another release, which workers run at first and again in the third quarter, or `nil` for none.
         package init(
             minutes: Double, seed: UInt64, activityCount: Int, rate: Int, channelCount: Int,
             audienceCount: Int, memberCount: Int, startMemberCount: Int, kinds: [ChaosFault.Kind],

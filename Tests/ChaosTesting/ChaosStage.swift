@@ -6,39 +6,41 @@ package import KafkaLog
 import PushWorker
 package import TraceCollecting
 
-/// The processes a chaos run plays with: a Kafka (embedded, unless another is named), a simulated APNs, and workers between them.
-/// Confined to the task that runs.
+/// The processes of a chaos run: a Kafka (embedded, unless another is named), a simulated APNs, and workers between
+/// them. Confined to the task that runs.
 package final class ChaosStage {
     static let partitionCount: Int32 = 64
-    /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
+    /// Number of high-priority pushes that an activity may get in an hour. It is low, so that the budget is reached all
+    /// the time.
     static let budgetPerHour = 6
-    /// Budget an hour of an audience's versions, for members without and with `frequent-updates`.
+    /// Hourly budget of an audience's versions, for members without and with `frequent-updates`.
     static let (audienceBudgetPerHour, frequentAudienceBudgetPerHour) = (6, 12)
-    /// Starts of audiences that a push-to-start token is sent within an hour: few, so that some are held back.
+    /// Number of starts of audiences that a push-to-start token is sent within an hour. It is low, so that some are
+    /// held back.
     static let startsPerHour = 2
     /// The least time between two pushes to a phone.
     static let distanceMillis: Int64 = 1_000
-    /// The least that is allowed, so that a short run has many broadcasts.
+    /// The least allowed time between two broadcasts, so that a short run has many of them.
     static let channelDistanceMillis: Int64 = 1_000
-    /// Shorter than most outages of broadcasts.
+    /// `channel.fallback`, which is shorter than most outages of broadcasts.
     static let channelFallbackMillis: Int64 = 3_000
     private static let keyID = "SIMULATOR1"
     private static let teamID = "SIMULATEAM"
     private static let startDurationMax = Duration.seconds(30)
 
-    /// Where its files are, and what the processes wrote; made for it, in the temporary directory.
+    /// Directory of the run's files and of the processes' logs. It is made for the run, in the temporary directory.
     package let directory: String
     /// The `mailboat` that all processes run.
     private let mailboat: URL
     let tracing: Tracing?
-    /// Whether it was started here, and forgets everything when it ends.
+    /// Whether Kafka was started by the run, and forgets everything when it ends.
     let kafkaIsEmbedded: Bool
     let kafkaSettings: KafkaSettings
     let topics: WorkerConfiguration.Topics
     let group: String
-    /// How long a worker may be silent until others take its partitions.
+    /// How long a worker may be silent before others take its partitions.
     let sessionTimeoutMillis: Int64
-    /// Every worker has a `group.instance.id`.
+    /// Whether every worker has a `group.instance.id`.
     let membershipIsStatic: Bool
     private(set) var kafkaControlPort = 0
     private(set) var apnsPort = 0
@@ -47,10 +49,10 @@ package final class ChaosStage {
     private var kafka: ChildProcess?
     private var apns: ChildProcess?
     private(set) var workers: [ChaosWorker] = []
-    /// Partitions of topics that were given more than `partitionCount`.
+    /// Partition counts of topics that got more than `partitionCount`.
     var partitionCounts: [String: Int32] = [:]
 
-    /// Workers tell a collector what they did with some of the events.
+    /// Settings for workers that send a collector traces of some events.
     package struct Tracing {
         package var collector: TraceCollector
         /// Share of events that are traced, 0 to 1.
@@ -64,14 +66,14 @@ package final class ChaosStage {
 
     var journalPath: String { "\(self.directory)/phones.journal" }
 
-    /// Starts them all. Throws a `CommandFailure` when one does not start.
+    /// Starts all processes. Throws a `CommandFailure` when one does not start.
     /// - Parameters:
-    ///   - mailboat: the executable that they all run.
-    ///   - former: the executable that workers run at first; `nil`: the same.
-    ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
+    ///   - mailboat: the executable that all processes run.
+    ///   - former: the executable that workers run at first, or `nil` for `mailboat`.
+    ///   - real: how to reach the Kafka to use, or `nil` for an embedded one.
     ///   - tracing: settings for workers that run `mailboat`. A former release may not know them.
-    ///   - spreadsLeaders: an embedded Kafka has three brokers, so that requests for one topic can fail alone.
-    ///   - seed: the seed of the simulated APNs.
+    ///   - spreadsLeaders: whether an embedded Kafka has three brokers, so that requests for one topic can fail alone.
+    ///   - seed: seed of the simulated APNs.
     package init(
         mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, tracing: Tracing? = nil,
         spreadsLeaders: Bool = false, seed: UInt64
@@ -93,7 +95,8 @@ package final class ChaosStage {
         self.group = name
         self.kafkaIsEmbedded = real == nil
         self.membershipIsStatic = real != nil
-        // A broker's own lower limit is 6 s by default; the embedded one takes a second less than this for each rebalance.
+        // A real broker's lower limit is 6 s by default. The embedded one needs a second less than this timeout for
+        // each rebalance.
         self.sessionTimeoutMillis = real == nil ? 4_000 : 10_000
         if let real {
             self.kafkaSettings = real
@@ -124,7 +127,8 @@ package final class ChaosStage {
         }
     }
 
-    /// Ends every process. - Parameter keepsLogs: what they wrote stays in `directory`.
+    /// Ends every process.
+    /// - Parameter keepsLogs: whether the logs of the processes stay in `directory`.
     package func strike(keepsLogs: Bool) {
         for worker in self.workers { worker.process?.kill() }
         self.apns?.kill()
@@ -134,14 +138,14 @@ package final class ChaosStage {
 
     // MARK: APNs
 
-    /// Starts the simulated APNs, on the ports it had before.
+    /// Starts the simulated APNs, on the same ports as before.
     func startAPNs(seed: UInt64) async throws {
         let apns = try ChildProcess(
             name: "apns", executable: self.mailboat,
             arguments: [
                 "apns-simulator", "--port", "\(self.apnsPort)", "--control", "\(self.apnsControlPort)",
                 "--manage-port", "\(self.apnsManagePort)",
-                // Refusals for a channel's sake are those of the faults.
+                // APNs itself limits no broadcasts, so only faults refuse any.
                 "--channel-pushes-per-minute", "0",
                 "--generate-credentials", "\(self.directory)/apns", "--journal", self.journalPath, "--seed", "\(seed)",
                 "--latency", "\(Self.latencyMillis)", "--jitter", "\(Self.latencyMillis)",
@@ -154,24 +158,25 @@ package final class ChaosStage {
         (self.apnsPort, self.apnsControlPort, self.apnsManagePort) = (port, controlPort, managePort)
     }
 
-    /// An answer takes this long, and up to as much again.
+    /// How long an answer takes at least, milliseconds. It may take up to twice as long.
     static let latencyMillis = 20
 
-    /// What it holds against its callers as to channels, over all its lives, as far as `gatherViolations` was called in time.
+    /// Violations about channels that APNs has reported in all its lives. A killed APNs forgets those that
+    /// `gatherViolations` had not read.
     private(set) var channelViolations: [Violation] = []
 
-    /// Asks it what it holds against its callers: it forgets that when it is killed.
+    /// Asks APNs for violations. It forgets them when it is killed.
     func gatherViolations() async throws {
         guard let answer = try await LocalHTTP.get("/violations", port: self.apnsControlPort) else { return }
         let violations = try JSONDecoder().decode([String: [Violation]].self, from: Data(answer.body.utf8))
         self.channelViolations += (violations["violations"] ?? []).filter { !$0.channel.isEmpty }
     }
 
-    /// Returns when it has ended, and its ports are free.
+    /// Kills APNs, and returns when it has ended and its ports are free.
     func killAPNs() async throws {
         try await self.gatherViolations()
         self.apns?.kill()
-        // Its end is a matter of milliseconds, and nobody is told of it.
+        // The process ends within milliseconds, and no event says when.
         while self.apns?.isRunning == true { try? await Task.sleep(for: .milliseconds(5)) }
     }
 
@@ -180,7 +185,7 @@ package final class ChaosStage {
 
     // MARK: Kafka
 
-    /// The partitions of a topic, those that were added included.
+    /// The partitions of a topic, added ones included.
     func partitions(of topic: String) -> [TopicPartition] {
         (0..<(self.partitionCounts[topic] ?? Self.partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
     }
@@ -206,9 +211,9 @@ package final class ChaosStage {
 
     // MARK: Workers
 
-    /// Another life of it, as its executable has it by now.
+    /// Starts another life of a worker, with the executable it has by now.
     func start(_ worker: ChaosWorker) throws {
-        // Readable by its owner alone: it may hold the password of a real Kafka.
+        // Only the owner may read the file, because it may hold the password of a real Kafka.
         guard
             FileManager.default.createFile(
                 atPath: worker.configurationPath, contents: Data(self.configuration(worker).utf8),
@@ -281,23 +286,23 @@ package final class ChaosStage {
             """
     }
 
-    /// The app that has channels kept for its audiences: half of them.
+    /// The app whose audiences have kept channels. It has half of all audiences.
     static let channelApp = ChaosTraffic.apps[0]
 
     // MARK: Starting
 
-    /// The port a process has printed behind these words.
+    /// The port that a process has printed after the given words.
     private static func port(after words: String, of process: ChildProcess) async throws -> Int {
         let deadline = ContinuousClock.now + Self.startDurationMax
         while ContinuousClock.now < deadline {
             let text = (try? String(contentsOfFile: process.logPath, encoding: .utf8)) ?? ""
             if let found = text.range(of: words) {
                 let digits = text[found.upperBound...].prefix { $0.isNumber }
-                // The line is whole once something follows the number.
+                // The line is complete when something follows the number.
                 if let port = Int(digits), text[found.upperBound...].count > digits.count { return port }
             }
             guard process.isRunning else { break }
-            // Nothing tells that a file has grown.
+            // No event says that a file has grown.
             try await Task.sleep(for: .milliseconds(20))
         }
         throw CommandFailure("\(process.name) did not start: see \(process.logPath)")

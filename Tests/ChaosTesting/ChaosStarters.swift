@@ -1,29 +1,31 @@
 import DeviceModel
 
-/// What the simulator's journal tells of start members: which cards came up on each phone, and by which start.
+/// Collects what the simulator's journal says about start members: which cards came up on each phone, and by which
+/// start.
 struct ChaosStarters {
-    /// A push that brought a card.
+    /// A card that a push brought.
     struct Card: Equatable {
-        /// `attributes` of the start that brought it: no two starts have the same.
+        /// `attributes` of the start that brought the card. No two starts have the same.
         var attributes: [UInt8]
         var atMillis: Int64
-        /// What it showed at first.
+        /// What the card showed at first.
         var contentState: [UInt8]
     }
 
-    /// By token, in hex.
+    /// Cards by token, in hex.
     private(set) var cards: [String: [Card]] = [:]
     private(set) var pushCount = 0
-    /// Pushes to start members that put up no card: no start, or one that a phone makes nothing of, as without an alert.
+    /// Number of pushes to start members that put up no card: they were no start, or the phone ignored them, for
+    /// example without an alert.
     private(set) var strayCount = 0
 
-    /// Tells of a push-to-start token, before anything is pushed to it.
+    /// Registers a push-to-start token, before anything is pushed to it.
     mutating func know(token: String) { if self.cards[token] == nil { self.cards[token] = [] } }
 
     func knows(_ token: String) -> Bool { self.cards[token] != nil }
 
     /// Takes a push that APNs took.
-    /// - Returns: `false`: it was to nobody's start member.
+    /// - Returns: `false` when the token is not a start member's.
     mutating func take(token: String, atMillis: Int64, body: [UInt8]) -> Bool {
         guard self.knows(token) else { return false }
         self.pushCount += 1

@@ -2,50 +2,53 @@ import CommandSupport
 
 /// The numbers of one chaos run, as `--summary FILE` writes them.
 package struct ChaosSummary: Codable, Equatable {
-    /// How long events were published and faults injected.
+    /// How long events were published and faults injected, minutes.
     var minutes: Double
-    /// How often each kind was injected.
+    /// How often each kind of fault was injected.
     var faults: [String: Int]
-    /// Records in the log of the events topic.
+    /// Number of records in the log of the events topic.
     var events: Int
-    /// Pushes that reached a phone.
+    /// Number of pushes that reached a phone.
     var pushesAccepted: Int
-    /// Pushes that brought what an earlier one had brought; alerts and starts among them are counted again below.
+    /// Number of pushes that brought what an earlier one had brought. Alerts and starts among them are also counted on
+    /// their own below.
     var duplicatePushes: Int
     var duplicateAlerts: Int
     var duplicateStarts: Int
-    /// Events without any outcome.
+    /// Number of events without any outcome.
     var eventsLost: Int
     var devicesChecked: Int
-    /// Devices that show what they would show had every event been pushed alone and in order.
+    /// Number of devices that show what they would show had every event been pushed alone and in order.
     var devicesEquivalent: Int
-    /// Devices that got more high-priority pushes in an hour than the budget allows.
+    /// Number of devices that got more high-priority pushes in an hour than the budget allows.
     var budgetViolations: Int
-    /// Broadcast channels there were, and broadcasts on them that APNs took.
+    /// Number of broadcast channels, and number of broadcasts on them that APNs took.
     var channels: Int
     var broadcasts: Int
-    /// Phones that listened to them, whether they were always there or not.
+    /// Number of phones that listened to channels, whether they were always reachable or not.
     var listenersChecked: Int
-    /// Listening phones that show what their channel's storage policy promises.
+    /// Number of listening phones that show what their channel's storage policy promises.
     var listenersEquivalent: Int
-    /// Audiences there were, and pushes to their members that APNs took.
+    /// Number of audiences, and number of pushes to their members that APNs took.
     var audiences: Int
     var memberPushes: Int
-    /// Pushes to members that brought what an earlier one had brought, and those that came too soon after another.
+    /// Number of pushes to members that brought what an earlier one had brought, and number of pushes to members that
+    /// came too soon after another.
     var duplicateMemberPushes: Int
     var memberPushesTooSoon: Int
-    /// Phones that were members at the end.
+    /// Number of phones that were members at the end.
     var membersChecked: Int
-    /// Members' phones that show their audience's newest state or its end, and had the alerts that were due.
+    /// Number of members' phones that show their audience's newest state or its end, and had the alerts that were due.
     var membersEquivalent: Int
-    /// Starts of audiences, and cards that they put up.
+    /// Number of starts of audiences, and number of cards that they put up.
     var startOrders: Int
     var startCards: Int
-    /// Started cards on a phone that had one of the same start.
+    /// Number of cards on a phone that already had a card of the same start.
     var startSecondCards: Int
-    /// Phones that a start was for from the beginning to its end, each start counted.
+    /// Number of phones that a start was for from its beginning to its end. Each start counts.
     var startersChecked: Int
-    /// Start members' phones that have one card, and all whose card or lack of one is accounted for.
+    /// Number of start members' phones that have one card, and number of those whose card or lack of one is accounted
+    /// for.
     var startersStarted: Int
     var startersAccounted: Int
 

@@ -1,12 +1,14 @@
 import PushModel
 import Upstream
 
-/// Steady events of every kind for thousands of activities, without end. Pure: told the time, its randomness comes from a seed.
+/// Steady traffic of every kind of event for thousands of activities, without end.
+///
+/// The type is pure: the caller gives the time, and all randomness comes from a seed.
 struct ChaosTraffic {
     /// Something the driver is to do.
     enum Step {
         case publish(Publication)
-        /// The phone of `old` is given the token `new`; once APNs knows, and so much later, the registration is published.
+        /// The phone of `old` gets the token `new`. The registration is published `delayMillis` after APNs knows of it.
         case rotate(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)
     }
 
@@ -14,19 +16,19 @@ struct ChaosTraffic {
     static let apps = ["com.example.pizza", "com.example.adventure"]
 
     private enum Kind: CaseIterable {
-        /// Begun by the app.
+        /// An activity that the app begins.
         case plain
-        /// Begun by push.
+        /// An activity that a push begins.
         case started
-        /// Its token is rotated now and then.
+        /// An activity whose token is rotated now and then.
         case rotating
-        /// Pushes at high priority only, more than its budget allows.
+        /// An activity with pushes at high priority only, more than its budget allows.
         case reckless
-        /// Published on a partition that is not its key's.
+        /// An activity that is published on a partition that is not its key's.
         case misplaced
-        /// Published by a client whose clock is wrong, or that writes seconds, half of the time.
+        /// An activity whose publisher has a wrong clock, or writes seconds, in half of its records.
         case untimed
-        /// As misplaced, with updates that are larger than all others.
+        /// A misplaced activity whose updates are larger than all others.
         case bulky
 
         var isMisplaced: Bool { self == .misplaced || self == .bulky }
@@ -38,18 +40,18 @@ struct ChaosTraffic {
         var kind: Kind
         var token: String
         var eventsLeft: Int
-        /// Its app has an update token that was published.
+        /// Whether the update token of the activity's app was published.
         var isOpen: Bool
         var isRotating = false
     }
 
-    /// Activities under way at a time.
+    /// Number of activities under way at a time.
     private let activityCount: Int
     private let hasWrongClocks: Bool
     private let hasRefusables: Bool
     private var random: SplitMix64
     private var activities: [Activity] = []
-    /// Index into `activities` of those that wait for a card or a token, by name.
+    /// Index into `activities`, by name, of those that wait for a card or a token.
     private var indices: [String: Int] = [:]
     private var bornCount = 0
     private var sequence = 0
@@ -57,8 +59,10 @@ struct ChaosTraffic {
     private var dueThousandths: Int64 = 0
     private var lastMillis: Int64?
 
-    /// - Parameter hasWrongClocks: some publishers' clocks are wrong, which former releases believed.
-    /// - Parameter hasRefusables: some records are large or have no key, so that Kafka can be told to refuse them and no others.
+    /// Begins without activities.
+    /// - Parameter hasWrongClocks: whether some publishers' clocks are wrong. Former releases believed such clocks.
+    /// - Parameter hasRefusables: whether some records are large or have no key, so that Kafka can be set to refuse
+    ///   them and no others.
     init(activityCount: Int, seed: UInt64, hasWrongClocks: Bool = true, hasRefusables: Bool = false) {
         self.activityCount = activityCount
         self.hasWrongClocks = hasWrongClocks
@@ -66,10 +70,10 @@ struct ChaosTraffic {
         self.random = SplitMix64(seed: seed)
     }
 
-    /// Activities that have begun so far.
+    /// Number of activities that have begun so far.
     var begunCount: Int { self.bornCount }
 
-    /// What is due by now.
+    /// Steps that are due by now.
     /// - Parameter rate: events per second, registrations included.
     mutating func steps(nowMillis: Int64, rate: Int) -> [Step] {
         let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
@@ -84,7 +88,7 @@ struct ChaosTraffic {
         return steps
     }
 
-    /// The card of a `start` is up: its app is given an update token.
+    /// Gives an activity its update token, because the card of its `start` is up.
     mutating func cardShown(_ activity: String) -> Step? {
         guard let index = self.indices[activity] else { return nil }
         let new = self.random.nextToken()
@@ -94,7 +98,7 @@ struct ChaosTraffic {
             old: old, new: new, keepsOld: true, delayMillis: 0, registration: self.registration(self.activities[index]))
     }
 
-    /// The registration of a token was published.
+    /// Remembers that the registration of a token was published.
     mutating func registered(_ activity: String) {
         guard let index = self.indices.removeValue(forKey: activity) else { return }
         self.activities[index].isOpen = true
@@ -137,7 +141,7 @@ struct ChaosTraffic {
         let index = Int.random(in: 0..<self.activities.count, using: &self.random)
         let activity = self.activities[index]
         guard activity.isOpen else {
-            // A card that never came up (its start's answer was lost): after a while nobody waits for it.
+            // The card never came up, because its start's answer was lost. After a while nobody waits for it.
             self.activities[index].eventsLeft -= 1
             if activity.eventsLeft < -20 { self.remove(index) }
             return
@@ -189,18 +193,18 @@ struct ChaosTraffic {
 
     private func publication(_ activity: Activity, _ event: StoryEvent) -> Publication {
         var publication = Publication(activity.name, event, isMisplaced: activity.kind.isMisplaced)
-        // A start is not sent twice: when its answer is lost, that is its outcome.
+        // A start is not sent twice. When its answer is lost, its outcome is `unknown`.
         if event.kind == .start { publication.outcomes = ["delivered", "unknown"] }
         return publication
     }
 
-    /// With a record time that cannot be one, every other time: the event's place is that of its arrival.
+    /// Gives half of the records an impossible time. Such an event counts in the order of its arrival.
     private mutating func untimed(
         _ publication: Publication, _ activity: Activity, _ nowMillis: Int64 = 0
     ) -> Publication {
         guard activity.kind == .untimed, Bool.random(using: &self.random) else { return publication }
         var publication = publication
-        // A broker takes no time further ahead than an hour.
+        // A broker takes no time that is more than an hour ahead.
         publication.recordMillis = [1, max(1, nowMillis / 1_000), max(1, nowMillis + 1_800_000)].randomElement(
             using: &self.random)
         return publication
@@ -212,13 +216,13 @@ struct ChaosTraffic {
         return publication
     }
 
-    /// Content that no other event has: what reached a phone twice can be told.
+    /// Content that no other event has, so that the judge can tell what reached a phone twice.
     private mutating func content() -> String {
         self.sequence += 1
         return "{\"seq\":\(self.sequence),\"step\":\"somewhere between the oven and the door\",\"eta\":1659416400}"
     }
 
-    /// Content that is larger than `ChaosRefusal.byteCountMax` even when it is compressed, and within what a push may have.
+    /// Content that is larger than `ChaosRefusal.byteCountMax` even when compressed, and still fits into a push.
     private mutating func bulkyContent() -> String {
         self.sequence += 1
         let filler = (0..<40).map { _ in self.random.nextToken() }.joined()
@@ -284,7 +288,7 @@ struct ChaosTraffic {
             key: hasKey ? .none : .some(nil))
     }
 
-    /// A misspelt name, or a date that was counted from 2001.
+    /// A record with a misspelt name, or with a date that was counted from 2001.
     private mutating func malformed(_ nowMillis: Int64) -> Publication {
         if self.hasRefusables, self.sequence % 4 == 0 { return self.refusable() }
         self.sequence += 1

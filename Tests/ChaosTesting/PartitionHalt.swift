@@ -1,15 +1,15 @@
 import Foundation
 import KafkaLog
 
-/// A partition that a worker set aside, as its log tells.
+/// A partition that a worker halted, as its log says.
 struct PartitionHalt: Equatable {
     var partition: Int32
-    /// Why, without what differs from partition to partition: `bytes behind the last pass`.
+    /// Cause of the halt, without what differs between partitions: `bytes behind the last pass`.
     var cause: String
-    /// Kafka refused for good what had to be written.
+    /// Whether Kafka had refused for good what had to be written.
     var isOfRefusal: Bool
 
-    /// A line of a worker's log; `nil`: it tells of something else.
+    /// Reads a line of a worker's log. `nil` means that the line is about something else.
     init?(line: some StringProtocol) {
         guard line.hasSuffix(" is halted"), let named = line.range(of: "partition ", options: .backwards),
             let number = Int32(line[named.upperBound...].dropLast(" is halted".count)),
@@ -21,7 +21,7 @@ struct PartitionHalt: Equatable {
         self.isOfRefusal = text.contains(" is refused for good (")
     }
 
-    /// As `/readyz` has it.
+    /// The answer of `/readyz`.
     private struct Readiness: Decodable {
         struct Halted: Decodable {
             var partition: Int32
@@ -30,26 +30,28 @@ struct PartitionHalt: Equatable {
         var halted: [Halted]
     }
 
-    /// Partitions that a worker's `/readyz` names as halted, and whose reason has these words; none when it cannot be read.
+    /// Partitions that a worker's `/readyz` names as halted with these words in the reason. Empty when the answer
+    /// cannot be read.
     static func named(in readiness: String, because words: String = "") -> Set<Int32> {
         guard let told = try? JSONDecoder().decode(Readiness.self, from: Data(readiness.utf8)) else { return [] }
         return Set(told.halted.filter { words.isEmpty || $0.reason.contains(words) }.map(\.partition))
     }
 
-    /// All that a log tells of.
+    /// All halts in a log.
     static func read(_ path: String) -> [PartitionHalt] {
         guard let log = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
         return log.split(separator: "\n").compactMap { PartitionHalt(line: $0) }
     }
 
-    /// Those for which the run's faults are no reason.
+    /// Halts that the run's faults do not excuse.
     static func unexcused(_ halts: [PartitionHalt], _ refusals: [ChaosRefusal]) -> [PartitionHalt] {
-        // Only a record of these may halt a partition; a dead letter only if it is a good event's, which `routed` did not take.
+        // Only a refused record of `state` or `routed` may halt a partition. A dead letter may only if it is of a good
+        // event that `routed` did not take.
         let mayHalt = refusals.contains { $0.topics.contains(.state) || $0.topics.contains(.routed) }
         return halts.filter { !$0.isOfRefusal || !mayHalt }
     }
 
-    /// How often each cause halted a partition, as text; `nil`: nothing was halted.
+    /// How often each cause halted a partition, as text. `nil` means that nothing was halted.
     static func summary(_ halts: [PartitionHalt]) -> String? {
         guard !halts.isEmpty else { return nil }
         let counts = Dictionary(grouping: halts, by: \.cause).mapValues(\.count).sorted { $0.key < $1.key }

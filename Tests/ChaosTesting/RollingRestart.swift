@@ -2,14 +2,14 @@ import ChildProcesses
 import Foundation
 import PushModel
 
-/// Restarts one worker after the other in good order, as a deployment does, and measures how long its activities wait for a push.
-/// Confined to the task that runs.
+/// Restarts one worker after the other in good order, as a deployment does, and measures how long their activities wait
+/// for a push. Confined to the task that runs.
 final class RollingRestart {
-    /// What is known of the partitions of one stopped worker. Milliseconds since 1970.
+    /// What is known of the partitions of one stopped worker. Times are milliseconds since 1970.
     private struct Gap {
         var toldMillis: Int64
         var endedMillis: Int64?
-        /// When a successor was given each partition, and when the first push to one of its activities reached a phone after that.
+        /// When a successor got each partition, and when the first push to one of its activities then reached a phone.
         var assignedMillis: [Int32: Int64] = [:]
         var pushedMillis: [Int32: Int64] = [:]
     }
@@ -27,7 +27,7 @@ final class RollingRestart {
     private var gaps: [Gap] = []
     private var tails: [LogTail]
 
-    /// Between two restarts: the group has found its peace.
+    /// Time between two restarts, in which the group settles.
     private static let pauseMillis: Int64 = 15_000
 
     init(stage: ChaosStage, nowMillis: Int64) {
@@ -36,7 +36,7 @@ final class RollingRestart {
         self.tails = stage.workers.map { LogTail(path: $0.logPath) }
     }
 
-    /// Every worker was restarted.
+    /// Whether every worker was restarted.
     var isDone: Bool { if case .done = self.phase { true } else { false } }
 
     func advance(nowMillis: Int64) async throws {
@@ -67,7 +67,7 @@ final class RollingRestart {
         }
     }
 
-    /// A push reached a phone.
+    /// Takes a push that reached a phone.
     func pushed(activity: String, atMillis: Int64) {
         guard !self.gaps.isEmpty else { return }
         let key = Array(activity.utf8)
@@ -79,7 +79,8 @@ final class RollingRestart {
         self.gaps[last].pushedMillis[partition] = atMillis
     }
 
-    /// Successors say in their logs which partitions they were given: the other workers, and the new process of the one that ended.
+    /// Reads which partitions successors got, from their logs. A successor is another worker, or the new process of the
+    /// one that ended.
     private func readLogs(_ nowMillis: Int64) {
         for (number, worker) in self.stage.workers.enumerated() {
             for line in self.tails[number].lines() where line.hasSuffix("[PushWorker] partitions assigned") {
@@ -97,9 +98,9 @@ final class RollingRestart {
         }
     }
 
-    // MARK: What was measured
+    // MARK: Results
 
-    /// Lines of the table.
+    /// Lines of the restarts for the result table.
     var lines: [String] {
         var (stopping, starting, own, total): ([Int64], [Int64], [Int64], [Int64]) = ([], [], [], [])
         for gap in self.gaps {
@@ -136,7 +137,7 @@ struct LogTail {
 
     init(path: String) { self.path = path }
 
-    /// Whole lines that have come since the last call.
+    /// Complete lines since the last call.
     mutating func lines() -> [String] {
         guard let file = FileHandle(forReadingAtPath: self.path) else { return [] }
         defer { try? file.close() }

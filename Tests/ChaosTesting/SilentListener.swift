@@ -1,14 +1,16 @@
-/// A phone that listens on the channel kept for an audience, and has no token that anybody is told: what comes over the channel is all that it gets.
+/// A phone that listens on the channel kept for an audience, and whose token no worker gets. It gets only what comes
+/// over the channel.
 struct SilentListener: Equatable, Sendable {
     var audience: String
     /// Id of the channel, base64.
     var channel: String
-    /// What the simulated APNs calls it: no push is ever sent to it.
+    /// The phone's name in the simulated APNs. No push is ever sent to it.
     let token: String
-    /// When APNs was told that it listens, milliseconds since 1970; `nil`: it has not been.
+    /// When APNs learnt that the phone listens, milliseconds since 1970. `nil`: not yet.
     var listensMillis: Int64?
 
-    /// An owner may hear of its audience's channel so much later, when its worker dies over it and others take over.
+    /// How long an owner may take to learn of its audience's channel, if its worker dies meanwhile and others take
+    /// over.
     private static let openingMillisMax: Int64 = 45_000
 
     init(audience: String, channel: String, number: Int) {
@@ -18,6 +20,7 @@ struct SilentListener: Equatable, Sendable {
         self.token = "51e47" + String(repeating: "0", count: 59 - digits.count) + digits
     }
 
-    /// What is published from then on comes over the channel; `nil`: it does not listen.
+    /// Time from which everything that is published reaches the phone over the channel, milliseconds since 1970. `nil`
+    /// means that the phone does not listen.
     var sinceMillis: Int64? { self.listensMillis.map { $0 + Self.openingMillisMax } }
 }

@@ -1,7 +1,7 @@
 import PushModel
 
 extension SplitMix64 {
-    /// A device token: 32 bytes in hex.
+    /// A random device token: 32 bytes in hex.
     mutating func nextToken() -> String {
         (0..<4).map { _ in
             let word = String(self.next(), radix: 16)

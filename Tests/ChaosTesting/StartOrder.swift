@@ -7,9 +7,9 @@ extension ChaosAudit {
         var attributes: [UInt8]
         var position: Position
         var startMillis: Int64
-        /// When an `end` was published; `nil`: never.
+        /// When an `end` was published. `nil` means never.
         var endMillis: Int64?
-        /// What its cards may show at first.
+        /// Contents that its cards may show at first.
         var contents: Set<[UInt8]>
     }
 
@@ -17,13 +17,15 @@ extension ChaosAudit {
     struct StartMember {
         var movements: [(membership: StoryMembership, recordMillis: Int64, appliedMillis: Int64?)] = []
 
-        /// Those that concern one audience, in the order of the log. A leave without an audience concerns all.
+        /// Joins and leaves that concern one audience, in the order of the log. A leave without an audience concerns
+        /// all.
         func movements(of audience: String) -> [(isJoin: Bool, recordMillis: Int64, appliedMillis: Int64?)] {
             self.movements.filter { $0.membership.audience == nil || $0.membership.audience == audience }
                 .map { ($0.membership.isJoin, $0.recordMillis, $0.appliedMillis) }
         }
 
-        /// The order is for it: it joined before the order's end, and has not left from then to there.
+        /// Whether the order has to reach this token. The token must have joined before the order's end, and must not
+        /// have left between then and the end.
         func isDue(_ order: StartOrder) -> Bool {
             let end = order.endMillis ?? .max
             guard let last = self.movements(of: order.audience).last(where: { $0.recordMillis <= end }), last.isJoin,
@@ -32,7 +34,7 @@ extension ChaosAudit {
             return applied < end
         }
 
-        /// Audiences that it joined at any time.
+        /// Audiences that the token joined at any time.
         var audiences: Set<String> {
             Set(self.movements.filter(\.membership.isJoin).compactMap(\.membership.audience))
         }

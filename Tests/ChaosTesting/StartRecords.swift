@@ -1,7 +1,8 @@
 import Foundation
 import KafkaLog
 
-/// What the outcomes topic says of starts as a whole: `start-pass` records, and `starts` in `audience` records.
+/// Collects what the outcomes topic says about starts as a whole: `start-pass` records, and `starts` in `audience`
+/// records.
 struct StartRecords {
     /// A version that brought a start.
     struct Version: Hashable {
@@ -10,7 +11,7 @@ struct StartRecords {
         var version: Int64
     }
 
-    /// What became of a start.
+    /// Number of start members by what became of a start.
     struct Counts: Decodable, Equatable {
         var members = 0
         var accepted = 0
@@ -22,7 +23,7 @@ struct StartRecords {
         var left = 0
         var waiting = 0
 
-        /// What was due is what became of it, and what waits.
+        /// Whether every due member is counted once: by its outcome, or as waiting.
         var isConserved: Bool {
             self.members == self.accepted + self.superseded + self.expired + self.gone + self.failed + self.unknown
                 + self.left + self.waiting
@@ -46,12 +47,13 @@ struct StartRecords {
         var starts: Counts?
     }
 
-    /// By version and partition: what was said, oldest first. A later record takes the place of those before; one that Kafka did not take in time
-    /// may lie behind a newer one.
+    /// Counts by version and partition, oldest first. A later record replaces earlier ones. A record that Kafka did not
+    /// take in time may come after a newer one.
     private(set) var passes: [Version: [Int32: [Counts]]] = [:]
-    /// By version: what the audience's owner said last.
+    /// Last counts of the audience's owner, by version.
     private(set) var sums: [Version: Counts] = [:]
 
+    /// Reads the records.
     /// - Parameter outcomes: records of the topic, partition by partition, in order.
     init(_ outcomes: [OwnedRecord]) throws {
         let decoder = JSONDecoder()
@@ -73,7 +75,7 @@ struct StartRecords {
         }
     }
 
-    /// What a partition said last of an audience's newest start.
+    /// Last counts of a partition for an audience's newest start.
     func newest(of audience: String, partition: Int32) -> Counts {
         let newest = self.passes.keys.filter { $0.audience == audience }.max {
             ($0.life, $0.version) < ($1.life, $1.version)
@@ -81,11 +83,11 @@ struct StartRecords {
         return newest.flatMap { self.passes[$0]?[partition]?.last } ?? Counts()
     }
 
-    /// What all partitions said last.
+    /// Sum of the last counts of all partitions.
     var total: Counts {
         self.passes.values.flatMap(\.values).compactMap(\.last).reduce(Counts(), +)
     }
 
-    /// Counts of starts as audiences' owners say.
+    /// Sum of the last counts of the audiences' owners.
     var summed: Counts { self.sums.values.reduce(Counts(), +) }
 }

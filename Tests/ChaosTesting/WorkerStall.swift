@@ -1,12 +1,13 @@
 import Foundation
 
-/// A turn of a shard that took long, as its worker measured it. Pushes count as sent when the turn begins, and may have left when it ended.
+/// A turn of a shard that took long, as its worker measured it. Pushes count as sent when the turn begins, but may
+/// leave up to its end.
 struct WorkerStall: Equatable {
-    /// Milliseconds since 1970.
+    /// When the turn began, milliseconds since 1970.
     var beganMillis: Int64
     var endedMillis: Int64
 
-    /// A line of a worker's log; `nil`: it tells of something else.
+    /// Reads a line of a worker's log. `nil` means that the line is about something else.
     init?(line: some StringProtocol) {
         guard line.contains("a turn took long") else { return nil }
         var numbers: [Substring: Int64] = [:]
@@ -18,12 +19,12 @@ struct WorkerStall: Equatable {
         (self.beganMillis, self.endedMillis) = (ended - millis, ended)
     }
 
-    /// What APNs took then may have counted as sent long before.
+    /// Whether a push that APNs took at `millis` may have counted as sent much earlier.
     func covers(_ millis: Int64) -> Bool {
         (self.beganMillis...self.endedMillis + BroadcastRules.transitMillisMax).contains(millis)
     }
 
-    /// All that a log tells of.
+    /// All long turns in a log.
     static func read(_ path: String) -> [WorkerStall] {
         guard let log = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
         return log.split(separator: "\n").compactMap { WorkerStall(line: $0) }

@@ -9,12 +9,12 @@ struct AudienceTrafficTests {
         var published: [Publication] = []
         var rotations = 0
         var killed: Set<String> = []
-        /// What APNs was told of phones that listen, and what was published by then.
+        /// Phones that began or stopped listening, as APNs knows, and the number of publications by then.
         var listened: [(token: String, channel: String?, publishedCount: Int)] = []
     }
 
-    /// What is published when APNs is told of tokens at once.
-    /// - Parameter channels: of audiences, open from the beginning.
+    /// Plays traffic. APNs learns of each token at once.
+    /// - Parameter channels: channels of audiences, open from the beginning.
     private static func play(
         seed: UInt64, seconds: Int64 = 120, count: Int = 4, members: Int = 400, channels: [String: String] = [:]
     ) -> Played {
@@ -47,7 +47,7 @@ struct AudienceTrafficTests {
         #expect(values != Self.play(seed: 2).published.map(\.value))
     }
 
-    /// What was published is recognised in the log by its bytes.
+    /// The judge finds a published record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Self.play(seed: 1).published.map {
             ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value)
@@ -82,7 +82,7 @@ struct AudienceTrafficTests {
         #expect(count > 0 || played.published.isEmpty)
     }
 
-    /// The worker takes all of them.
+    /// The worker accepts all records of the traffic.
     @Test func recordsAreAsTheContractSays() throws {
         var event = DecodedEvent()
         for publication in Self.play(seed: 3).published {
@@ -96,7 +96,8 @@ struct AudienceTrafficTests {
 
     // MARK: Phones that listen
 
-    /// APNs knows of it first; then a join says so, or the phone leaves, goes over to another audience, or says no more that it listens.
+    /// APNs learns first that a phone listens. The phone's next record is a join that says so, unless the phone has
+    /// left, moved or stopped listening meanwhile.
     @Test func phonesListenWhereAChannelIsKept() {
         let played = Self.play(seed: 1, seconds: 600, channels: ["match-0": "AAAA"])
         #expect(played.listened.contains { $0.channel == nil } && played.listened.contains { $0.channel == "AAAA" })
@@ -106,7 +107,7 @@ struct AudienceTrafficTests {
             let membership = played.published[count].membership
             #expect(membership?.token == token)
             guard let channel else {
-                // One that has got another token since has said it under that.
+                // A phone with a newer token has published this under that token.
                 let hasSaid = played.published[..<count].contains {
                     $0.membership?.token == token && $0.membership?.channel != nil
                 }
@@ -126,7 +127,7 @@ struct AudienceTrafficTests {
         #expect(ways.said > 100 && ways.unsaid > 0 && ways.left > 0 && ways.moved > 0, "\(ways)")
         let others = played.published.compactMap(\.membership).filter { $0.audience != "match-0" }
         #expect(others.allSatisfy { $0.channel == nil })
-        // A phone that gets another token listens on.
+        // A phone that gets another token still listens.
         let joins = played.published.compactMap(\.membership).filter { $0.channel != nil }
         #expect(joins.contains { join in !played.listened.contains { $0.token == join.token } })
     }
@@ -156,7 +157,7 @@ struct AudienceTrafficTests {
         #expect(ChannelTidings.news(key: Array("channel/a".utf8), value: Array("{".utf8)) == nil)
     }
 
-    /// After its end nothing is published for an audience but joins, and those bring nobody away from another.
+    /// After an audience's end only joins are published for it, and they move no phone away from another audience.
     @Test func anEndIsTheLastEvent() {
         var ended: Set<String> = []
         var members: [String: String] = [:]

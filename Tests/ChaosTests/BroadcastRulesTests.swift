@@ -19,9 +19,9 @@ struct BroadcastRulesTests {
 
     private static let distances: [([Int64], faultCount: Int)] = [
         ([], 0), ([1_000], 0), ([1_000, 2_000, 3_500], 0),
-        // On their way for a little longer, and for too long.
+        // A distance of 700 ms may be due to transit, and 699 ms may not.
         ([1_000, 1_700], 0), ([1_000, 1_699], 1), ([1_000, 1_000, 1_000], 2),
-        // A paused worker went on at 20 s: before and long after that nothing is excused.
+        // A paused worker went on at 20 s. Before that, and long after it, nothing is excused.
         ([19_998, 19_999], 1), ([19_999, 20_000], 0), ([21_900, 22_010], 0), ([22_001, 22_002], 1),
     ]
 
@@ -44,17 +44,17 @@ struct BroadcastRulesTests {
         #expect(!faults.isEmpty == isFault, "\(faults)")
     }
 
-    /// `apns-expiration` of broadcasts two seconds apart.
+    /// `apns-expiration` of broadcasts that are two seconds apart.
     private static let expirations: [(ChannelStorage, [Int64], faultCount: Int)] = [
         (.none, [0, 0, 0], 0), (.none, [0, 3_600], 1),
-        // Nobody knows yet, then everybody does.
+        // At first no worker knows that the channel stores. Then all do.
         (.mostRecent, [0, 0, 3_600, 3_600], 0),
-        // The first that knew died; the second cannot have forgotten.
+        // The first worker that knew died. The second cannot have forgotten.
         (.mostRecent, [3_600, 0, 3_600], 0), (.mostRecent, [3_600, 3_600, 0], 1),
         (.mostRecent, [3_600, 0, 3_600, 0], 1),
-        // Longer than eight hours.
+        // The second expiration is later than eight hours.
         (.mostRecent, [28_802], 0), (.mostRecent, [30_000], 1),
-        // Nobody ever asked.
+        // No worker ever learned that the channel stores.
         (.mostRecent, Array(repeating: 0, count: 19), 0), (.mostRecent, Array(repeating: 0, count: 20), 1),
     ]
 

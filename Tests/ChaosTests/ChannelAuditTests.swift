@@ -6,12 +6,12 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// The judge of channels: what is right passes, and each broken promise is found.
+/// Tests of the judge of channels: right runs pass, and each broken promise is found.
 struct ChannelAuditTests {
     private static let channel = "AAAA"
     private static let (steady, sleepy) = ("0a", "0b")
 
-    /// A channel that stores, three updates, and two phones; one is away for the last.
+    /// A channel that stores, three updates, and two phones. One phone is away for the last update.
     private struct Scene {
         var publications: [Publication] = []
         var outcomes: [[String]] = [["superseded"], ["delivered"], ["delivered"]]
@@ -19,7 +19,7 @@ struct ChannelAuditTests {
         var entries: [JournalEntry]
         var deleted: Set<String> = []
         var published: Set<String>?
-        /// Phones are what the journal makes of them, unless they are given here.
+        /// Phones that differ from what the journal makes of them.
         var phones: [String: Device] = [:]
 
         static func event(_ number: Int) -> StoryEvent {
@@ -91,11 +91,11 @@ struct ChannelAuditTests {
         expected.listenersEquivalent = 2
         (expected.listenersAway, expected.absences, expected.closestMillis) = (1, 1, 1_000)
         #expect(audit.channelCounts == expected)
-        // They are no phones with tokens of their own.
+        // Phones that listen have no tokens of their own to check.
         #expect(audit.devicesChecked == 0)
     }
 
-    /// Its message was kept for it, and it did not get it.
+    /// APNs kept the message for the phone, but the phone did not get it.
     @Test func aStoredMessageThatDoesNotComeIsFound() throws {
         var scene = Scene()
         scene.phones[Self.sleepy] = Device()
@@ -106,7 +106,8 @@ struct ChannelAuditTests {
         #expect(audit.faults.count == 1 && audit.faults[0].hasPrefix("a phone that listens to AAAA: content-state is"))
     }
 
-    /// The worker took the channel for one that keeps nothing: the phone that was away is as such a channel promises, but not as this one does.
+    /// The worker treated the channel as one that keeps nothing. The phone that was away shows what such a channel
+    /// promises, but not what this one does.
     @Test func aWrongPolicyIsFound() throws {
         var scene = Scene()
         scene.entries = Array(scene.entries[..<3])
@@ -139,16 +140,16 @@ struct ChannelAuditTests {
             try scene.audit().faults == ["channel AAAA: two broadcasts are 500 ms apart, the second at 102000"])
     }
 
-    /// What the last event's outcome is, whether it was broadcast and the channel is deleted, and how many faults that is.
+    /// Outcomes of the last event, whether it was broadcast, whether the channel is deleted, and the number of faults.
     private static let ends: [([String], reason: String?, isBroadcast: Bool, isDeleted: Bool, faultCount: Int)] = [
         (["rejected"], "ChannelNotRegistered", false, true, 0), (["rejected"], "BadChannelId", false, true, 0),
-        // Nobody heard the answer of the first owner, or it could not tell.
+        // The answer to the first owner was lost, or the owner did not know whether phones got the event.
         (["rejected"], "ChannelNotRegistered", true, true, 0), (["unknown"], nil, true, true, 0),
         (["delivered", "rejected"], "ChannelNotRegistered", true, true, 0),
         (["rejected"], "PayloadTooLarge", false, true, 1), (["expired"], nil, false, true, 1),
-        // Delivered is delivered.
+        // An event that was delivered has to be shown.
         (["delivered"], nil, false, true, 1),
-        // The channel is there: the outcome is wrong, and the phones lack it.
+        // The channel exists, so the outcome is wrong, and the phones lack the event.
         (["rejected"], "ChannelNotRegistered", false, false, 2), (["unknown"], nil, true, false, 1),
         (["delivered", "rejected"], "ChannelNotRegistered", true, false, 2),
     ]
@@ -166,7 +167,7 @@ struct ChannelAuditTests {
         #expect(audit.channelCounts.rejected == (outcomes.contains("rejected") ? 1 : 0))
     }
 
-    /// What is kept for an audience is for the judge of its members.
+    /// A channel that is kept for an audience is judged with the audience's members.
     @Test func channelsOfAudiencesAreLeftOut() throws {
         var scene = Scene()
         scene.entries.append(.channel(atMillis: 200_000, id: "BBBB", app: "com.example.pizza", storage: .none))

@@ -7,12 +7,12 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// The judge itself: what is right passes, and each broken promise is found.
+/// Tests of the judge itself: right runs pass, and each broken promise is found.
 struct ChaosAuditTests {
     private static let topic = "events"
     private static let token = "0a0b"
 
-    /// One activity's log: registration, two updates, and what became of them.
+    /// The log of one activity: a registration, two updates, and their outcomes.
     private struct Scene {
         var publications: [Publication]
         var logs = ChaosAudit.Logs()
@@ -91,7 +91,7 @@ struct ChaosAuditTests {
             ])
     }
 
-    /// A successor cannot know what the owner before had sent without writing it down; one of the two counts.
+    /// A successor cannot know what the former owner sent but did not write down. One of the two outcomes counts.
     @Test func whatTwoOwnersSayDifferentlyIsCounted() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("superseded", offset: 2))
@@ -159,7 +159,7 @@ struct ChaosAuditTests {
         #expect(try scene.audit().faults == ["5 records were acknowledged, but the log has only 4"])
     }
 
-    /// A producer that did not hear of its first attempt writes a record twice; the second may find the work done.
+    /// A producer that did not hear of its first attempt writes a record twice. The second may find the work done.
     @Test func aRecordWrittenTwiceMayBeADuplicate() throws {
         var scene = try Scene()
         scene.logs.events.append(Self.record(offset: 4, key: "order", value: scene.publications[0].value))
@@ -167,7 +167,7 @@ struct ChaosAuditTests {
         #expect(try scene.audit().faults == [])
     }
 
-    /// Nobody knows whether the card is up: both are right, but what it shows must be.
+    /// The outcome is `unknown`, so the card may be up or not. What it shows must be right.
     @Test(arguments: [false, true])
     func aStartWhoseAnswerWasLost(isUp: Bool) throws {
         var scene = try Scene()

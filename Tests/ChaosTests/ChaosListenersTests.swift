@@ -15,7 +15,7 @@ struct ChaosListenersTests {
             body: Self.update(goal, stamp: 100 + goal))
     }
 
-    /// Everything happens in one millisecond, or seems to go back: the order says what reached the phone.
+    /// All entries have the same millisecond, or times that seem to go back. Their order says what reached the phone.
     private static let orders: [([JournalEntry], content: String)] = [
         ([Self.broadcast(1)], "{\"goal\":1}"),
         ([Self.broadcast(1), Self.gone, Self.broadcast(2)], "{\"goal\":1}"),
@@ -43,7 +43,7 @@ struct ChaosListenersTests {
         let phone = phones.device(token: "0a")?.device ?? Device()
         #expect(String(decoding: phone.contentState, as: UTF8.self) == content)
         #expect(channel.history.firstFault(of: phone, listener: listener.history, rules: .phone) == nil)
-        // Any other is none.
+        // A phone with any other content differs.
         var other = Device()
         try other.push(body: Self.update(9, stamp: 99), priority: 5, nowMillis: 0)
         #expect(channel.history.firstFault(of: other, listener: listener.history, rules: .phone) != nil)

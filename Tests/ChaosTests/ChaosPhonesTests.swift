@@ -6,7 +6,8 @@ import Testing
 @testable import ChaosTesting
 
 struct ChaosPhonesTests {
-    /// What a phone got both ways is asked for by the token that it has at the end.
+    /// The judge counts what came both over the channel and by token. It looks up the token that a phone has at the
+    /// end.
     @Test func aPhoneHasListenedUnderItsNewToken() throws {
         let path = NSTemporaryDirectory() + "mailboat-phones-\(UInt64.random(in: 0...UInt64.max))"
         defer { try? FileManager.default.removeItem(atPath: path) }

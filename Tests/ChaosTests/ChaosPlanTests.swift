@@ -40,7 +40,7 @@ struct ChaosPlanTests {
         }
     }
 
-    /// Kafka takes no partition away again.
+    /// Kafka cannot remove partitions again.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func aTopicGrowsOnceAboutTheMiddle(seed: UInt64) {
         let grown = Self.plan(seed: seed, minutes: 3).faults.filter { $0.kind == .topicGrown }
@@ -48,7 +48,8 @@ struct ChaosPlanTests {
         #expect(Self.plan(seed: seed, minutes: 3, kinds: [.topicGrown]).faults.map(\.kind) == [.topicGrown])
     }
 
-    /// What a former release does not live through is left out with it, and no kind is for two Kafkas that exclude each other.
+    /// A run with a former release leaves out faults that the release does not survive. No kind needs both an embedded
+    /// and a real Kafka.
     @Test func kindsSayWhatTheyNeed() {
         for kind in ChaosFault.Kind.allCases { #expect(!kind.needsEmbeddedKafka || !kind.needsRealKafka) }
         let present = ChaosFault.Kind.allCases.filter(\.needsPresentRelease)

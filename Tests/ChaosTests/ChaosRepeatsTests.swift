@@ -17,7 +17,7 @@ struct ChaosRepeatsTests {
             ([ChaosRepeatsTests.broadcast(20)], 1),
             ([ChaosRepeatsTests.broadcast(19)], 1),
             ([ChaosRepeatsTests.broadcast(21)], 0),
-            // It has heard the first by then: from there on the phone counts.
+            // The phone has heard the first broadcast, so it counts the second itself.
             ([ChaosRepeatsTests.broadcast(21), ChaosRepeatsTests.broadcast(20)], 0),
             ([ChaosRepeatsTests.broadcast(20, priority: 5)], 0),
             ([ChaosRepeatsTests.broadcast(20, on: "b")], 0),
@@ -53,7 +53,7 @@ struct ChaosRepeatsTests {
         #expect(repeats.counts["0b", default: 0] == count)
     }
 
-    /// What a phone was brought twice counts for the token that it has at the end.
+    /// Repeats on a phone count for the token that it has at the end.
     @Test func aNewTokenKeepsTheCountOfTheOneBefore() {
         var repeats = ChaosRepeats()
         let entries: [JournalEntry] = [
@@ -64,7 +64,7 @@ struct ChaosRepeatsTests {
         #expect(repeats.counts["0b"] == 2)
     }
 
-    /// A phone that gets a new token before its first broadcast still begins to listen.
+    /// A phone that gets a new token before its first broadcast still counts as one that has begun to listen.
     @Test func aBeginnerWithANewTokenIsABeginner() {
         var repeats = ChaosRepeats()
         let entries: [JournalEntry] = [

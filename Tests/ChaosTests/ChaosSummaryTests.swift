@@ -13,7 +13,7 @@ struct ChaosSummaryTests {
         startOrders: 10, startCards: 95, startSecondCards: 0, startersChecked: 100, startersStarted: 90,
         startersAccounted: 100)
 
-    /// Others read this file: the names are a promise.
+    /// Other programs read this file, so its names are a promise.
     @Test func theFileHasExactlyTheseKeys() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("chaos-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -53,7 +53,7 @@ struct ChaosSummaryTests {
             ])
     }
 
-    /// Nothing is wrong where there are no channels; where there are some, that nothing happened is.
+    /// A summary without channels has no fault. One with channels but without broadcasts names what is missing.
     @Test(arguments: [(0, []), (1, ["no broadcast was taken", "no phone listened to a channel"])])
     func channelsWithoutBroadcastsAreNamed(channels: Int, expected: [String]) {
         var summary = Self.summary
@@ -72,7 +72,7 @@ struct ChaosSummaryTests {
         #expect(summary.faultsFound == expected)
     }
 
-    /// Starts that gave nobody a card are no success; where there are none, nothing is wrong.
+    /// A summary without starts has no fault. Starts without cards are named.
     @Test(arguments: [(0, []), (1, ["no start member was started"])])
     func startsWithoutCardsAreNamed(orders: Int, expected: [String]) {
         var summary = Self.summary

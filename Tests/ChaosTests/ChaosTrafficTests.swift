@@ -5,7 +5,7 @@ import Upstream
 @testable import ChaosTesting
 
 struct ChaosTrafficTests {
-    /// What is published, cards coming up and registrations following at once.
+    /// Everything that is published. Cards come up and registrations follow at once.
     private static func publications(
         seed: UInt64, seconds: Int64, rate: Int = 200, hasRefusables: Bool = false
     ) -> [Publication] {
@@ -38,7 +38,7 @@ struct ChaosTrafficTests {
         #expect(values != Self.publications(seed: 2, seconds: 10).map(\.value))
     }
 
-    /// What was published is recognised in the log by its bytes.
+    /// The judge finds a published record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Self.publications(seed: 1, seconds: 60).map {
             ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value)
@@ -64,7 +64,8 @@ struct ChaosTrafficTests {
         #expect(published.contains { $0.event == nil && $0.token != nil })
     }
 
-    /// What Kafka is told to refuse is refused, and nothing else: it is larger by itself than all others are with what comes along.
+    /// Kafka can be set to refuse these records and no others. Each of them alone is larger than any other record with
+    /// its batch.
     @Test func refusablesStandOut() throws {
         let published = Self.publications(seed: 5, seconds: 120, hasRefusables: true)
         let large = published.filter { $0.value.count > ChaosRefusal.byteCountMax }
@@ -83,7 +84,7 @@ struct ChaosTrafficTests {
         }
     }
 
-    /// The worker takes all of them, but for those that are meant to be wrong.
+    /// The worker accepts all events that are not wrong on purpose.
     @Test func eventsAreAsTheContractSays() throws {
         var event = DecodedEvent()
         for publication in Self.publications(seed: 3, seconds: 60) where publication.outcomes != ["dead-lettered"] {
@@ -91,7 +92,7 @@ struct ChaosTrafficTests {
         }
     }
 
-    /// After its end nothing is published for an activity.
+    /// After an activity's end nothing is published for it.
     @Test func anEndIsTheLastEvent() {
         var ended: Set<String> = []
         for publication in Self.publications(seed: 4, seconds: 120) {

@@ -3,7 +3,7 @@ import PushModel
 import Testing
 import Upstream
 
-/// Where a publisher puts records once its topic has more partitions.
+/// Tests where a publisher puts records after its topic has got more partitions.
 struct GrownPublisherTests {
     private static func registration(_ name: String) -> Publication {
         Publication(name, StoryRegistration(app: "com.example.pizza", token: "0a"))
@@ -32,7 +32,7 @@ struct GrownPublisherTests {
         #expect(publisher.records.contains { $0.partition >= 4 })
     }
 
-    /// What is misplaced has one partition for good.
+    /// A misplaced key keeps its partition for good.
     @Test func misplacedOnesStay() throws {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 6)], onNotice: { _ in })
         defer { kafka.stop() }

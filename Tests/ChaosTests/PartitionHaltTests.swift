@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChaosTesting
 
-/// Partitions that workers set aside, as their logs tell of them.
+/// Tests of halted partitions, as workers' logs name them.
 struct PartitionHaltTests {
     private static let line =
         "2026-11-26T10:51:20+0000 error mailboat: cause=chaos-1.state[8]@684 cannot be understood: bytes behind the last pass shard=0 [PushWorker] partition 8 is halted"
@@ -19,7 +19,7 @@ struct PartitionHaltTests {
     ])
     func otherLinesSayNothing(line: String) { #expect(PartitionHalt(line: line) == nil) }
 
-    /// Kafka refused a record for good: excused by a fault that lets it refuse what must not be lost, and by nothing else.
+    /// A refusal by Kafka is excused only by a fault that makes Kafka refuse records that must not be lost.
     @Test func onlyARefusalIsAnExcuse() throws {
         let refused = try #require(
             PartitionHalt(

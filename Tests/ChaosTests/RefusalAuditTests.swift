@@ -7,7 +7,8 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// The judge of what Kafka refused for good: what the contract allows passes, and the same without its reason is found.
+/// Tests of the judge of records that Kafka refused for good. What the contract allows passes. The same without the
+/// allowed reason is a fault.
 struct RefusalAuditTests {
     private static let token = "0a0b"
     private static let routed = ChaosRefusal(topics: [.routed], way: .size, fromMillis: 100_000, toMillis: 110_000)
@@ -83,7 +84,7 @@ struct RefusalAuditTests {
         #expect(audit.devicesEquivalent == 1)
     }
 
-    /// Its worker died before it was committed.
+    /// The worker died before the dead letter was committed, so the next owner may forward the event.
     @Test func itMayBeForwardedToo() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("delivered", offset: 2))
@@ -93,7 +94,7 @@ struct RefusalAuditTests {
         #expect(audit.faults == [] && audit.refusalCounts.eventsForwardedToo == 1)
     }
 
-    /// Its partition halts then, and the next owner forwards the event.
+    /// The partition halts, and the next owner forwards the event.
     @Test func whereNeitherTopicTakesItItIsForwardedLater() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()
@@ -135,11 +136,11 @@ struct RefusalAuditTests {
         var scene = try Scene()
         scene.publications[2].isMisplaced = false
         #expect(try scene.audit().faults.count == 1)
-        // One that lies in a partition that was added is forwarded.
+        // A record on an added partition is forwarded.
         #expect(try scene.audit(partitionCount: 3).faults == [])
     }
 
-    /// The phone shows what the refused event brought, though it was set aside only.
+    /// The phone shows the refused event, although the event was only set aside.
     @Test func aPhoneThatShowsItIsFound() throws {
         var scene = try Scene()
         try scene.phone.push(
@@ -166,11 +167,11 @@ struct RefusalAuditTests {
         var scene = try Scene()
         scene.logs.outcomes.removeLast()
         #expect(try scene.audit().eventsLost == 1)
-        // One with a key is no reason of a compacted topic's.
+        // A compacted topic refuses only records without a key.
         scene.refusals = ChaosAudit.RefusalScene(refusals: [Self.routed, Self.outcomes], outcomesUnpublished: 9)
         scene.logs.outcomes.remove(at: 1)
         #expect(try scene.audit().eventsLost == 1)
-        // An event without its dead letter is not right either.
+        // An event without its dead letter is wrong, too.
         scene.logs.deadLetters.removeLast()
         #expect(try scene.audit().eventsLost == 2)
     }
@@ -190,7 +191,7 @@ struct RefusalAuditTests {
         #expect(try scene.audit().faults == ["events[3]@3: dead-lettered, but there is no dead letter"])
     }
 
-    /// That of a good event is never given up.
+    /// The dead letter of a good event is never given up.
     @Test func aGoodEventsDeadLetterThatIsMissingIsFound() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()
@@ -209,7 +210,8 @@ struct RefusalAuditTests {
         #expect(count.sum == 8)
     }
 
-    /// Each way there is refuses something of the traffic, and the embedded Kafka nothing that would leave an event aside.
+    /// Each refusal refuses some of the traffic. The embedded Kafka refuses only records of `dead-letters` or of
+    /// `state`, so it never refuses a good event.
     @Test func everyWayIsDrawn() {
         let real = (0..<6).map { ChaosRefusal.drawn($0, kafkaIsEmbedded: false) }
         for topic in [TopicRole.routed, .deadLetters, .state, .outcomes] {

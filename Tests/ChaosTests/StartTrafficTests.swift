@@ -29,7 +29,7 @@ struct StartTrafficTests {
         #expect(values != Self.play(seed: 2).published.map(\.value))
     }
 
-    /// What was published is recognised in the log by its bytes, and a card by the attributes of its start.
+    /// The judge finds a published record in the log by its bytes, and a card by the attributes of its start.
     @Test func noTwoAreTheSame() {
         let published = Self.play(seed: 1).published
         let records = published.map { ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value) }
@@ -38,7 +38,7 @@ struct StartTrafficTests {
         #expect(Set(attributes).count == attributes.count && attributes.count == 10)
     }
 
-    /// Two of three audiences are started twice or never end; nothing but a start follows an end.
+    /// Two of three audiences are started twice or never end. Only a start follows an end.
     @Test func livesBeginAndEnd() {
         var living: [String: Bool] = [:]
         var starts: [String: Int] = [:]
@@ -76,7 +76,7 @@ struct StartTrafficTests {
 
     @Test func withoutMembersThereIsNothing() { #expect(Self.play(seed: 1, members: 0).published.isEmpty) }
 
-    /// The worker takes all of them.
+    /// The worker accepts all records of the traffic.
     @Test func recordsAreAsTheContractSays() throws {
         var event = DecodedEvent()
         for publication in Self.play(seed: 3).published {

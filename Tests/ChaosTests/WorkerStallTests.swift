@@ -2,7 +2,7 @@ import Testing
 
 @testable import ChaosTesting
 
-/// Long turns of a worker, as its log tells of them.
+/// Tests of long turns, as a worker's log names them.
 struct WorkerStallTests {
     private static let line =
         "2026-11-23T19:19:56+0000 notice mailboat: ended-ms=1795461596455 ms=563 shard=1 [PushWorker] a turn took long: why"

@@ -2,16 +2,17 @@ import CommandSupport
 package import Foundation
 import Synchronization
 
-/// A process of an executable, whose output goes to a file. Killed when nobody holds it.
+/// A process of an executable, whose output goes to a file. It is killed when nothing refers to it.
 package final class ChildProcess: Sendable {
-    /// What it is called in messages.
+    /// Name of the process in messages.
     package let name: String
-    /// The file that has its standard output and standard error.
+    /// Path of the file with the process's standard output and standard error.
     package let logPath: String
     private let processID: pid_t
     private let exitStatus: ExitStatus
 
-    /// Starts it. - Parameter logPath: made if need be; what is there is kept.
+    /// Starts the process.
+    /// - Parameter logPath: file for the output. It is created if it is missing, and otherwise appended to.
     package init(name: String, executable: URL, arguments: [String], logPath: String) throws {
         if !FileManager.default.fileExists(atPath: logPath) {
             _ = FileManager.default.createFile(atPath: logPath, contents: nil)
@@ -39,24 +40,24 @@ package final class ChildProcess: Sendable {
 
     deinit { self.kill() }
 
-    /// Whether it has not ended yet; true also while it is paused.
+    /// Whether the process has not ended yet. A paused process counts as running.
     package var isRunning: Bool { self.exitStatus.value == nil }
-    /// The exit status; negative: the signal that ended it; `nil`: it runs.
+    /// The exit status of the process. A negative number is the signal that ended it, and `nil` means that it runs.
     package var status: Int32? { self.exitStatus.value }
 
-    /// No chance to say good-bye.
+    /// Kills the process with SIGKILL, so that it cannot clean up.
     package func kill() { self.signal(SIGKILL) }
 
-    /// Asks it to stop in good order.
+    /// Asks the process to stop in good order.
     package func terminate() { self.signal(SIGTERM) }
 
-    /// Tells it that its settings may be others.
+    /// Makes the process read its settings again.
     package func hangUp() { self.signal(SIGHUP) }
 
-    /// Nothing in it runs until `resume`.
+    /// Suspends the process until `resume`.
     package func pause() { self.signal(SIGSTOP) }
 
-    /// It goes on where `pause` stopped it.
+    /// Lets the process go on after `pause`.
     package func resume() { self.signal(SIGCONT) }
 
     private func signal(_ number: Int32) {

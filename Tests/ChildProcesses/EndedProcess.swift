@@ -4,35 +4,35 @@ import KafkaLog
 
 /// A process that was started, waited for and has ended.
 ///
-/// It reads and writes files, not pipes. Another process that is started at the same moment may inherit the end of a pipe, and a reader
-/// then waits for that one, too.
+/// It reads and writes files, not pipes. A process that is started at the same moment may inherit the end of a pipe. A
+/// reader of the pipe then waits for that process, too.
 package struct EndedProcess: Sendable {
-    /// Where its standard output goes.
+    /// Where the standard output of the process goes.
     package enum Output: Sendable {
-        /// Into `output`.
+        /// Kept in `output`.
         case kept
-        /// Nowhere.
+        /// Dropped.
         case dropped
-        /// Into a pipe whose reader has gone.
+        /// Written into a pipe whose reader has gone.
         case broken
     }
 
-    /// The exit status; negative: the signal that ended it.
+    /// The exit status of the process. A negative number is the signal that ended it.
     package var status: Int32
-    /// What it wrote to standard output, where that was kept.
+    /// Text that the process wrote to standard output, if that was kept.
     package var output: String
-    /// What it wrote to standard error.
+    /// Text that the process wrote to standard error.
     package var errors: String
-    /// The lines of `output`, without those that are empty.
+    /// The lines of `output`, without empty lines.
     package var lines: [String] { self.output.split(separator: "\n").map(String.init) }
 
-    /// Runs it, on a thread of its own.
+    /// Runs a process to its end, and waits on a separate thread.
     /// - Parameters:
-    ///   - input: what it can read.
-    ///   - environment: in addition to this process's.
-    ///   - workingDirectory: where relative paths lead; `nil`: where this process's do.
-    ///   - limit: how long it may take; it is killed then.
-    /// - Throws: when it cannot be started, or has not ended within `limit`.
+    ///   - input: its standard input.
+    ///   - environment: variables in addition to those of this process.
+    ///   - workingDirectory: its working directory, or `nil` for that of this process.
+    ///   - limit: how long the process may run. It is killed afterwards.
+    /// - Throws: when the process cannot be started, or has not ended within `limit`.
     package static func run(
         _ executable: URL, _ arguments: [String], input: String = "", output: Output = .kept,
         environment: [String: String] = [:], workingDirectory: URL? = nil, within limit: Duration = .seconds(120)
@@ -64,7 +64,7 @@ package struct EndedProcess: Sendable {
         process.arguments = arguments
         if let workingDirectory { process.currentDirectoryURL = workingDirectory }
         var inherited = ProcessInfo.processInfo.environment
-        // How `stdbuf` has the tests' own output written is not how a command is to write its own.
+        // `stdbuf` may set how the tests' own output is buffered. The command does not inherit that.
         inherited["_STDBUF_O"] = nil
         process.environment = inherited.merging(environment) { $1 }
         process.standardInput = try FileHandle(forReadingFrom: given)
@@ -77,7 +77,8 @@ package struct EndedProcess: Sendable {
             process.standardOutput = pipe.fileHandleForWriting
             try pipe.fileHandleForReading.close()
         }
-        // Not `waitUntilExit`: it turns a run loop on this thread, and can wait for ever for a process that has ended.
+        // `waitUntilExit` is not used. It runs a run loop on this thread, and can wait for ever for a process that has
+        // ended.
         let ended = DispatchSemaphore(value: 0)
         process.terminationHandler = { _ in ended.signal() }
         try process.run()

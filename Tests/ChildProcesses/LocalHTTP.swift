@@ -2,38 +2,40 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// The smallest HTTP client, for control APIs and admin ports of processes on this machine: HTTP/1.1 with `connection: close`.
+/// A minimal HTTP client for control APIs and admin ports of processes on this machine. It speaks HTTP/1.1 with
+/// `connection: close`.
 package enum LocalHTTP {
-    /// A whole exchange takes at most this long: the other process may be stopped.
+    /// Time limit of a whole exchange. The other process may be stopped and never answer.
     private static let durationMax = Duration.seconds(5)
 
-    /// What came back: the status, and the body as text.
+    /// Answer to a request: the status, and the body as text.
     package struct Answer: Equatable, Sendable {
-        /// As in RFC 9110 §15.
+        /// Status code of the answer (RFC 9110 §15).
         package var status: Int
-        /// Without the header, decoded as UTF-8.
+        /// Body of the answer without its header, decoded as UTF-8.
         package var body: String
     }
 
-    /// - Returns: `nil` when nobody listens on the port, or the answer is cut short or takes too long.
+    /// Gets a page.
     /// - Parameter accept: which kinds of answer are wanted.
+    /// - Returns: `nil` when nobody listens on the port, or when the answer is cut short or takes too long.
     package static func get(_ path: String, port: Int, accept: String = "*/*") async throws -> Answer? {
         try await self.exchange(
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\naccept: \(accept)\r\nconnection: close\r\n\r\n", port: port)
     }
 
-    /// Sends a body of JSON, which may be empty. The answer is as that of `get`.
+    /// Sends a body of JSON, which may be empty. It answers as `get` does.
     package static func post(_ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.send("POST", path, body: body, port: port)
     }
 
-    /// The answer is as that of `get`.
+    /// Deletes a resource. It answers as `get` does.
     package static func delete(_ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.send("DELETE", path, body: body, port: port)
     }
 
-    /// Sends a body of JSON, which may be empty. The answer is as that of `get`.
-    /// - Parameter method: such as `PUT`.
+    /// Sends a body of JSON, which may be empty. It answers as `get` does.
+    /// - Parameter method: the HTTP method, such as `PUT`.
     package static func send(_ method: String, _ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.exchange(
             "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -73,7 +75,7 @@ package enum LocalHTTP {
         }
     }
 
-    /// A port nobody listens on: the system's choice, let go of again.
+    /// A free port, as the system chose it. It is closed again before it is returned.
     package static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

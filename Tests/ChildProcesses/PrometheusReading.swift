@@ -1,4 +1,4 @@
-/// Reads numbers out of what `/metrics` serves.
+/// Reads numbers from the text of `/metrics`.
 package enum PrometheusReading {
     /// Sum of a metric over all its labels that contain `label`.
     package static func sum(_ name: String, label: String = "", in text: String) -> Double {

@@ -4,19 +4,19 @@ import PushWorker
 
 /// Parts of a worker's configuration file.
 package enum WorkerYAML {
-    /// librdkafka properties as lines below `kafka.properties:`; of a name given twice the last counts.
+    /// librdkafka properties as lines below `kafka.properties:`. If a name is given twice, the last value counts.
     package static func lines(_ settings: KafkaSettings, indent: Int) -> String {
         var values: [(name: String, value: String)] = []
         for property in settings.properties {
             values.removeAll { $0.name == property.name }
             values.append((property.name, property.value))
         }
-        // A JSON string is a YAML string, whatever it holds.
+        // Every JSON string is also a YAML string.
         return values.map { String(repeating: " ", count: indent) + "\($0.name): \(JSONLine.text($0.value))" }
             .joined(separator: "\n")
     }
 
-    /// The group `kafka.oauth`, behind a line's end, where the settings log in by tokens; otherwise nothing.
+    /// The group `kafka.oauth` after a line end, if the settings log in by tokens. Otherwise an empty text.
     package static func login(_ settings: KafkaSettings) -> String {
         let lines = settings.oauthSettings.map { name, texts in
             let values = texts.map { JSONLine.text($0) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat audience pause|resume`: a record to each partition of the routed topic.
+/// Tests of `mailboat audience pause|resume`, which writes a record to each partition of the routed topic.
 @Suite(.timeLimit(.minutes(5)))
 struct AudienceCommandTests {
     private static let app = ["--app", "com.example.pizza"]
@@ -44,7 +44,7 @@ struct AudienceCommandTests {
         #expect(error.map { "\($0)".contains("liveactivity.routed") } == true)
     }
 
-    /// Workers with that configuration would pass over it without a word.
+    /// Workers with that configuration would ignore the record without a message.
     @Test func anAppThatTheConfigurationDoesNotHaveIsRefused() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("liveactivity.routed", partitionCount: 1)])
         defer { kafka.stop() }
@@ -68,7 +68,7 @@ struct AudienceCommandTests {
             }
             try await AudienceCommand.Order.parse(known).give(isPaused: isPaused)
         }
-        // Nobody here knows which apps there are.
+        // Without a configuration the command does not know which apps exist.
         try await AudienceCommand.Order.parse(misspelt + ["--bootstrap", kafka.bootstrap]).give(isPaused: true)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import mailboat
 
-/// The command line of `mailboat channels`.
+/// Tests of the command line of `mailboat channels`.
 struct ChannelsCommandTests {
     @Test(
         arguments: [

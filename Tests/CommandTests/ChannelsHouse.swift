@@ -4,7 +4,7 @@ import Foundation
 import TLSSession
 import Testing
 
-/// `mailboat channels` as somebody runs it, against the simulated APNs.
+/// Runs `mailboat channels` as a user does, against the simulated APNs.
 struct ChannelsHouse {
     var simulator: APNSSimulator
     var configurationPath: String
@@ -15,7 +15,8 @@ struct ChannelsHouse {
         return try await EndedProcess.run(BuiltExecutable.besideThisOne("mailboat"), arguments)
     }
 
-    /// - Parameter bootstrap: of a Kafka, where the command needs one.
+    /// Runs `body` with a simulated APNs.
+    /// - Parameter bootstrap: address of a Kafka, if the command needs one.
     static func with(
         bootstrap: String = "nobody.invalid:9092", _ change: (inout SimulatorConfiguration) -> Void = { _ in },
         _ body: (ChannelsHouse) async throws -> Void

@@ -3,7 +3,7 @@ import APNSSimulator
 import ChildProcesses
 import Testing
 
-/// `mailboat channels` as somebody runs it, against the simulated APNs.
+/// Tests of `mailboat channels` as a user runs it, against the simulated APNs.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelsProcessTests {
     @Test func aChannelsLife() async throws {
@@ -28,7 +28,7 @@ struct ChannelsProcessTests {
             let details = try await house.run("list", "--details")
             #expect(details.lines.contains("\(channel)  storage most-recent"), "\(details)")
 
-            // It goes on after one that is not there, says which, and ends with 1.
+            // If a channel does not exist, the command names it, goes on with the others, and ends with 1.
             let other = try #require(list.lines.first { $0 != channel })
             let deleted = try await house.run("delete", channel, "bm90aGluZw==", other)
             #expect(deleted.status == 1)

@@ -23,7 +23,8 @@ struct DevCommandTests {
     ])
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
 
-    /// A client that places by another hash works all the same here: its developer would not hear of it.
+    /// A client with another hash also works here, because records are forwarded. Without the message its developer
+    /// would not notice.
     @Test func recordsOnTheWrongPartitionAreToldOf() {
         let lines = Mutex<[String]>([])
         let logger = Logger(label: "test") { _ in DevLog { line in lines.withLock { $0.append(line) } } }

@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Testing
 
-/// What the other tests here run their commands with.
+/// Tests of `EndedProcess`, with which the other tests here run commands.
 @Suite(.timeLimit(.minutes(5)))
 struct EndedProcessTests {
     private static func shell(
@@ -17,20 +17,20 @@ struct EndedProcessTests {
     @Test func itReadsAndWritesWhatItLikes() async throws {
         let ended = try await Self.shell("cat; echo $WORD; echo wrong >&2; exit 3", input: "given\n")
         #expect(ended.status == 3 && ended.lines == ["given", "kept"] && ended.errors == "wrong\n")
-        // More than a pipe holds.
+        // The text is longer than what a pipe can buffer.
         let long = try await Self.shell("cat", input: String(repeating: "x", count: 200_000))
         #expect(long.status == 0 && long.output.utf8.count == 200_000)
     }
 
     @Test func aSignalIsNoStatus() async throws {
         #expect(try await Self.shell("kill -KILL $$").status == -SIGKILL)
-        // By a signal, or because it cannot write where that signal is ignored.
+        // The command ends by SIGPIPE, or with an error when that signal is ignored.
         #expect(try await Self.shell("yes", output: .broken).status != 0)
         let dropped = try await Self.shell("echo nothing", output: .dropped)
         #expect(dropped.status == 0 && dropped.output.isEmpty)
     }
 
-    /// A wait without a limit would take as long.
+    /// The command sleeps for a long time, and the wait must end at its limit.
     @Test func whatDoesNotEndIsKilledAndSaid() async throws {
         let name = UUID().uuidString
         let error = await #expect(throws: CommandFailure.self) {

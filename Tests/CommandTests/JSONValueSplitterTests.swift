@@ -29,7 +29,7 @@ import Testing
         ("{\"a\":1} {\"b\":2}3", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\"b\":2}"), Self.value(1, "3")]),
         ("{\n  \"a\": 1\n}\n{\"b\":\n2}", [Self.value(1, "{\n  \"a\": 1\n}"), Self.value(4, "{\"b\":\n2}")]),
         ("{\"a\":1}{\n}\n[]", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\n}"), Self.value(3, "[]")]),
-        // A fault costs its value only.
+        // A fault drops only the value that contains it.
         (
             "{\"a\":}\n{\"b\":2}",
             [
@@ -44,7 +44,7 @@ import Testing
                 Self.value(5, "{\"c\":3}"),
             ]
         ),
-        // A value that lacks its end is found out by the next one, which is kept.
+        // A value without an end is noticed when the next one begins. The next one is kept.
         (
             "{\"a\":1\n{\"b\":2}\n{\"c\":3}",
             [
@@ -71,7 +71,7 @@ import Testing
         #expect(Self.items(text) == expected)
     }
 
-    /// Input comes in pieces that end anywhere.
+    /// The input may be cut into pieces at any byte.
     @Test(arguments: examples)
     func piecesMakeNoDifference(text: String, expected: [JSONValueSplitter.Item]) {
         for pieceByteCount in 1...7 { #expect(Self.items(text, pieceByteCount: pieceByteCount) == expected) }

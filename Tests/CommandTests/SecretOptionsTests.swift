@@ -7,7 +7,8 @@ import Testing
 
 @testable import mailboat
 
-/// Secrets in the place of every option of every command. The parser's own description of the commands says what there is.
+/// Tests that no command repeats a secret that is given instead of any option's value. The parser's own description
+/// lists the commands and options.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretOptionsTests {
     private static func commands() throws -> [(path: [String], arguments: [CommandDescription.Argument])] {
@@ -16,14 +17,14 @@ struct SecretOptionsTests {
         }
     }
 
-    /// What another argument that has to be there is given.
+    /// Words for an argument that is required but not under test.
     private static func filler(_ argument: CommandDescription.Argument) -> [String] {
         guard !argument.isOptional else { return [] }
         let value = ["hex": "0a1b", "host:port,...": "127.0.0.1:1"][argument.valueName ?? ""] ?? "/nowhere/x.yaml"
         return argument.kind == "positional" ? ["key-1"] : argument.word.map { [$0, value] } ?? []
     }
 
-    /// What a command says when it is called so and ends at its command line.
+    /// Message of a command that ends at its command line. `nil` means that the command would run.
     private static func said(_ words: [String]) -> String? {
         do {
             _ = try Mailboat.parseAsRoot(words)
@@ -37,14 +38,15 @@ struct SecretOptionsTests {
         let commands = try Self.commands()
         #expect(commands.count > 20)
         var faultCount = 0
-        // All of them in each place would take ten minutes: they take turns.
+        // Trying all secrets for each argument would take ten minutes, so they take turns.
         var turn = 0
         func nextSecret() -> PlantedSecret {
             turn += 1
             return PlantedSecret.all[turn % PlantedSecret.all.count]
         }
         for (path, arguments) in commands {
-            // In a debug build the parser looks at all commands for each line that it reads: one argument in four.
+            // The parser is slow in a debug build, because it looks at all commands for each line. So only one argument
+            // in four is tried.
             for (index, argument) in arguments.enumerated() where (index + path.count + turn) % 4 == 0 {
                 let others = arguments.enumerated().filter { $0.offset != index }.flatMap { Self.filler($0.element) }
                 let secret = nextSecret()
@@ -59,7 +61,7 @@ struct SecretOptionsTests {
                 } else {
                     attempts = [[secret.text]]
                 }
-                // So do the ways to write an option.
+                // The ways to write an option take turns, too.
                 for attempt in [attempts[turn / PlantedSecret.all.count % attempts.count]] {
                     guard let said = Self.said(path + attempt + others) else { continue }
                     faultCount += 1
@@ -67,7 +69,7 @@ struct SecretOptionsTests {
                         secret.found(in: said) == nil, "\(path) \(argument.word ?? "argument"), \(secret): \(said)")
                 }
             }
-            // Options that no command has, and too many words.
+            // An unknown option and a surplus word may contain a secret, too.
             let secret = nextSecret()
             let attempts = [
                 ["--key", secret.text], [secret.text, secret.text], ["--password=\(secret.text)"],
@@ -81,12 +83,13 @@ struct SecretOptionsTests {
         #expect(faultCount > 20)
     }
 
-    /// What is read after the command line was found to be good. Two secrets that look least like each other take turns.
+    /// Files are read after the command line was found to be good. Two secrets that differ most take turns.
     @Test func noFileThatIsNamedWronglyTellsOfASecret() async throws {
         let secrets = [PlantedSecret.all[0], PlantedSecret.all[2], PlantedSecret.all[4]]
         let mailboat = BuiltExecutable.besideThisOne("mailboat")
         var turn = 0
-        // A folder that is to be written to is made, under the secret's name. What exists is a path, and paths are shown.
+        // A folder that a command writes to would be created under the secret's name. Then it is a path that exists,
+        // and such paths are shown.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         for (path, arguments) in try Self.commands() {
@@ -100,7 +103,7 @@ struct SecretOptionsTests {
                     ? [] : arguments.contains { $0.word == "--bootstrap" } ? ["--bootstrap", "127.0.0.1:1"] : []
                 let workingDirectory = folder.appendingPathComponent("\(turn)")
                 try FileManager.default.createDirectory(at: workingDirectory, withIntermediateDirectories: true)
-                // What does not end by itself has taken it and not told.
+                // A command that does not end by itself has taken the secret and not shown it.
                 let ended = try? await EndedProcess.run(
                     mailboat, path + [argument.word ?? "", secret.text] + others + needsBrokers,
                     workingDirectory: workingDirectory, within: .seconds(10))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat state dump --audience`: an audience from its owner's record to its members.
+/// Tests of `mailboat state dump --audience`, which lists an audience from its owner's record to its members.
 @Suite struct StateListingAudienceTests {
     private static let app = "com.example.pizza"
     private static let token = [UInt8](repeating: 0xab, count: 32)
@@ -20,15 +20,16 @@ import Testing
     private static func record(_ key: [UInt8], _ value: [UInt8], offset: Int64, partition: Int32 = 3) -> OwnedRecord {
         OwnedRecord(partition: partition, offset: offset, timestampMillis: 0, key: key, value: value, headers: [])
     }
-    /// Version 1, a member of epoch 5 that joined at 60 s, in production.
-    /// - Parameter listens: on the second channel that members here have named.
+    /// A record of format version 1: a member in production that joined at 60 s, written in epoch 5.
+    /// - Parameter listens: whether the member listens on the second channel that members here have named.
     private static func member(of audience: String, listens: Bool = false) -> [UInt8] {
         let digits = StateRecordReader.audienceReference(app: Self.app, audience: audience)
         let reference = UInt64(digits, radix: 16) ?? 0
         return [1, 7, 10, listens ? 16 | 1 << 5 : 0, 60]
             + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
     }
-    /// Version 1, progress of epoch 5: life 7, version 9, no pass; of 12 members 11 accepted and 1 gone.
+    /// A record of format version 1: progress of epoch 5 with life 7, version 9 and no pass. 11 of 12 members are
+    /// accepted, and 1 is gone.
     private static let progress: [UInt8] =
         [1, 6, 10, 14, 18, 0, 0, 0, 0] + [0] + [18, 12, 11, 0, 0, 1, 0, 0, 2, 0, 0, 0]
     /// A start member's key: a mark, how it names the audience, and the token.
@@ -66,7 +67,7 @@ import Testing
         #expect(listing.unreadableCount == 0)
     }
 
-    /// Partitions are read one after the other: members are told by what lies in their own.
+    /// Partitions are read one after the other. Members are described by the records of their own partition.
     @Test func sumsGoOverPartitions() {
         var listing = Self.listing(audience: "match")
         for partition in Int32(0)..<4 {

@@ -21,7 +21,7 @@ struct StateListingTests {
             partition: 3, offset: offset, timestampMillis: 0, key: Array(key.utf8), value: value, headers: headers)
     }
 
-    /// Version 1, a marker: its own epoch (-1), taken over at 0, 4 partitions, no cluster.
+    /// A marker of format version 1: its own epoch (-1), takeover at 0, 4 partitions, no cluster.
     private static let marker: [UInt8] = [1, 2, 1, 0, 8, 0]
 
     @Test func aMarkerIsALine() {
@@ -54,7 +54,7 @@ struct StateListingTests {
         #expect(listing.unreadableCount == 1)
     }
 
-    /// Whatever is looked for: a record that cannot be read is named.
+    /// A record that cannot be read is always named, even if something else is looked for.
     @Test func unreadableRecordsAreNamedWithPartitionAndOffset() {
         var listing = Self.listing(key: "y", isJSON: true)
         listing.add(Self.record("a/app/x", [1, 11], offset: 10))

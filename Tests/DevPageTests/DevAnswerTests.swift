@@ -6,12 +6,12 @@ import Testing
 struct DevAnswerTests {
     private static let token = String(repeating: "0a", count: 32)
 
-    /// A publisher may take a token for a key, a name in its content, or an activity.
+    /// A publisher may use a token as a key, as a name in its content, or as an activity.
     @Test func nothingThatIsAnsweredHoldsAWholeToken() {
         let answer: JSONTree = [
             "activity": .string(Self.token), "contentState": .object([.init(Self.token, .number("1"))]),
             "changes": [.string("a.\(Self.token)")],
-            // Cut already: that it was one is still to be seen.
+            // This token was already cut, and can still be recognised as one.
             "token": "0a0a0a0a…",
         ]
         #expect(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DevPage
 
-/// Queries as forms and HTTP libraries write them.
+/// Tests of queries as forms and HTTP libraries write them.
 struct FormQueryTests {
     @Test(arguments: [
         ("value=On+its+way", "On its way"), ("value=On%20its%20way", "On its way"), ("value=1%2B1", "1+1"),

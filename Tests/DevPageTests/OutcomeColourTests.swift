@@ -2,7 +2,7 @@ import PageStyle
 import PushModel
 import Testing
 
-/// The scripts colour words by name, where the compiler finds nothing.
+/// Tests that the scripts colour every outcome. They use the names as text, which the compiler cannot check.
 struct OutcomeColourTests {
     @Test(arguments: Outcome.allCases) func everyOutcomeHasAColour(outcome: Outcome) {
         let names = ["\(outcome.name): \"", "\"\(outcome.name)\": \""]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DevPage
 
-/// Partitions are read, left alone and read again, and nothing is read or counted twice.
+/// Tests of partitions that are read, left and read again. No record is read or counted twice.
 @Suite(.timeLimit(.minutes(2))) struct TopicFollowerTests {
     @Test func offsetsTellHowManyWerePassedOver() {
         var partition = FollowedPartition()
@@ -15,7 +15,7 @@ import Testing
         #expect(partition.pass(to: 20) == 0)
         #expect(partition.pass(to: 15) == 0, "an answer that was under way for long")
         #expect(partition.nextOffset == 20)
-        // Compaction, or what a transaction writes, is nothing that was missed.
+        // Offsets without a record, from compaction or transactions, do not count as missed records.
         #expect(partition.read(from: 22, to: 30) == 0)
         partition.logWasCut()
         #expect(partition.read(from: nil, to: nil) == 0)
@@ -23,13 +23,13 @@ import Testing
         #expect(partition.read(from: 60, to: 61) == 0 && partition.nextOffset == 61)
     }
 
-    /// What was read, and what was said to be passed over.
+    /// Records what the follower read, and what it reported as passed over.
     private final class Page: TopicFollower.Reader {
         struct Seen {
             var read: [TopicPartition: [Int64]] = [:]
             var passed: [TopicPartition: Int] = [:]
             var wanted: Set<Int32> = []
-            /// What was wanted when the follower asked last.
+            /// Partitions that were wanted when the follower last asked.
             var heeded: Set<Int32> = []
 
             func known(_ partition: TopicPartition) -> Int {
@@ -103,7 +103,7 @@ import Testing
         #expect(left.read[first] == Array(0..<1_010))
         #expect(left.passed == [second: 1_000])
 
-        // What is published after somebody has begun to look is read, whenever its partition is opened.
+        // A record that is published after somebody began to look is read, even if its partition is opened later.
         want([0, 1])
         try publish(1_000, to: 1)
         await page.until { $0.known(second) >= 2_010 }
@@ -112,7 +112,7 @@ import Testing
         #expect(again.read[second]?.suffix(1_000) == Array(1_010..<2_010)[...])
         #expect(Set(again.read[second] ?? []).count == again.read[second]?.count, "nothing is read twice")
 
-        // To and fro.
+        // The follower changes between partitions again and again.
         for round in 1...20 {
             want(round.isMultiple(of: 2) ? [1] : [0])
             try publish(50, to: 0)

@@ -1,14 +1,15 @@
 import DeviceModel
 import Testing
 
-/// Device equivalence for phones that listen to a channel: what each storage policy promises, and nothing more.
+/// Tests of device equivalence for phones that listen to a channel. Each storage policy promises a certain state, and
+/// nothing more.
 @Suite struct ChannelHistoryTests {
-    /// What happens, a second apart: step n is at n seconds.
+    /// Steps that are a second apart. Step n happens at n seconds.
     enum Step {
         case update(Int, alert: String = "", keptSeconds: Int64 = 0)
         case end
         case leave, comeBack, stop
-        /// Nothing for a number of seconds.
+        /// Nothing happens for this number of seconds.
         case pause(Int64)
     }
 
@@ -16,9 +17,9 @@ import Testing
         var name: String
         var storage = ChannelStorage.none
         var steps: [Step]
-        /// Numbers of the updates that the phone got, in order; -1: the end.
+        /// Numbers of the updates that the phone got, in order. -1 is the end.
         var got: [Int]
-        /// The judge's words; `nil`: it is as it should be.
+        /// The judge's words. `nil` means that the phone is right.
         var fault: String?
         var testDescription: String { self.name }
     }
@@ -142,16 +143,16 @@ import Testing
         }
     }
 
-    /// What is published close to a change of the listener's may have reached it or not.
+    /// A message that is published close to a change of the listener may have reached it or not.
     @Test(arguments: [(0, false), (999, false), (1_000, true)] as [(Int64, Bool)])
     func closenessIsForgiven(uncertainMillis: Int64, isForgiven: Bool) throws {
-        // At 1 s, 2 s and 3 s: the phone leaves a second after the message.
+        // The steps are at 1, 2 and 3 s, so the phone leaves a second after the second message.
         let play = Play(.none, [.update(1), .update(2), .leave])
         var phone = Device()
         _ = try phone.pushAll([try #require(play.bodies[1])])
         let fault = play.channel.firstFault(of: phone, listener: play.listener, uncertainMillis: uncertainMillis)
         #expect((fault == nil) == isForgiven)
-        // A phone that looks early.
+        // This phone is looked at early.
         let early = play.channel.firstFault(
             of: phone, listener: ListenerHistory(beganMillis: 0), atMillis: 2_999, uncertainMillis: uncertainMillis)
         #expect((early == nil) == isForgiven)
@@ -187,7 +188,7 @@ import Testing
         #expect(channel.witness().phase == .untouched)
     }
 
-    /// A phone played by the rules is found right, and one that misses the newest message it was owed is not.
+    /// A phone that follows the rules is right. A phone that misses the newest message it should get is not.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func whoFollowsTheRulesIsRight(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -196,7 +197,7 @@ import Testing
         var listener = ListenerHistory(beganMillis: 0)
         var (phone, isOnline): (Device, Bool) = (Device(), true)
         var stored: (body: [UInt8], untilSeconds: Int64)?
-        // As the phone was before the newest message it got; `nil`: it missed something since.
+        // State of the phone before the newest message it got. `nil` means that it has missed something since.
         var before: Device?
         for seconds in 1...80 as ClosedRange<Int64> {
             let millis = seconds * 1_000

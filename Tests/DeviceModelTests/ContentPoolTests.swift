@@ -2,7 +2,7 @@ import Testing
 
 @testable import DeviceModel
 
-/// Devices that share what they show are as if each had its own.
+/// Tests of devices that share what they show. They behave as if each had its own content.
 @Suite(.timeLimit(.minutes(5))) struct ContentPoolTests {
     private static func push(_ random: inout SplitMix64) -> [UInt8] {
         let stamp = Int64.random(in: 1...20, using: &random)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// A small pool, so that what is displaced comes again.
+    /// The pool is small, so that displaced content comes again.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func sharedContentIsAsGoodAsOwn(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -63,7 +63,7 @@ import Testing
         #expect(pool.content(later, body: body.span) !== pool.content(content, body: body.span))
     }
 
-    /// A million of them are held at once.
+    /// A simulator holds a million of these at the same time.
     @Test func aDeviceIsSmall() { #expect(MemoryLayout<Device>.stride <= 88) }
 
     @Test func theOrderOfAlertsTells() throws {
@@ -83,7 +83,7 @@ import Testing
         #expect(Device().alertsHash == ContentHash.empty)
     }
 
-    /// Every byte counts, wherever it stands.
+    /// Every byte counts, at every position.
     @Test(arguments: 1...40) func aByteMakesAnotherName(count: Int) {
         let bytes = (1...count).map { UInt8($0) }
         var names: Set<UInt64> = [ContentHash.of(bytes), ContentHash.of(bytes + [0]), ContentHash.of([0] + bytes)]
@@ -95,7 +95,7 @@ import Testing
         #expect(names.count == count + 3)
     }
 
-    /// A further card counts cards and budget on, and has nothing on it.
+    /// A further card keeps the count of cards and the budget, and begins without content.
     @Test func theNextCardIsEmpty() throws {
         var device = Device()
         try device.push(body: Pushes.start(1), priority: 10, nowMillis: 0)

@@ -1,7 +1,7 @@
 import DeviceModel
 import Testing
 
-/// What one phone does with the pushes it gets.
+/// Tests of what one phone does with its pushes.
 @Suite struct DeviceTests {
     struct Story: Sendable, CustomTestStringConvertible {
         var name: String
@@ -184,7 +184,7 @@ import Testing
         #expect(device.highPriorityCount(nowMillis: 13_600_000) == 0)
     }
 
-    /// The count against the plainest one: every time written down.
+    /// The count is compared with the plainest one, which keeps every time.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func theRollingHourIsExact(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

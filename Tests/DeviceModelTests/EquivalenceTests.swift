@@ -1,7 +1,7 @@
 import DeviceModel
 import Testing
 
-/// Device equivalence: the comparison, and the reference that takes every event in order.
+/// Tests of device equivalence: the comparison, and the reference that takes every event in order.
 @Suite struct EquivalenceTests {
     private static func device(_ pushes: [[UInt8]]) throws -> Device {
         var device = Device()
@@ -40,7 +40,8 @@ import Testing
         #expect(one.equivalent(to: one))
     }
 
-    /// Alerts in order, each a letter: in brackets what came with it. `-` withdraws those up to the second behind it.
+    /// Cases: alerts in order, each a letter with its second, and the alerts that may then be the newest. `-` withdraws
+    /// the alerts up to the second that follows it.
     @Test(arguments: [
         ("", [""]), ("a1", ["a"]), ("a1 b2", ["b"]), ("a1 -1", ["a", ""]), ("a2 -1", ["a"]),
         ("a1 b2 -2", ["a", "b", ""]),
@@ -100,7 +101,7 @@ import Testing
         try reference.take(payload: Pushes.update(5, #"{"n":1}"#))
         try reference.take(payload: Pushes.update(5, #"{"n":2}"#))
         #expect(reference.device.content == #"{"n":2}"#)
-        // Older by the producer's own timestamps, though the stamp on the device has moved on.
+        // The event is older by the producer's own timestamps, although the stamp on the device has moved on.
         #expect(try reference.take(payload: Pushes.update(4, #"{"n":3}"#, Pushes.alert("late"))) == .ignoredOlder)
         #expect(try reference.take(payload: Pushes.update(5, #"{"n":4}"#)) == .shown)
         #expect(reference.device.content == #"{"n":4}"#)
@@ -114,7 +115,8 @@ import Testing
         #expect(try reference.take(payload: Pushes.update(9)) == .ignoredAfterEnd)
     }
 
-    /// A sender that pushes only some states, in order and strictly stamped, but always the last and with the newest alert, ends equivalent.
+    /// A sender pushes only some states, in order and with growing stamps. If it pushes the last state, and the newest
+    /// alert with it, the phone ends equivalent.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergingNeighboursKeepsEquivalence(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -133,7 +135,7 @@ import Testing
             stamp = max(newest, stamp + 1)
             let body = Pushes.update(stamp, state, alert)
             try #require(try device.push(body: body, priority: 5, nowMillis: 0) == .shown)
-            // An answer that was lost: the same once more changes nothing.
+            // A lost answer causes the same push once more, which changes nothing.
             if Bool.random(using: &random) {
                 try #require(try device.push(body: body, priority: 5, nowMillis: 0) == .ignoredRepeat)
             }

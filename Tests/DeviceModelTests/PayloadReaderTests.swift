@@ -1,7 +1,7 @@
 import DeviceModel
 import Testing
 
-/// What counts as a Live Activity payload.
+/// Tests of what counts as a Live Activity payload.
 @Suite struct PayloadReaderTests {
     private static func fault(_ body: String) -> String {
         do {
@@ -123,7 +123,7 @@ import Testing
         #expect(!content.inputPushToken)
     }
 
-    /// Nothing traps, whatever the bytes: good payloads with some bytes changed, cut or doubled.
+    /// Good payloads with some bytes changed, cut or doubled never trap the reader.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func damagedBodiesAreAnsweredNotTrapped(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -20,7 +20,7 @@ enum Pushes {
 }
 
 extension Device {
-    /// Pushes bodies that are good, one a second, at priority 5.
+    /// Pushes valid bodies, one a second, at priority 5.
     mutating func pushAll(_ bodies: [[UInt8]]) throws -> [Reaction] {
         try bodies.enumerated().map { try self.push(body: $1, priority: 5, nowMillis: Int64($0) * 1_000) }
     }
@@ -28,7 +28,8 @@ extension Device {
     var content: String { String(decoding: self.contentState, as: UTF8.self) }
 }
 
-/// A failure prints its seed, and the seed replays it. A copy of the engine's generator: the judge shares nothing with the engine.
+/// A seeded generator for tests. A failure prints its seed, and the seed replays it. This is a copy of the engine's
+/// generator, so that the judge shares nothing with the engine.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { self.state = seed }

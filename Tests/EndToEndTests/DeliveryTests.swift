@@ -55,7 +55,7 @@ struct DeliveryTests {
         }
     }
 
-    /// The app gets a new token; the backend says so after, or before, APNs has refused the old one.
+    /// The app gets a new token. The backend reports that token before or after APNs has refused the old one.
     @Test(arguments: [true, false])
     func anUpdateAroundARotatedTokenArrives(registersFirst: Bool) async throws {
         try await TestHouse.with { house in
@@ -69,7 +69,7 @@ struct DeliveryTests {
             try await house.phonesAgree(with: publisher.phones)
 
             house.simulator.rotateToken(from: old, to: new)
-            // The answer to the push for the old token is held back until the new one is known, or comes at once.
+            // The answer to the push for the old token arrives at once, or waits until the new token is known.
             if registersFirst { house.simulator.setLatency(Latency(fixedMillis: 1_500)) }
             let requests = house.simulator.statistics().requests
             try publisher.update("order", "in the oven", priority: 10)
@@ -115,7 +115,7 @@ struct DeliveryTests {
                 #expect(Int32(record.headers[RecordHeader.partition.text] ?? "") != record.partition)
                 #expect(Int64(record.headers[RecordHeader.offset.text] ?? "") != nil)
             }
-            // An outcome names the place where the producer put the event.
+            // An outcome names the position where the producer put the event.
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             try await Self.everyEventHasAnOutcome(publisher, outcomes, in: house)
         }
@@ -128,7 +128,8 @@ struct DeliveryTests {
             for fan in 0..<300 { try publisher.register("fan-\(fan)", token: Tokens.make(fan)) }
             try await publisher.flush()
             try await worker.ready()
-            // Twice in the middle of the burst: with requests above the last stream that APNs will process.
+            // GOAWAY comes twice in the middle of the burst, with requests above the last stream that APNs will
+            // process.
             house.simulator.setLatency(Latency(fixedMillis: 20, jitterMillis: 30))
             for skip in [40, 150] {
                 house.simulator.add(
@@ -160,7 +161,7 @@ struct DeliveryTests {
             try await worker.ready()
             try await house.phonesAgree(with: publisher.phones)
 
-            // The update waits for the token the phone hands out.
+            // The update waits for the token that the phone will report.
             try publisher.update("hero", "first blood", priority: 10)
             house.simulator.rotateToken(from: startToken, to: updateToken, keepsOld: true)
             try publisher.register("hero", token: updateToken)
@@ -171,7 +172,7 @@ struct DeliveryTests {
         }
     }
 
-    /// Every record published so far has exactly the outcomes the topic says, at least one, and the worker knows of none that is open.
+    /// Waits until every published event has an outcome.
     static func everyEventHasAnOutcome(_ publisher: TestPublisher, _ outcomes: TopicTail, in house: TestHouse)
         async throws
     {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DevAfterFloodTests {
     private static let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
 
-    /// Phones appear by themselves again, but not beside a phone whose registration was not read.
+    /// Phones appear by themselves again. If a phone's registration was not read, no second phone appears for it.
     @Test func phonesComeByThemselvesAgain() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
         options.limits.entriesPerSecondMax = 1
@@ -33,7 +33,7 @@ import Testing
             let phones = house.stage.store.read { $0.phonesInOrder.filter { $0.activity == unread } }
             #expect(phones.count == 1)
 
-            // In a second that brings more than one event, no event asks for a phone. The next one does.
+            // When several events arrive in one second, they make no phone. A later event does.
             try await until("a phone has come by itself") {
                 #expect(try await house.publish(Self.update, activity: "order-9").status == 202)
                 return try await house.get("/wait-for?activity=order-9&key=minutes&value=7&timeout=4").status == 200

@@ -34,7 +34,8 @@ import Testing
                         self.topic, key: Array("flood-\(number)".utf8).span, value: Array(event.utf8).span, opaque: 0)
                     while self.producer.drainDeliveries({ _ in }) > 0 {}
                 }
-                // A flood is a rate: the page counts by the second of the clock. Nothing is waited for here. Cancelled: the loop ends.
+                // A flood is a rate: the page counts by the second of the clock. Nothing is waited for here. The loop
+                // ends when the task is cancelled.
                 try? await Task.sleep(for: .milliseconds(100))
             }
             _ = await NamedThread.run("flood") { self.producer.flush(within: .seconds(10)) { _ in } }
@@ -61,7 +62,7 @@ import Testing
         options.limits.entriesPerSecondMax = 100
         options.limits.entriesMax = 1_000_000
         try await DevPageTests.run(options) { house in
-            // Phones in each partition.
+            // There are phones in each partition.
             let activities = (1...12).map { "order-\($0)" }
             for activity in activities {
                 let made = try await LocalHTTP.post(

@@ -5,7 +5,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Channels that a worker keeps, at a simulated APNs: made ahead of time, found again by the next worker, none of them lost.
+/// Channels that a worker keeps, with a simulated APNs. They are made ahead of time and found again by the next worker,
+/// and none is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptChannelTests {
     private static let warmCount = 2
@@ -52,8 +53,8 @@ struct KeptChannelTests {
         }
     }
 
-    /// APNs has made a channel, and the worker dies before it hears the id. The next one waits for a minute, and takes what is new in the list
-    /// for its own, as nobody else makes channels here.
+    /// APNs makes a channel, and the worker dies before it hears the id. The next worker waits for a minute. It regards
+    /// what is new in the list as its own, because nobody else makes channels here.
     @Test func whatALostAnswerHasMadeIsAdopted() async throws {
         try await Self.with { house, settings in
             let fault = house.simulator.add(Fault(.stall(applied: true), count: 1, kind: .createChannel))
@@ -71,7 +72,7 @@ struct KeptChannelTests {
         }
     }
 
-    /// Nobody keeps channels for the app now: a command deletes what is left, and nothing else.
+    /// Nobody keeps channels for the app now. A command deletes what is left, and nothing else.
     @Test func reconcileDeletesWhatAWorkerHasLeft() async throws {
         try await Self.with { house, settings in
             let other = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .none))
@@ -79,7 +80,7 @@ struct KeptChannelTests {
             try await Self.warm(first)
             first.terminate()
             #expect(try await first.exited() == 0)
-            // As many as are wanted are of use, until they are wanted no more.
+            // Warm channels are kept up to the wanted number. When none is wanted, all are deleted.
             try await Self.reconcile(first.configurationPath, in: house)
             #expect(house.simulator.channels(app: TestPublisher.app).count == Self.warmCount + 1)
 

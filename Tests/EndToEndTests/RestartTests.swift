@@ -3,10 +3,10 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Workers that die, stop and share: nothing is lost, and phones never go back.
+/// Tests of workers that die, stop and share partitions. Nothing is lost, and no phone goes back to older content.
 @Suite(.timeLimit(.minutes(10)))
 struct RestartTests {
-    /// Published in waves, so that the worker is in the middle of something whenever it is killed.
+    /// Events are published in waves, so that the worker is in the middle of something whenever it is killed.
     @Test func aKilledWorkerLosesNothing() async throws {
         try await TestHouse.with { house in
             var worker = try await house.startWorker("first")
@@ -65,7 +65,7 @@ struct RestartTests {
         }
     }
 
-    /// What is in flight is finished, what waits is written down, and another worker goes on from there.
+    /// The worker finishes what is in flight and writes down what waits. Another worker goes on from there.
     @Test func sigtermDrainsAndExitsWithZero() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker("first")
@@ -76,7 +76,7 @@ struct RestartTests {
             house.simulator.setLatency(Latency(fixedMillis: 300))
             for order in 0..<60 {
                 try publisher.update("order-\(order)", "preparing", priority: 10)
-                // Cannot leave before the one ahead is answered, and then not within a second.
+                // This update waits for the answer to the one before it, and then for the least distance of a second.
                 try publisher.update("order-\(order)", "in the oven", alert: "Hot")
             }
             try await publisher.flush()

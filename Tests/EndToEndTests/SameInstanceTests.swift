@@ -28,7 +28,7 @@ struct SameInstanceTests {
             }
             try await publisher.flush()
             try await house.phonesAgree(with: publisher.phones)
-            // It has not come back meanwhile.
+            // The worker that lost its instance id has not come back meanwhile.
             #expect(try await first.get("/readyz")?.status == 503)
             #expect(try await second.get("/readyz")?.status == 200)
 

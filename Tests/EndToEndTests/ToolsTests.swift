@@ -41,13 +41,13 @@ struct ToolsTests {
             #expect(
                 findings.allSatisfy { $0.level == .ok || ($0.check == .topics && $0.level == .warn) },
                 "\(findings.map(\.line))")
-            // Nothing is traced here, and only some real brokers want tokens.
+            // These checks cannot run here: nothing is traced, and only some real brokers need tokens.
             let untried: Set<DoctorFinding.Check> =
                 WorkerYAML.login(house.kafka.settings).isEmpty ? [.login, .tracing] : [.tracing]
             #expect(Set(findings.map(\.check)) == Set(DoctorFinding.Check.allCases).subtracting(untried))
             #expect(findings.filter { $0.check == .connection }.count == 2)
             #expect(house.violations().isEmpty)
-            // As somebody runs it.
+            // The command runs as a user would run it.
             let run = try await CommandRun.mailboat(
                 "doctor", "--config", worker.configurationPath, "--replication", "1", "--format", "json")
             #expect(run.status == 0, "\(run)")
@@ -63,7 +63,7 @@ struct ToolsTests {
             #expect(revoked.map(\.check) == [.credentials])
             #expect(revoked.first?.found.contains("InvalidProviderToken") == true)
 
-            // Another authority than the one that signed.
+            // The worker trusts another authority than the one that signed APNs' certificate.
             let text = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
             let path = "\(house.directory)/other.yaml"
             let other = try CredentialDirectory(
@@ -80,11 +80,11 @@ struct ToolsTests {
         }
     }
 
-    /// APNs' answers have a date, and it is not ours.
+    /// APNs' answers have a date that differs from this machine's.
     @Test func aWrongClockIsNamed() async throws {
         try await Self.with { house, worker in
             func clock(date: String) async throws -> DoctorFinding {
-                // In the place of the simulator's own answer to a push without a token, once.
+                // The fault replaces the simulator's own answer to a push without a token, once.
                 house.simulator.add(
                     Fault(.answer(status: 400, reason: "MissingDeviceToken", date: date), count: 1))
                 return try #require(try await Self.findings(worker, "--push-probe").first { $0.check == .clock })
@@ -103,10 +103,10 @@ struct ToolsTests {
                 let direction = ahead > 0 ? "behind the server's" : "ahead of the server's"
                 #expect(ahead == 0 || finding.found.hasSuffix(direction), "\(finding.line)")
             }
-            // What stands there is no date.
+            // The date in the answer cannot be read.
             let none = try await clock(date: "tomorrow")
             #expect(none.level == .ok && none.found == "not compared: the answer's date is “tomorrow”")
-            // As somebody runs it: a clock that is an hour off is an error.
+            // The command runs as a user would run it. A clock that is an hour off is an error.
             house.simulator.add(
                 Fault(
                     .answer(
@@ -171,14 +171,14 @@ struct ToolsTests {
             try await publisher.flush()
             func text() throws -> String { try String(contentsOfFile: tail.logPath, encoding: .utf8) }
             try await until("the outcome is shown") { try text().contains("delivered") }
-            // Into a file goes no colour.
+            // A file gets no colours.
             #expect(try text().contains("\(TestPublisher.app) order  priority 10") && !text().contains("\u{1b}"))
             #expect(try !text().contains("applied"))
             tail.terminate()
             try await until("it ends") { !tail.isRunning }
             #expect(tail.status == 0)
 
-            // A reader that has gone ends it, although nothing more comes.
+            // `tail` ends when its reader has gone, although nothing more comes.
             let piped = try await CommandRun.shell(
                 "\"$MAILBOAT\" tail --config '\(worker.configurationPath)' --since 1h --key order --format json | head -n 1"
             )

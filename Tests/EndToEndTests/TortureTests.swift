@@ -6,8 +6,8 @@ import PushModel
 import Testing
 import Upstream
 
-/// A whole worker against an APNs that does everything wrong: what the phones show in the end is what they would show had nothing
-/// happened. The order of faults is drawn from a seed, which a failure prints.
+/// A whole worker against an APNs that does everything wrong. In the end the phones show what they would show had
+/// nothing happened. The order of faults is drawn from a seed, which a failure prints.
 @Suite(.timeLimit(.minutes(10)))
 struct TortureTests {
     private static let seed: UInt64 =
@@ -17,7 +17,7 @@ struct TortureTests {
     private static let groupSize = 20
     private static let startCount = 30
 
-    /// Short, so that what has to time out does so soon.
+    /// Waits are short, so that what has to time out does so soon.
     private static let settings = """
         apns.request-timeout: 2s
         apns.ping-after: 300ms
@@ -29,7 +29,7 @@ struct TortureTests {
         retry.backoff-max: 1s
         """
 
-    /// What may hit any request. Nothing here lies, or refuses for good: every update can arrive.
+    /// Faults that may hit any request. None of them answers falsely or refuses for good, so every update can arrive.
     private static let requestFaults: [Fault] = [
         Fault(.answer(status: 503, reason: "ServiceUnavailable"), rate: 0.02),
         Fault(.answer(status: 500, reason: "InternalServerError"), rate: 0.02),
@@ -95,7 +95,8 @@ struct TortureTests {
                 return unaccounted == 0 && pending == 0
             }
 
-            // As if nothing had been: each update is one push. Connections that were harmed are not waited for.
+            // Now APNs works again, and each update is one push. Harmed connections are cut, so that the test need not
+            // wait for them.
             house.simulator.perform(.cut)
             let requests = house.simulator.statistics().requests
             try Self.publish(0, publisher)
@@ -108,7 +109,8 @@ struct TortureTests {
         }
     }
 
-    /// Stream limit 1 and back, nobody answers the door, and a door that opens onto nothing.
+    /// Lets APNs allow one stream and then many again, refuse connections, and accept a connection without answering on
+    /// it.
     private static func outages(_ group: Int, _ publisher: TestPublisher, _ house: TestHouse) async throws {
         let simulator = house.simulator
         var before = simulator.statistics()
@@ -139,7 +141,7 @@ struct TortureTests {
         for member in 0..<Self.groupSize {
             let number = group * Self.groupSize + member
             try publisher.update("order-\(number)", "in the oven", priority: 10)
-            // Merges with it, or follows a second later.
+            // This update merges with the first, or follows a second later.
             try publisher.update("order-\(number)", "at the door", alert: "Ding dong")
         }
     }
@@ -152,7 +154,7 @@ struct TortureTests {
             start.startToken = Self.startToken(number)
             start.attributesType = "AdventureAttributes"
             start.attributes = "{}"
-            // Not expected of the phones: a start whose answer is unknown is not sent again.
+            // The phones are not expected to show this: a start whose answer is unknown is not sent again.
             try publisher.send(
                 key: Array("hero-\(number)".utf8), value: start.value,
                 recordMillis: Int64(Date().timeIntervalSince1970 * 1_000))

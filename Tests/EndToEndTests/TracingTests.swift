@@ -3,14 +3,14 @@ import Foundation
 import Testing
 import TraceCollecting
 
-/// One event's trace, from its publisher over a worker of `mailboat run` to the reader of its outcome.
+/// One event's trace, from its publisher through a worker of `mailboat run` to the reader of its outcome.
 @Suite(.timeLimit(.minutes(5)))
 struct TracingTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let publisherSpan = "b7ad6b7169203331"
     private static let update = #"{"event":"update","priority":10,"content-state":{"step":"at the door"}}"#
 
-    /// Forwarded, as its producer put it on the wrong partition.
+    /// The producer put the event on the wrong partition, so it is forwarded. Its trace has both partitions.
     @Test func anEventIsTracedAcrossPartitions() async throws {
         let collector = try await TraceCollector.start()
         try await TestHouse.with { house in
@@ -33,16 +33,16 @@ struct TracingTests {
                     "/metrics", port: worker.adminPort, accept: "application/openmetrics-text; version=1.0.0")
                 return page?.body.contains("{trace_id=\"\(Self.trace)\",span_id=\"") == true
             }
-            // Not sampled, and none: neither is traced, and both are pushed.
+            // One trace context is not sampled, and the other is invalid. Neither event is traced, and both are pushed.
             try Self.publish("00-1af7651916cd43dd8448eb211c80319c-\(Self.publisherSpan)-00", by: publisher)
             try Self.publish("00-nonsense", by: publisher)
             try await publisher.flush()
             try await until("every event has its outcome") { outcomes.poll().count == 4 }
-            // It lies on two partitions.
+            // The event with that header is read on two partitions.
             try await until("the header that is none is counted") {
                 try await worker.metric("mailboat_tracing_traceparents_invalid_total") == 2
             }
-            // As an operator stops it: what is left goes out.
+            // An operator stops the worker in this way, and it exports what is left.
             worker.terminate()
             #expect(try await worker.exited() == 0)
 
@@ -59,7 +59,8 @@ struct TracingTests {
         await collector.stop()
     }
 
-    /// From the publisher over the audience's owner to the partitions with members: a span of each, and a few pushes as examples.
+    /// The trace goes from the publisher through the audience's owner to the partitions with members. Each has a span,
+    /// and a few pushes have one as examples.
     @Test func anEventForManyIsTracedToItsMembers() async throws {
         let count = 200
         let collector = try await TraceCollector.start()
@@ -140,7 +141,7 @@ struct TracingTests {
         #expect(push.attributes["http.response.status_code"] == "200")
         #expect(push.attributes["server.address"] == "127.0.0.1")
         #expect(push.startNanos >= second.startNanos && push.endNanos <= second.endNanos)
-        // No span says to whom.
+        // No span says to whom a push went.
         let token = Tokens.make(7)
         #expect(!spans.contains { $0.attributes.values.contains { $0.contains(token) } })
     }

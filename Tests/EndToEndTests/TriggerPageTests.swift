@@ -7,14 +7,14 @@ import Testing
 
 @testable import mailboat
 
-/// The story that a push starts, told by `mailboat trigger` to `mailboat dev`.
+/// Tests of the story of `mailboat trigger` whose card a push starts, with `mailboat dev` as the worker.
 @Suite(.timeLimit(.minutes(5))) struct TriggerPageTests {
     @Test func thePageRegistersTheTokenThatComesBackAndShowsTheStory() async throws {
         let options = DevStage.Options(apps: ["com.example.pizza"], kafkaPort: 0)
         try await DevPageTests.run(options) { house in
             let page = "http://127.0.0.1:\(house.port)"
             let brokers = house.stage.pageSettings.bootstrapShown
-            // It blocks.
+            // The call blocks, so it runs on a thread of its own.
             let witness = await NamedThread.run("witness") {
                 StoryWitness.find(brokers: brokers, page: page, simulator: page)
             }

@@ -1,7 +1,7 @@
 import Fuzzing
 import Testing
 
-/// A short run of what `make fuzz` plays for long: the corpus as it is, then some seeds of each target.
+/// Short runs of what `make fuzz` plays for long: the corpus unchanged, then some seeds of each target.
 @Suite struct FuzzTests {
     private static let corpusFolder =
         #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus"
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// A seed is all that is needed to see a failure again.
+    /// A seed alone is enough to repeat a failure.
     @Test(arguments: [EventTarget.name, StateTarget.name, HTTP2Target.name])
     func seedsDecideEverything(name: String) throws {
         let target = try #require(FuzzTargets.named(name))

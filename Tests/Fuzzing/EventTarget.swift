@@ -1,6 +1,6 @@
 public import PushModel
 
-/// Events and registrations, their keys, and the payloads made of those that are taken.
+/// Fuzzes events and registrations, their keys, and the payloads made from the accepted ones.
 public struct EventTarget: FuzzTarget {
     public static let name = "events"
     public static let pieces: [[UInt8]] = [
@@ -39,7 +39,8 @@ public struct EventTarget: FuzzTarget {
             ?? self.complaintAboutPayload(input, &random)
     }
 
-    /// It goes into headers and logs.
+    /// Finds a broken promise of a rejection. Its texts go into headers and logs, so they are short and have no control
+    /// characters.
     private static func complaint(about rejection: EventRejection) -> String? {
         if rejection.field.isEmpty || rejection.field.utf8.count > 200 { return "the field is “\(rejection.field)”" }
         if rejection.reason.isEmpty || rejection.reason.utf8.count > 500 {
@@ -65,7 +66,7 @@ public struct EventTarget: FuzzTarget {
         return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
     }
 
-    /// What only some events may say.
+    /// Finds a field that this kind of event may not have.
     private func complaintAboutShape() -> String? {
         let isContent = self.event.kind == .update || self.event.kind == .end
         if self.event.withdrawsAlert, !isContent || !self.event.alertInValue.isEmpty {
@@ -89,7 +90,7 @@ public struct EventTarget: FuzzTarget {
         return nil
     }
 
-    /// A member's key is the one spelling of its token.
+    /// Checks that a member's key is the canonical spelling of its token.
     private mutating func complaintAboutMember(key: Span<UInt8>) -> String? {
         self.token.removeAll(keepingCapacity: true)
         do throws(EventRejection) {

@@ -3,14 +3,14 @@ import PushModel
 
 /// Plays seeds of one target: each seed is a batch of inputs that depends on nothing but the seed and the corpus.
 public struct FuzzPlan {
-    /// Inputs that one seed stands for.
+    /// Number of inputs of one seed.
     public static let inputsPerSeed = 100
 
     /// A promise that an input broke.
     public struct Failure: Equatable, CustomStringConvertible {
         public var target: String
         public var seed: UInt64
-        /// Number of the input among those of its seed.
+        /// Number of the input among the inputs of its seed.
         public var number: Int
         public var complaint: String
         public var input: [UInt8]
@@ -25,7 +25,9 @@ public struct FuzzPlan {
     public let corpus: [[UInt8]]
     private let mutator: Mutator
 
-    /// - Parameter corpusFolder: holds a folder of the target's name; the order of its files is that of their names.
+    /// Prepares a plan.
+    /// - Parameter corpusFolder: folder that has a subfolder with the target's name. The files in it are read in the
+    ///   order of their names.
     public init(_ target: any FuzzTarget.Type, corpusFolder: String) throws {
         self.target = target
         let folder = corpusFolder + "/" + target.name
@@ -35,7 +37,7 @@ public struct FuzzPlan {
         self.mutator = Mutator(corpus: self.corpus, pieces: target.pieces)
     }
 
-    /// The corpus as it is: what once was found stays found.
+    /// Plays the files of the corpus unchanged, so that faults found earlier would be found again.
     public func playCorpus() -> [Failure] {
         var reader = self.target.init()
         var random = SplitMix64(seed: 0)
@@ -46,7 +48,7 @@ public struct FuzzPlan {
         }
     }
 
-    /// The first failure of a seed. `onInput` sees each input before it is read: reading may end the process.
+    /// The first failure of a seed. `onInput` gets each input before it is read, because reading may end the process.
     public func play(seed: UInt64, onInput: ([UInt8]) -> Void = { _ in }) -> Failure? {
         var reader = self.target.init()
         var random = SplitMix64(seed: seed)

@@ -1,16 +1,18 @@
 public import PushModel
 
-/// Something that reads bytes of strangers. It has to stand whatever comes: no trap, no hang, and what it says keeps its promises.
+/// Something that reads strangers' bytes. It must survive any input without a trap or a hang, and its results must keep
+/// its promises.
 public protocol FuzzTarget {
-    /// As `make fuzz` and the corpus's folder call it.
+    /// Name of the target for `make fuzz`, and of its folder in the corpus.
     static var name: String { get }
-    /// Good inputs that no file of the corpus holds, for they are made by the code of today.
+    /// Good inputs that are made by the present code and not stored in the corpus.
     static var seeds: [[UInt8]] { get }
-    /// What mutations put in: the words and signs on which the reader turns.
+    /// Words and signs that matter to the reader. Mutations insert them.
     static var pieces: [[UInt8]] { get }
 
     init()
-    /// Reads one input. The answer says what promise it broke; `nil` when all is well.
+    /// Reads one input.
+    /// - Returns: the promise that was broken, or `nil` when all is well.
     mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String?
 }
 
@@ -18,7 +20,7 @@ extension FuzzTarget {
     public static var seeds: [[UInt8]] { [] }
 }
 
-/// All there are.
+/// All fuzz targets.
 public enum FuzzTargets {
     public static var all: [any FuzzTarget.Type] {
         [

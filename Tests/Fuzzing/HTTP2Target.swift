@@ -1,11 +1,11 @@
 import HTTP2Session
 public import PushModel
 
-/// What a server sends on a client's connection.
+/// Fuzzes what a server sends on a client's connection.
 public struct HTTP2Target: FuzzTarget {
     public static let name = "http2"
 
-    /// Whole frames (RFC 9113 §6) with one thing or another about them.
+    /// Whole frames (RFC 9113 §6), each with something unusual.
     public static let pieces: [[UInt8]] = [
         frame(type: 4), frame(type: 4, flags: 1), frame(type: 4, payload: [0, 3, 0, 0, 0, 1]),
         frame(type: 4, payload: [0, 3, 0, 0, 0, 0]), frame(type: 4, payload: [0, 1, 0, 0, 0, 0]),
@@ -32,7 +32,7 @@ public struct HTTP2Target: FuzzTarget {
 
     public init() {}
 
-    /// What a server of today says to `requestCount` requests, in three moods.
+    /// Answers of the present server code to `requestCount` requests, in three variants.
     public static var seeds: [[UInt8]] {
         (0..<3).map { mood in
             var client = Client()
@@ -75,7 +75,7 @@ public struct HTTP2Target: FuzzTarget {
         return client.complaint()
     }
 
-    /// A session with requests on their way, and how often each came to an end.
+    /// A session with requests on their way, and how often each has ended.
     private struct Client {
         let session = HTTP2ClientSession()
         private var batch = HTTP2ClientEvents()
@@ -122,7 +122,7 @@ public struct HTTP2Target: FuzzTarget {
             }
         }
 
-        /// Every request has one end.
+        /// Checks that every request ended exactly once.
         func complaint() -> String? {
             if self.outOfRange { return "a range ends behind the bytes" }
             for (tag, count) in self.ends where !self.submitted.contains(tag) || count > 1 {

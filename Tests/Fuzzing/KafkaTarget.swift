@@ -2,10 +2,10 @@ import KafkaForwarding
 import NIOCore
 public import PushModel
 
-/// What a Kafka client and an embedded broker say on one connection that is passed on.
+/// Fuzzes what a Kafka client and an embedded broker send on one forwarded connection.
 ///
-/// An input is a run of what either says. Each begins with a byte that says who speaks and whether to put a frame's length before it. Two bytes
-/// with the count of what is said follow, and then that.
+/// An input is a sequence of messages from either side. A message begins with a byte that says who sends it, and
+/// whether a frame length goes before the bytes. Two bytes with their count follow, and then the bytes.
 public struct KafkaTarget: FuzzTarget {
     public static let name = "kafka"
 
@@ -17,32 +17,32 @@ public struct KafkaTarget: FuzzTarget {
             // Lengths and counts.
             [0, 0], [0, 1], [0xFF, 0xFF], [0x7F, 0xFF], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 4], [0, 0, 0, 9],
             [0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0], [0x04, 0, 0, 0],
-            // Who speaks.
+            // Heads of messages: who sends them, and the number of bytes.
             [0, 0, 20], [1, 0, 20], [2, 0, 4], [3, 0, 4],
         ] + ["apache-kafka-java", "127.0.0.1"].map { Array($0.utf8) }
 
-    /// The first two are those of the brokers that the corpus was recorded with.
+    /// Forwarded ports by broker port. The first two brokers are those with which the corpus was recorded.
     private static let ports: [Int32: Int32] = [33_617: 19_092, 44_913: 19_093, 0: 1, 9: 19_094]
-    /// One answer that is given here.
+    /// Bytes of the one answer that the forwarder gives itself.
     private static let answerByteCount = 20
     private static let turnsMax = 200
 
-    /// Who says what.
+    /// One message: who sends which bytes.
     private struct Turn {
         var isBroker: Bool
         var bytes: [UInt8]
     }
 
-    /// What came of it.
+    /// Result of a conversation.
     private struct Course {
         var said: [UInt8] = []
         var passed: [UInt8] = []
         var answered: [UInt8] = []
         var brokerSaid: [UInt8] = []
         var told: [UInt8] = []
-        /// The turn that ended the connection.
+        /// The message that ended the connection.
         var failedTurn: Int?
-        /// The broker had said nothing before the client was known to be Java's.
+        /// Whether the broker had sent nothing before the client was known to be Java's.
         var isFramed = true
     }
 
@@ -82,7 +82,7 @@ public struct KafkaTarget: FuzzTarget {
         for (number, turn) in turns.enumerated() {
             if turn.isBroker {
                 course.brokerSaid += turn.bytes
-                // It answers here as soon as it knows.
+                // The forwarder answers itself as soon as it knows that the client is Java's.
                 if course.answered.isEmpty { course.isFramed = false }
             } else {
                 course.said += turn.bytes
@@ -119,7 +119,7 @@ public struct KafkaTarget: FuzzTarget {
         return course.isFramed ? Self.complaintAboutFrames(course) : nil
     }
 
-    /// Whatever is put into a frame, it is as long as it was.
+    /// Checks that every frame keeps its length, even if its content was replaced.
     private static func complaintAboutFrames(_ course: Course) -> String? {
         var start = 0
         while start + 4 <= course.told.count {
@@ -130,7 +130,8 @@ public struct KafkaTarget: FuzzTarget {
         return start == course.told.count ? nil : "the client is told a part of a frame"
     }
 
-    /// However the bytes are cut, the same comes of them. What had come before the fault in a turn may have passed already.
+    /// Checks that the result is the same however the bytes are cut. Bytes before a fault in the same message may have
+    /// been passed on already.
     private static func complaint(about course: Course, cut: Course) -> String? {
         if course.failedTurn != cut.failedTurn { return "cut otherwise, the connection ends elsewhere" }
         let pairs = [(cut.passed, course.passed), (cut.answered, course.answered), (cut.told, course.told)]

@@ -1,7 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// A proxy's answer to CONNECT: whole and in pieces it comes to the same, and that is a tunnel only where a status says so.
+/// Fuzzes a proxy's answer to CONNECT. Whole or in pieces, the result is the same. It is a tunnel only if the status
+/// says so.
 public struct ProxyTarget: FuzzTarget {
     public static let name = "proxy"
     public static let seeds: [[UInt8]] = [

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("HTTP/2 connection events")
 struct ConnectionTests {
-    /// The limit of 1 after a rejection, and back: credit follows at once.
+    /// The peer lowers the stream limit to 1 after a rejection, and raises it again. Credit follows at once.
     @Test func followsTheStreamLimit() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -40,7 +40,7 @@ struct ConnectionTests {
         #expect(pipe.submit(3) == .noCredit)
     }
 
-    /// The limit drops while requests are on their way: what is over it comes back as REFUSED_STREAM, which was not
+    /// The limit drops while requests are on their way. Requests above it come back as REFUSED_STREAM, and were not
     /// processed.
     @Test func requestsOverALoweredLimitAreRefused() {
         let pipe = HTTP2Pipe()
@@ -64,7 +64,7 @@ struct ConnectionTests {
         #expect(pipe.statuses.count == 4)
     }
 
-    /// The limit drops before the requests left: they wait inside, and can be taken back.
+    /// The limit drops before the requests have left. They wait in the session, and can be taken back.
     @Test func unsentRequestsCanBeWithdrawn() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -104,7 +104,7 @@ struct ConnectionTests {
             return
         }
         #expect(pipe.clientDebugData == [reason])
-        // Streams 1, 3, 5, 7 live on; 9 to 19 were not processed.
+        // Streams 1, 3, 5 and 7 continue. Streams 9 to 19 were not processed.
         #expect(Set(pipe.failures.keys) == Set(4...9))
         #expect(pipe.failures.values.allSatisfy { $0 == .aboveGoAway && $0.isKnownUnprocessed })
         #expect(pipe.submit(99) == .closing)
@@ -190,7 +190,7 @@ struct ConnectionTests {
         #expect(pipe.client.openStreamCount == 0)
     }
 
-    /// An answer that is complete counts, whatever reset comes after it.
+    /// A complete answer counts, even if a reset follows.
     @Test func aResetAfterTheAnswerChangesNothing() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 5
@@ -231,7 +231,7 @@ struct ConnectionTests {
         #expect(pipe.finalEventCounts == [1: 1, 2: 1])
     }
 
-    /// An answer that crosses our RST_STREAM is dropped; the entry serves the next request all the same.
+    /// An answer that crosses our RST_STREAM is dropped. The stream's entry still serves the next request.
     @Test func anAnswerCrossingOurResetIsIgnored() throws {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -254,7 +254,7 @@ struct ConnectionTests {
         #expect(pipe.serverEvents.contains(.pingAcknowledged(payload: .max)))
     }
 
-    /// What left wholly may have been processed; what did not, cannot.
+    /// A request that left whole may have been processed. One that did not cannot have been.
     @Test func aLostConnectionTellsUnsentFromUnknown() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }
@@ -262,7 +262,8 @@ struct ConnectionTests {
         for number in 0..<4 { pipe.submit(number) }
         pipe.clientToServer()
         for number in 4..<8 { pipe.submit(number) }
-        // One of the second burst is taken but for its last byte, so all four count as not sent.
+        // Only 100 bytes of the second burst are taken. None of its requests has left whole, so all four count as not
+        // sent.
         var piece: [UInt8] = []
         pipe.client.drain(appendingTo: &piece, byteCountMax: 100)
         #expect(piece.count == 100)

@@ -40,12 +40,12 @@ struct SeenRequest: Equatable {
     func value(_ name: String) -> String? { self.fields.first { $0[0] == name }?[1] }
 }
 
-/// A client and a server session joined by two byte pipes that cut the bytes at random places. Nothing moves but by
+/// A client and a server session joined by two byte pipes that cut the bytes at random positions. Bytes move only in
 /// `run`.
 final class HTTP2Pipe {
     let client: HTTP2ClientSession
     let server: HTTP2ServerSession
-    /// All events so far. Ranges of bodies are void; `clientBodies` has the bodies.
+    /// All events so far. Ranges of bodies are no longer valid; `clientBodies` has the bodies.
     var clientEvents: [HTTP2ClientEvent] = []
     var clientBodies: [UInt32: [UInt8]] = [:]
     var clientDebugData: [[UInt8]] = []
@@ -54,7 +54,7 @@ final class HTTP2Pipe {
     var malformations: [String] = []
     var serverDebugData: [[UInt8]] = []
     var requests: [SeenRequest] = []
-    /// What to do with a request; by default it is answered with 200.
+    /// Handles a request. By default it is answered with 200.
     var onRequest: (HTTP2ServerSession, SeenRequest) -> Void = { server, request in
         server.respond(streamID: request.streamID, statusTemplate(200), values: HTTP2HeaderValues())
     }
@@ -81,7 +81,7 @@ final class HTTP2Pipe {
     /// Moves bytes until both sides are silent.
     func run() { while self.clientToServer() || self.serverToClient() {} }
 
-    /// Moves what the client has to say once. `false`: nothing.
+    /// Moves the client's output once. Returns `false` if there was none.
     @discardableResult
     func clientToServer() -> Bool {
         var bytes: [UInt8] = []
@@ -97,7 +97,7 @@ final class HTTP2Pipe {
         return true
     }
 
-    /// Moves what the server has to say once. `false`: nothing.
+    /// Moves the server's output once. Returns `false` if there was none.
     @discardableResult
     func serverToClient() -> Bool {
         var bytes: [UInt8] = []
@@ -181,7 +181,7 @@ final class HTTP2Pipe {
         }
     }
 
-    /// How many final events each tag got.
+    /// Number of final events by tag.
     var finalEventCounts: [UInt32: Int] {
         self.clientEvents.reduce(into: [:]) { result, event in
             switch event {

@@ -2,7 +2,7 @@ import HTTP2Session
 import PushModel
 import Testing
 
-/// Frames written by hand, for what a proper session would not send.
+/// Frames written by hand, because a proper session would not send them.
 struct Frames {
     var bytes: [UInt8] = []
 
@@ -39,7 +39,7 @@ struct Frames {
 
 @Suite("HTTP/2 with a peer that misbehaves")
 struct HostilePeerTests {
-    /// A client with one request out, and the frames a server answers with.
+    /// A client with one request out, which gets these frames as the answer.
     private func client(_ build: (inout Frames) -> Void) -> HTTP2Pipe {
         let pipe = HTTP2Pipe()
         pipe.submit(1)
@@ -49,7 +49,7 @@ struct HostilePeerTests {
         frames.settings()
         build(&frames)
         pipe.client.receive(frames.bytes.span.bytes)
-        // What the client answers goes nowhere.
+        // Output of the client is dropped.
         var output: [UInt8] = []
         pipe.client.drain(appendingTo: &output)
         pipe.takeClientEvents()
@@ -67,10 +67,11 @@ struct HostilePeerTests {
         #expect(pipe.clientBodies[1] == [1, 2])
     }
 
-    /// What an interim answer asks for is not asked by the final one, and trailers change nothing of it.
+    /// A `retry-after` of an interim answer does not count for the final one. Trailers change neither status nor
+    /// seconds.
     @Test(
         arguments: [
-            // Interim, final, trailers: status and seconds expected.
+            // Cases: interim fields, final fields, trailers, and the expected status and seconds.
             ([(":status", "103"), ("retry-after", "900")], [(":status", "503")], [], 503, -1),
             ([(":status", "103"), ("retry-after", "900")], [(":status", "503"), ("retry-after", "7")], [], 503, 7),
             ([], [(":status", "200")], [(":status", "500"), ("retry-after", "60")], 200, -1),
@@ -103,7 +104,7 @@ struct HostilePeerTests {
         #expect(pipe.client.openStreamCount == 0)
     }
 
-    /// Each of these ends the connection with GOAWAY and its code; `receive` itself reports no error.
+    /// Each of these frames ends the connection with GOAWAY and the given code. `receive` itself reports no error.
     @Test(
         arguments: [
             (
@@ -181,7 +182,7 @@ struct HostilePeerTests {
         #expect(pipe.statuses == [1: 200])
     }
 
-    /// Bytes of nothing, fed to either side: never a trap, and each stream still gets its one event.
+    /// Either side gets random bytes. It never traps, and each stream still gets its one final event.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func garbageEndsQuietly(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -199,8 +200,8 @@ struct HostilePeerTests {
         #expect(pipe.finalEventCounts == [0: 1, 1: 1, 2: 1, 3: 1, 4: 1])
     }
 
-    /// Traffic in which bytes are flipped, dropped or doubled on the way. Whatever either side makes of it, nothing
-    /// traps, no tag gets two final events, and after the connection's end each has one.
+    /// Bytes of traffic are flipped, dropped or doubled on the way. Nothing traps, and no tag gets two final events.
+    /// After the end of the connection each tag has one.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func damagedTrafficLosesNoTag(seed: UInt64) {
         var random = SplitMix64(seed: seed)

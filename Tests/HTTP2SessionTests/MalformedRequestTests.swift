@@ -1,7 +1,8 @@
 import HTTP2Session
 import Testing
 
-/// Requests that RFC 9113 §8 calls malformed, written by hand: each ends in RST_STREAM PROTOCOL_ERROR, and the connection goes on.
+/// Tests of requests that RFC 9113 §8 calls malformed, written by hand. Each ends with RST_STREAM PROTOCOL_ERROR, and
+/// the connection goes on.
 struct MalformedRequestTests {
     private static let pseudo = [
         (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
@@ -10,7 +11,7 @@ struct MalformedRequestTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var fields: [(String, String)]
-        /// `nil`: the headers end the request.
+        /// Body of the request, or `nil` if the headers end it.
         var body: String?
         var says = "Invalid HTTP header field"
         var testDescription: String { self.name }
@@ -82,7 +83,7 @@ struct MalformedRequestTests {
         #expect(details.count == 1 && details[0].contains(one.says), "\(details)")
     }
 
-    /// A reset that the owner asked for is no judgement about the request.
+    /// A reset that the session's owner asked for does not count the request as malformed.
     @Test func theOwnersResetIsNoMalformation() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { server, request in server.reset(streamID: request.streamID, errorCode: .protocolError) }
@@ -92,7 +93,7 @@ struct MalformedRequestTests {
         #expect(pipe.malformations.isEmpty)
     }
 
-    /// As SETTINGS_MAX_HEADER_LIST_SIZE counts: 32 bytes more for each field.
+    /// The list's size counts 32 more bytes for each field, as SETTINGS_MAX_HEADER_LIST_SIZE does.
     @Test func theFieldListIsCounted() {
         let server = HTTP2ServerSession()
         let bytes =

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("HTTP/2 requests and answers")
 struct RequestTests {
-    /// Thousands of streams, bytes cut anywhere, bodies of all sizes both ways: every tag gets its own answer, once.
+    /// There are thousands of streams with bodies of all sizes both ways, and bytes are cut anywhere. Every tag gets
+    /// its own answer, once.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyRequestGetsItsAnswer(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -45,7 +46,8 @@ struct RequestTests {
         #expect(pipe.server.openStreamCount == 0)
     }
 
-    /// Windows smaller than a body, on the stream and (1,000 bodies of 266 bytes against 65,535) on the connection.
+    /// The stream's window is smaller than a body. The connection's window of 65,535 bytes is smaller than 1,000 bodies
+    /// of 266 bytes.
     @Test(arguments: [1, 7, 100, 265, 266, 65_535])
     func bodiesPassThroughSmallWindows(window: UInt32) {
         var settings = HTTP2ServerSettings()
@@ -59,7 +61,7 @@ struct RequestTests {
         #expect(pipe.statuses.count == 1_000)
     }
 
-    /// The values that differ per push are not put into the peer's table: the hundredth request is as small as the
+    /// Values that differ per push are not put into the peer's table, so the hundredth request is as small as the
     /// second.
     @Test func aRequestStaysSmall() {
         let pipe = HTTP2Pipe()
@@ -76,7 +78,8 @@ struct RequestTests {
         #expect(sizes[399] < 300)
     }
 
-    /// With a table of 0 bytes nothing can be indexed, and everything still arrives; also when it changes on the way.
+    /// With a table of 0 bytes nothing can be indexed, and everything still arrives. That also holds when the size
+    /// changes meanwhile.
     @Test func worksWithoutAHeaderTable() {
         var settings = HTTP2ServerSettings()
         settings.headerTableByteCount = 0
@@ -139,7 +142,7 @@ struct RequestTests {
         #expect(range.count == 1_024)
     }
 
-    /// An answer may come before the request is wholly sent: the rest is not sent, and the answer counts (RFC 9113
+    /// An answer may come before the whole request is sent. The rest is then not sent, and the answer counts (RFC 9113
     /// §8.1).
     @Test func anEarlyAnswerEndsTheRequest() {
         var settings = HTTP2ServerSettings()
@@ -185,11 +188,11 @@ struct RequestTests {
         #expect(pipe.statuses == [1: 200, 2: 200])
     }
 
-    /// A template may be dropped while its frame waits; templates changed at every request are let go again.
+    /// A template may be dropped while its frame waits. Templates that change at every request are released again.
     @Test func templatesLiveAsLongAsTheirFrames() {
         let pipe = HTTP2Pipe()
         pipe.run()
-        // More of them than the encoder keeps plans for.
+        // There are more templates than the encoder keeps plans for.
         for round in 0..<100 {
             for number in 0..<10 {
                 let template = HTTP2HeaderTemplate([

@@ -45,7 +45,7 @@ struct ServerTests {
         #expect(pipe.statuses == [1: 200])
     }
 
-    /// Headers that HTTP forbids end the stream, not the connection; unchecked they pass.
+    /// Headers that HTTP forbids end the stream, not the connection. If checks are off, they pass.
     @Test(arguments: [true, false])
     func checksMessagesIfTold(checks: Bool) {
         var settings = HTTP2ServerSettings()
@@ -61,7 +61,7 @@ struct ServerTests {
         #expect(pipe.failures == (checks ? [1: .resetByPeer(.protocolError)] : [:]))
     }
 
-    /// Without acknowledgement the client's body stalls at the window, and goes on when it is released.
+    /// The client's body stalls at the window until the server releases the bytes.
     @Test func canStallAClient() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 100
@@ -136,7 +136,7 @@ struct ServerTests {
         #expect(pipe.requests.count == 900)
     }
 
-    /// A sender whose requests time out resets them all at once; that breaks no rule.
+    /// A sender whose requests time out resets all of them at once. That breaks no rule.
     @Test func takesAnyNumberOfResets() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }

@@ -3,7 +3,7 @@ import KafkaLog
 import NIOCore
 import Testing
 
-/// Clients before embedded brokers, over sockets.
+/// Tests of clients that reach embedded brokers through a forwarder, over sockets.
 @Suite(.timeLimit(.minutes(5)))
 struct BootstrapForwarderTests {
     @Test func clientsFindTheBrokersThroughTheForwarder() async throws {
@@ -30,7 +30,8 @@ struct BootstrapForwarderTests {
         kafka.stop()
     }
 
-    /// What Java's client asks before it does anything: how long it is to wait, where the brokers are, and where a partition ends.
+    /// Java's client first asks how long it must wait, where the brokers are, and where a partition ends. It must get
+    /// right answers.
     @Test func javasClientIsNotTakenForThrottledAndReadsWhereAPartitionEnds() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 2)], brokerCount: 2)
         let forwarder = try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: kafka.bootstrap)
@@ -62,7 +63,7 @@ struct BootstrapForwarderTests {
                     )
                 }
                 #expect(topics.count == 1 && topics.first?.0 == "events")
-                // The answer for an empty partition: no error, no timestamp, the beginning.
+                // The answer for an empty partition has no error, no timestamp, and offset 0.
                 #expect(topics.first?.1 == [[Int64(partition), 0, -1, 0]])
                 #expect(offsets.isAtEnd, "no byte too many")
             }

@@ -4,7 +4,8 @@ import Testing
 
 /// Speaks as Java's `kafka-clients` does, byte by byte, and reads the answers.
 struct JavaClient {
-    /// What an answer says behind its correlation id, read from the front. A number that is not there is one that no test expects.
+    /// What an answer says after its correlation id, read from the front. A missing number reads as one that no test
+    /// expects.
     struct Answer {
         private var bytes: ByteBuffer
 
@@ -27,9 +28,9 @@ struct JavaClient {
 
     /// Where the brokers are, and who leads which partition.
     struct Metadata {
-        /// Ports by the brokers' numbers.
+        /// Ports by broker number.
         var brokers: [Int32: Int32]
-        /// Brokers by partitions.
+        /// Broker numbers by partition.
         var leaders: [Int32: Int32]
     }
 
@@ -58,10 +59,12 @@ struct JavaClient {
         self.out = out
     }
 
-    /// As every connection begins (KIP-511): with a version of ApiVersions that is refused, and with the one that the refusal names.
+    /// Begins as every connection does (KIP-511). It asks in a version of ApiVersions that is refused, and then in the
+    /// version that the refusal names.
     /// - Returns: the second answer.
     mutating func begin() async throws -> Answer {
-        // A flexible version: tagged fields behind the client id, short strings behind a byte, which counts one more.
+        // The version is flexible: tagged fields follow the client id, and short strings follow a byte with their
+        // length plus one.
         var refusal = try await self.ask(18, version: 4) { request in
             request.writeInteger(UInt8(0))
             for text in ["apache-kafka-java", "3.9.0"] {
@@ -96,7 +99,7 @@ struct JavaClient {
             return topic.array { partition in
                 #expect(partition.int16() == 0, "an error")
                 let place = (partition.int32(), partition.int32())
-                // Replicas, and those in sync.
+                // Two arrays follow: replicas, and those in sync.
                 for _ in 0..<2 { _ = partition.array { $0.int32() } }
                 return place
             }
@@ -107,13 +110,13 @@ struct JavaClient {
             leaders: Dictionary(topics.flatMap { $0 }) { one, _ in one })
     }
 
-    /// ListOffsets in the newest version that it was told of.
+    /// Asks ListOffsets in the newest version that the client knows to be supported.
     mutating func endOffset(of topic: String, partition: Int32) async throws -> Answer {
         try await self.ask(2, version: 3) { request in
-            // No replica; committed or not; one topic.
+            // The fields are: no replica, uncommitted records too, one topic.
             request.writeMultipleIntegers(Int32(-1), Int8(0), Int32(1))
             Self.write(topic, to: &request)
-            // One partition; its end.
+            // The fields are: one partition, and its end.
             request.writeMultipleIntegers(Int32(1), partition, Int64(-1))
         }
     }
@@ -139,7 +142,7 @@ struct JavaClient {
         return Answer(answer)
     }
 
-    /// Answers as they come, each without its length.
+    /// Answers in the order of their arrival, each without its length.
     private final class Answers {
         private struct Ended: Error {}
         private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator

@@ -2,7 +2,7 @@ import KafkaForwarding
 import NIOCore
 import Testing
 
-/// What Java's client hears of the embedded Kafka, byte by byte.
+/// Tests of what Java's client gets from the embedded Kafka, byte by byte.
 @Suite struct JavaConversationTests {
     private static let ports: [Int32: Int32] = [45_849: 19_092]
 
@@ -18,7 +18,7 @@ import Testing
         buffer.writeInteger(Int16(text.utf8.count))
         buffer.writeString(text)
     }
-    /// A request with a client id, and whatever else follows.
+    /// A request with a client id and any further bytes.
     private static func request(
         _ apiKey: Int16, version: Int16, correlation: Int32, rest: String = ""
     ) -> ByteBuffer {
@@ -40,7 +40,7 @@ import Testing
 
     // MARK: Versions
 
-    /// KIP-511: version 0, error 35, and one entry. Nothing reaches the broker.
+    /// The answer to Java's first question has version 0, error 35 and one entry (KIP-511). Nothing reaches the broker.
     @Test func javaHearsWhichVersionsThereAre() throws {
         var conversation = JavaConversation(ports: Self.ports)
         let passage = try conversation.clientSaid(Self.hello)
@@ -48,13 +48,13 @@ import Testing
         #expect(
             Array(passage.toClient.readableBytesView)
                 == [0, 0, 0, 16, 0, 0, 0, 7, 0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 2])
-        // It asks again, in a version that the mock knows.
+        // Java asks again, in a version that the mock knows.
         let again = Self.request(18, version: 0, correlation: 8)
         let second = try conversation.clientSaid(again)
         #expect(second.toBroker == again && second.toClient.readableBytes == 0)
     }
 
-    /// However the bytes are cut.
+    /// The question may be cut at any byte.
     @Test func theQuestionMayComeInPieces() throws {
         var conversation = JavaConversation(ports: Self.ports)
         let next = Self.request(3, version: 2, correlation: 9)
@@ -75,7 +75,7 @@ import Testing
     func whatOthersSayPassesAsItIs(first: ByteBuffer) throws {
         var conversation = JavaConversation(ports: Self.ports)
         #expect(try conversation.clientSaid(first).toBroker == first)
-        // No frame, but nobody looks now.
+        // These bytes are no frame, but are not examined now.
         let rest = ByteBuffer(bytes: [255, 255, 255, 255, 1])
         #expect(try conversation.clientSaid(rest).toBroker == rest)
         #expect(try conversation.brokerSaid(rest) == rest)
@@ -117,7 +117,7 @@ import Testing
             }
         }
         #expect(try conversation.brokerSaid(answer(45_849)) == answer(19_092))
-        // Another answer is not looked into, whatever its number.
+        // An answer to another request is not examined, whatever its number.
         #expect(try conversation.brokerSaid(answer(45_849)) == answer(45_849))
     }
 
@@ -141,7 +141,7 @@ import Testing
         #expect(try conversation.brokerSaid(ByteBuffer(bytes: bytes[11...])) == answer(19_092))
     }
 
-    /// Every byte arrives of an answer that ends too early, and of a version whose form is not known.
+    /// Some answers end too early, or have a version whose form is unknown. All their bytes are passed on.
     @Test(arguments: [(3, 1), (3, 12), (10, 0), (10, 4)] as [(Int16, Int16)])
     func whatCannotBeReadPassesAsItIs(apiKey: Int16, version: Int16) throws {
         var conversation = try Self.begun()

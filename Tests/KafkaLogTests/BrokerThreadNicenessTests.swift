@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct BrokerThreadNicenessTests {
-    /// A value of its own, so that threads of tests beside this one are told from those meant.
+    /// A niceness that only this test uses, so that threads of other tests are told apart.
     private static let niceness: Int32 = 13
 
     @Test func threadsThatSpeakToBrokersGiveWayAndNoOthers() throws {
@@ -28,7 +28,7 @@ struct BrokerThreadNicenessTests {
         #expect(try Self.threads().contains { $0.name.hasPrefix("rdk:broker") && $0.nice == own })
     }
 
-    /// Its broker's thread is at work once that is acknowledged.
+    /// Writes one record. The producer's broker thread runs by the time the record is acknowledged.
     private static func writeOne(_ producer: KafkaProducer) throws {
         let topic = try producer.topic("t")
         let value = Array("v".utf8)
@@ -41,10 +41,10 @@ struct BrokerThreadNicenessTests {
         return try self.threads().filter { $0.nice == min(19, own + self.niceness) && $0.nice != own }.map(\.name)
     }
 
-    /// This process's threads, by proc(5).
+    /// Names and niceness of this process's threads (proc(5)).
     private static func threads() throws -> [(name: String, nice: Int32)] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { id in
-            // One may have ended since.
+            // The thread may have ended since.
             guard let number = id_t(id),
                 let name = try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8)
             else { return nil }

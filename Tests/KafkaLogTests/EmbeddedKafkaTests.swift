@@ -77,7 +77,8 @@ struct EmbeddedKafkaTests {
         #expect(offset == 3)
     }
 
-    /// The first of two requests on their way fails, the second is taken: the producer would believe both.
+    /// The first of two requests under way fails, and the second is taken. Without these settings the producer would
+    /// regard both as written.
     @Test func aProducerWithItsSettingsLosesNothing() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(
@@ -99,7 +100,7 @@ struct EmbeddedKafkaTests {
         #expect(records.count == 21)
     }
 
-    /// So can requests for one topic fail, where a broker of its own leads it.
+    /// Requests for one topic can fail alone if the topic has its own leading broker.
     @Test func oneBrokerRefusesAlone() throws {
         let kafka = try EmbeddedKafka(
             topics: [.init("t", partitionCount: 2), .init("u", partitionCount: 2)], brokerCount: 2)

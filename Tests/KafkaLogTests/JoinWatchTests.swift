@@ -3,12 +3,13 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// What becomes of a member that commits all the time while others come and go.
+/// Tests of a member that commits all the time while other members come and go.
 @Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
-    /// A commit that leaves just before the member joins may arrive just after. Then it costs the member its partitions, from any sender.
-    /// On a busy machine that happens now and then, so one good try of three is enough. That still tells: with commits that did not heed the
-    /// watch, each of 15 tries lost the partitions.
+    /// A commit that leaves just before the member joins may arrive just after. Then the member loses its partitions,
+    /// even if another client sent the commit. On a busy machine that happens now and then, so one good try of three is
+    /// enough. Three tries still suffice to tell: with commits that ignored the watch, each of 15 tries lost the
+    /// partitions.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
         var losses: [String] = []
         for _ in 1...3 {
@@ -18,8 +19,8 @@ struct JoinWatchTests {
         Issue.record("lost its partitions each time: \(losses)")
     }
 
-    /// Another member joins and leaves. The group's rounds take 2.5 s here, and in each a hundred commits would be sent.
-    /// - Returns: what was refused, when the member lost its partitions; `nil` when it kept them.
+    /// Lets another member join and leave. A round of the group takes 2.5 s here, enough for a hundred commits.
+    /// - Returns: what was refused, if the member lost its partitions; `nil`: it kept them.
     private func comeAndGo() async throws -> String? {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
         let progress = Progress()
@@ -40,13 +41,14 @@ struct JoinWatchTests {
 
         guard !member.snapshot.isLostSeen else { return "\(commits.refusals)" }
         #expect(commits.hasSeenJoining)
-        // While the group waits for members it refuses, which does no harm; a commit of another generation does.
+        // While the group waits for members, it refuses commits, which does no harm. A commit of another generation
+        // does harm.
         #expect(commits.refusals.allSatisfy { $0.code == .rebalanceInProgress }, "\(commits.refusals)")
         return nil
     }
 
-    /// Commits one of the member's partitions again and again. Refused, it waits until the member joins: a commit that is
-    /// on its way in that very moment is refused for its generation now and then, from any sender.
+    /// Commits one of the member's partitions again and again. After a refusal it waits until the member joins. A
+    /// commit that is on its way in that very moment is sometimes refused for its generation, from any sender.
     private final class Commits: Sendable {
         private struct State {
             var isStopping = false

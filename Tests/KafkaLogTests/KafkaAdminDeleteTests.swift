@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Deleting what a real broker has is tried by `BenchmarkTests` on one.
+/// Deletions on an embedded broker. `BenchmarkTests` tries them on a real one.
 struct KafkaAdminDeleteTests {
     @Test func anEmbeddedBrokerDeletesNothingAndSaysSo() throws {
         let kafka = try EmbeddedKafka(topics: [.init("a", partitionCount: 1)], onNotice: { _ in })

@@ -3,8 +3,8 @@ import Testing
 
 @testable import KafkaLog
 
-/// On the embedded cluster, unless another is named, where a group's first assignment takes 3 s and each later round 2.5 s: few tests, each
-/// showing several things.
+/// Consumers on the embedded cluster, unless another is named. There a group's first assignment takes 3 s and each
+/// later round 2.5 s. So there are few tests, and each shows several things.
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4
@@ -17,8 +17,8 @@ struct KafkaConsumerTests {
         }
     }
 
-    /// The promise of `PartitionReader`: whatever stalls and rebalances happen, one reader's offsets are consecutive,
-    /// and nothing is skipped where a partition moves.
+    /// The promise of `PartitionReader`: one reader's offsets are consecutive over stalls and rebalances, and nothing
+    /// is skipped when a partition moves.
     @Test func noOffsetIsSkippedOverStallsAndARebalance() async throws {
         let kafka = try TestCluster(topics: Self.named)
         let all = Self.all(kafka)
@@ -38,7 +38,7 @@ struct KafkaConsumerTests {
         try first.join()
         let others = all.filter { $0 != stalled }
         #expect(await progress.wait { others.allSatisfy { first.snapshot.offsets[$0]?.count == perPartition } })
-        // Not reading is the back-pressure: nothing of the stalled partition came, everything of the others did.
+        // A partition that is not read is held back. None of its records arrived, and all records of the others did.
         #expect(first.snapshot.offsets[stalled] == nil)
         #expect(first.snapshot.readers[stalled]?.waitingCount ?? 0 > 0)
 
@@ -51,7 +51,8 @@ struct KafkaConsumerTests {
                 !second.snapshot.held.isEmpty
                     && first.snapshot.held.union(second.snapshot.held).count == Self.partitionCount
             })
-        // librdkafka pauses everything for a rebalance; what stays is not left to wait out its second.
+        // librdkafka pauses everything for a rebalance. Partitions that stay are fetched again before that pause of one
+        // second ends.
         #expect(await progress.wait { first.consumer.fetchWaker.askedCount > wokenCount })
         try write()
         first.stall([])
@@ -70,13 +71,13 @@ struct KafkaConsumerTests {
                     offsets == Array(offsets[0]...offsets[offsets.count - 1]),
                     "\(partition) skipped or repeated an offset")
             }
-            // The second member starts at the beginning here, so it repeats what the first had; together nothing is
-            // missing.
+            // The second member starts at the beginning here, so it repeats what the first had. Together they miss
+            // nothing.
             #expect(
                 Set(one.offsets[partition] ?? []).union(two.offsets[partition] ?? []).count == total, "\(partition)")
         }
         #expect(one.held.isDisjoint(with: two.held))
-        // The riding topic's partitions went where the driver's went.
+        // Each partition of the riding topic went to the same member as that of the driver topic.
         for member in [one, two] {
             #expect(Set(member.readers.keys) == Set(all.filter { member.held.contains($0.partition) }))
         }
@@ -116,7 +117,7 @@ struct KafkaConsumerTests {
                 }
             }.get()
         }
-        // What accompanies a commit lasts until the next one of that position.
+        // A commit's metadata lasts until the next commit of that position.
         var expectedPosition = PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10)
         for metadata in ["a note", nil] {
             let again = await NamedThread.run("test") {
@@ -136,7 +137,7 @@ struct KafkaConsumerTests {
         }
         #expect(!closed.isSuccess)
 
-        // The next member resumes at the commit; a position outside the log (events[2]) and one that never existed
+        // The next member resumes at the commit. A position outside the log (events[2]) and one that never existed
         // (routed[3]) are errors.
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) {
             partition in
@@ -176,7 +177,7 @@ struct KafkaConsumerTests {
         #expect(await member.leave())
     }
 
-    /// The session times out while no broker can be reached: somebody else may own the partitions by then.
+    /// The session times out while no broker can be reached. Another member may own the partitions by then.
     @Test func partitionsAreLostWhenTheSessionTimesOutAndComeBack() async throws {
         let kafka = try EmbeddedKafka(topics: Self.named)
         let progress = Progress()
@@ -194,7 +195,7 @@ struct KafkaConsumerTests {
         #expect(await member.leave())
     }
 
-    /// `incremental_assign` is for cooperative groups only; an operator may choose another strategy.
+    /// `incremental_assign` is for cooperative groups only, and an operator may choose another strategy.
     @Test func anEagerStrategyWorksToo() async throws {
         let kafka = try TestCluster(topics: Self.named)
         let progress = Progress()

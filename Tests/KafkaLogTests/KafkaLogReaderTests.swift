@@ -49,8 +49,9 @@ struct KafkaLogReaderTests {
             positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
     }
 
-    /// The only partition of a broker is full each time librdkafka looks, and nothing but the reader tells it that it was drained. Sleeping out
-    /// librdkafka's second each time, this takes over a minute; the limit is there for that, not for speed.
+    /// A broker's only partition is full each time librdkafka looks, and only the reader says that it was drained. If
+    /// librdkafka slept out its second each time, this would take over a minute. The limit guards against that; it does
+    /// not measure speed.
     @Test func aDrainedSectionIsFetchedOnAtOnce() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         try TestWriter(kafka.settings.appending("batch.num.messages", "1000")).write(100_000, to: "t", partition: 0)
@@ -99,7 +100,8 @@ struct KafkaLogReaderTests {
         #expect(!text.isEmpty)
     }
 
-    /// They are fetched together, more of them than at a time; what comes out is in the order asked for all the same.
+    /// Partitions are fetched together, and there are more than are fetched at a time. The records still come in the
+    /// order that was asked for.
     @Test func manyPartitionsAreHandedOverInOrder() async throws {
         let count = Int32(KafkaLogReader.partitionsFetchedMax + 8)
         let kafka = try TestCluster(topics: [.init("t", partitionCount: Int(count))])
@@ -122,12 +124,12 @@ struct KafkaLogReaderTests {
             }
         }.get()
         #expect(seen == expected)
-        // Every section was closed: the partitions can be opened again.
+        // Every section was closed, so the partitions can be opened again.
         try reader.open(TopicPartition(topic: kafka["t"], partition: 1), from: .beginning).close()
     }
 
-    /// Records with and without headers side by side, of every length, null and empty values among them: none is taken
-    /// for the other (see `mailboat_rd_kafka_may_have_headers`).
+    /// Records with and without headers are mixed, of every length, with null and empty values. The reader tells the
+    /// two kinds apart (see `mailboat_rd_kafka_may_have_headers`).
     @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("compression.codec", compression))
@@ -138,7 +140,7 @@ struct KafkaLogReaderTests {
         headers.append("first", "")
         headers.append("traceparent", "00-abc")
         for (number, length) in lengths.enumerated() {
-            // Zeroes, which look like what is being looked for.
+            // A value of zeroes looks like the marks by which the reader finds headers.
             let value = length.map { [UInt8](repeating: 0, count: $0) }
             #expect(
                 writer.producer.produce(

@@ -82,7 +82,7 @@ struct KafkaProducerTests {
         #expect(one.allSatisfy { $0.headers.isEmpty && $0.timestampMillis > 1_700_000_000_000 })
     }
 
-    /// More than one call's worth, more than there is room for, and one that can never be taken.
+    /// The batch has more records than one call takes and more than there is room for. One record can never be taken.
     @Test func aBatchStopsWhereThereIsNoRoomAndNamesWhatFailed() throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let settings = kafka.settings.appending("queue.buffering.max.messages", "700").appending(
@@ -126,7 +126,8 @@ struct KafkaProducerTests {
         #expect(partition == (hash & 0x7fff_ffff) % partitionCount)
     }
 
-    /// The brokers are away for longer than `message.timeout.ms`: one topic's record is given up, the other's arrives when they are back.
+    /// The brokers are away for longer than `message.timeout.ms`. One topic's record is given up, and the other's
+    /// arrives when they are back.
     @Test func aRecordOfATopicWithoutTimeoutIsNotGivenUp() throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1), .init("u", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))
@@ -183,7 +184,7 @@ struct KafkaProducerTests {
         }
         #expect(failures.map(\.code) == [.messageTimedOut, .messageTimedOut])
         #expect(failures.first?.isRetriable == true)
-        // librdkafka's own text of it would be the payload: tokens, in the log.
+        // librdkafka's own text of the failure would contain the payload, and so put tokens into the log.
         #expect(failures.allSatisfy { !"\($0)".contains("value") })
     }
 

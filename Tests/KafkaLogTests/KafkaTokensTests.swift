@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Clients that log in by OAUTHBEARER, and where nobody is who would let them in.
+/// Tests of clients that log in by OAUTHBEARER, without a broker that accepts them.
 struct KafkaTokensTests {
     private static func settings(_ tokens: KafkaTokens?) -> KafkaSettings {
         KafkaSettings(
@@ -17,7 +17,7 @@ struct KafkaTokensTests {
             KafkaToken(value, expiresAtMillis: 4_000_000_000_000, principal: "worker", extensions: [cluster]))
     }
 
-    /// It said "Success" once.
+    /// A call without a token fails for the reason why there is none. The error once said "Success".
     @Test(arguments: [false, true]) func whyThereIsNoTokenIsWhatACallFailsFor(isToldBefore: Bool) throws {
         let tokens = KafkaTokens()
         let reason = "kafka.oauth.token-file: /run/token cannot be read"
@@ -45,7 +45,7 @@ struct KafkaTokensTests {
         #expect(tokens.isFailing)
         tokens.give(try Self.token())
         #expect(!tokens.isFailing)
-        // With a token it goes to the broker, which is not there.
+        // With a token the client goes to the broker, which is not there.
         let error = #expect(throws: KafkaError.self) { try admin.describeTopics(["a"], within: .milliseconds(1_500)) }
         #expect(error?.isWithoutToken == false)
         #expect(error?.text.contains("Success") == false)
@@ -59,7 +59,7 @@ struct KafkaTokensTests {
         withExtendedLifetime(admin) {}
         admin = nil
         #expect(!tokens.hasClients)
-        // One that logs in otherwise needs none, nor does one that is only tried out.
+        // A client that logs in otherwise needs no tokens. A client that is only tried out needs none, either.
         _ = try KafkaAdmin(KafkaSettings([.init("bootstrap.servers", "127.0.0.1:1")], tokens: tokens), log: { _ in })
         for trial in ClientTrial.allCases { try trial.run(Self.settings(tokens), group: (id: "g", instanceID: nil)) }
         #expect(!tokens.hasClients)
@@ -82,7 +82,7 @@ struct KafkaTokensTests {
         #expect(!said.contains("s3cr3t"))
     }
 
-    /// They ride along wherever settings go.
+    /// A copy of the settings has the same source of tokens.
     @Test func settingsKeepTheirTokens() {
         let tokens = KafkaTokens()
         let settings = Self.settings(tokens)

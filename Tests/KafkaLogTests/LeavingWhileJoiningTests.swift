@@ -2,14 +2,14 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// Members that are told to leave early, and what becomes of their clients.
+/// Tests of members that are told to leave before they have an assignment, and of the end of their clients.
 @Suite(.timeLimit(.minutes(5)))
 struct LeavingWhileJoiningTests {
-    /// Lives as long as the client whose log it takes, and says when that is destroyed.
+    /// Lives as long as the client whose log it takes, and says when that client is destroyed.
     private final class ClientLog: Sendable {
         let progress: Progress
         let isDestroyed: Flag
-        /// The group has admitted the member and refused to tell it its partitions.
+        /// Whether the group has admitted the member and refused to give it its partitions.
         let isAdmitted = Flag()
 
         init(_ progress: Progress, isDestroyed: Flag) {
@@ -41,8 +41,8 @@ struct LeavingWhileJoiningTests {
         return configuration
     }
 
-    /// librdkafka before 2.3.0 ends the process by an assertion when it destroys a member that was admitted to a
-    /// cooperative-sticky group and has no assignment yet: hence a process of its own.
+    /// librdkafka before 2.3.0 ends the process by an assertion here, so the test has a process of its own. It does so
+    /// when it destroys a member that was admitted to a cooperative-sticky group and has no assignment yet.
     @Test func aMemberWithoutAnAssignmentLeavesAndTheProcessEndsInGoodOrder() async {
         await #expect(processExitsWith: .success) {
             let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
@@ -61,8 +61,8 @@ struct LeavingWhileJoiningTests {
                     throw KafkaError(code: .timedOut, text: "the member did not leave")
                 }
             }
-            // Nobody holds the client now. Its end, if it had one, would be in these moments; there is no event that
-            // says that something does not happen.
+            // Nobody holds the client now. If it were destroyed, that would happen in these moments. No event says that
+            // something does not happen.
             _ = await progress.wait(.seconds(1)) { isDestroyed.isSet }
         }
     }

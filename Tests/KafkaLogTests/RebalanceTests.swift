@@ -2,14 +2,14 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// What a reader promises while members come and go under load. Each round of the embedded cluster's group takes 2.5 s,
-/// so the load is there all the time and rebalances fall wherever they fall.
+/// Tests of the promises of a reader while members come and go under load. Each round of the embedded cluster's group
+/// takes 2.5 s. So the load is there all the time, and rebalances may come at any moment of it.
 @Suite(.timeLimit(.minutes(5)))
 struct RebalanceTests {
     private static let partitionCount: Int32 = 8
     private static let topics = ["events", "routed"]
-    /// One member stays, two come and go twice. librdkafka rewinds the partitions that a member keeps at each round; a
-    /// record it throws away then, or counts as read, is a hole in the offsets of a reader.
+    /// One member stays, and two come and go twice. At each round, librdkafka rewinds the partitions that a member
+    /// keeps. A record that it then throws away, or counts as read, is a hole in a reader's offsets.
     @Test func noOffsetIsSkippedWhileMembersComeAndGoUnderLoad() async throws {
         let kafka = try TestCluster(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
         let all = Self.topics.flatMap { topic in
@@ -19,7 +19,7 @@ struct RebalanceTests {
         let load = try Load(kafka.settings)
         try load.write(12_000, to: all)
         load.start(all)
-        // Readers that lag behind for seconds: a rewind falls into the middle of a read.
+        // Readers lag behind for seconds, so a rewind falls into the middle of a read.
         let members = try (0..<5).map { _ in
             try TestMember(
                 kafka.group("g", driver: "events", riding: ["routed"]), progress: progress, workPerRecord: 4_000)
@@ -47,13 +47,13 @@ struct RebalanceTests {
             let snapshot = member.snapshot
             #expect(snapshot.failures.isEmpty && snapshot.overdue.isEmpty)
             for run in snapshot.runs {
-                // Every ownership begins at the beginning here; a short one may have seen nothing.
+                // Every ownership reads from the beginning of the log here. A short ownership may have read nothing.
                 #expect(
                     run.offsets == Array(0..<Int64(run.offsets.count)), "\(run.partition) skipped or repeated an offset"
                 )
             }
         }
-        // The one that stayed kept some partitions through all rounds.
+        // The member that stayed kept some partitions through all rounds.
         #expect(members[0].snapshot.runs.contains { run in run.offsets.last == ends[run.partition] })
     }
 
@@ -86,7 +86,8 @@ struct RebalanceTests {
             }
         }
 
-        /// The last offset of each partition.
+        /// Stops the load.
+        /// - Returns: the last offset of each partition.
         func stop() async -> [TopicPartition: Int64] {
             self.isStopping.store(true, ordering: .relaxed)
             _ = await self.progress.wait { self.ends.withLock { $0 != nil } }

@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Which settings a cluster refuses, found by asking it; here a policy is a function.
+/// A search for the settings that a cluster refuses, by asking the cluster. Here a policy is a function.
 struct SettingSearchTests {
     private static let first: Set<String> = ["cleanup.policy", "max.message.bytes"]
     private static let topic = NewTopic(
@@ -11,7 +11,8 @@ struct SettingSearchTests {
             "segment.bytes": "33554432", "segment.ms": "600000",
         ])
 
-    /// - Returns: what was found, and after how many questions.
+    /// Searches with a policy.
+    /// - Returns: what was found, and the number of questions.
     private static func search(_ isAccepted: (Set<String>) -> Bool) -> (found: [String], questionCount: Int) {
         var search = SettingSearch(Self.topic, first: Self.first)
         var questionCount = 0
@@ -38,11 +39,11 @@ struct SettingSearchTests {
         #expect(questionCount == 6, "without any, and with each")
     }
 
-    /// The policy wants what the first question does not have.
+    /// The policy demands a setting that the first question does not have.
     @Test func aPolicyMayAlsoDemandASetting() {
         let demanding = Self.search { $0.contains("cleanup.policy") && !$0.contains("segment.ms") }
         #expect(demanding.found == ["segment.ms"])
-        // One that is not among the first: then a single refused one is found, by leaving out.
+        // The demanded setting is not among the first. Then a single refused one is found by leaving settings out.
         let other = Self.search { $0.contains("min.insync.replicas") && !$0.contains("segment.ms") }
         #expect(other.found == ["segment.ms"])
     }

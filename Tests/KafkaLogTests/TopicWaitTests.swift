@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// A cluster that acknowledges a creation or a deletion before its metadata tells of it, as KRaft does.
+/// A cluster that acknowledges a creation or deletion before its metadata shows it, as KRaft does.
 struct TopicWaitTests {
     private static let created = ["events", "state"].map { NewTopic(name: $0, partitionCount: 4) }
 
@@ -9,7 +9,7 @@ struct TopicWaitTests {
         counts.map { TopicDescription(name: $0.key, partitionCount: $0.value, replicationFactor: 1) }
     }
 
-    /// What metadata shows look by look, with another topic that was there before.
+    /// Plays a cluster whose metadata shows the given topics at each look, and always one topic that existed before.
     private static func play(
         _ script: [[String: Int]], limitMillis: Int64 = 30_000
     ) -> (steps: [TopicWait.Step], elapsedMillis: Int64) {
@@ -42,7 +42,7 @@ struct TopicWaitTests {
             ])
     }
 
-    /// Neither forever nor a moment less than it was told to.
+    /// The wait ends exactly at its limit.
     @Test func theLimitEndsTheWait() {
         let played = Self.play([["events": 4]], limitMillis: 3_000)
         #expect(played.steps.last == .overdue(awaited: ["state"]))

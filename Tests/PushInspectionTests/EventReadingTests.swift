@@ -6,7 +6,7 @@ struct EventReadingTests {
     struct Row {
         var key: String? = "order-1"
         var value: String?
-        /// `nil`: it is taken.
+        /// Field that the refusal names, or `nil` when the event is accepted.
         var field: String?
     }
 
@@ -40,14 +40,14 @@ struct EventReadingTests {
             TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)
     }
 
-    /// Somebody may have taken one for anything.
+    /// A token may be anywhere in an event by mistake.
     @Test(arguments: [
         (#"{"drivers":{"\#(Self.token)":1}}"#, #"{"drivers":{"0a0a0a0a…(64 digits)":1}}"#),
         (#"{"a":[{"of \#(Self.token)!":{}}]}"#, #"{"a":[{"of 0a0a0a0a…(64 digits)!":{}}]}"#),
         (#"{"a":\#(Self.decimalToken)}"#, #"{"a":"12121212…(64 digits)"}"#),
         (#"{"token":[\#(Self.decimalToken)]}"#, #"{"token":["12121212…(64 digits)"]}"#),
         (#"{"a":{"x":"\#(Self.token)"}}"#, #"{"a":{"x":"0a0a0a0a…(64 digits)"}}"#),
-        // Nothing of these is one.
+        // None of these values is a token.
         (#"{"name":3.14159,"9f86d081884c7d659a2feaa0c55ad015":[true,null]}"#, nil as String?),
     ])
     func aTokenIsFoundWhereverItStands(event: String, shown: String?) {

@@ -19,7 +19,7 @@ import Testing
         #expect(Self.text { $0.append(decimal: value) } == "\(value)")
     }
 
-    /// Whatever does not fit goes on elsewhere, and the next text finds room for it.
+    /// A text that does not fit goes on in a larger buffer, and the next one fits there.
     @Test(arguments: [1, 7, 255, 256, 257, 4_000] as [Int])
     func memoryGrows(roomCount: Int) {
         var scratch = [UInt8](repeating: 0, count: roomCount)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// A run that is composed in place is one that was composed before.
+    /// A text that is composed in place equals one that was composed separately.
     @Test(arguments: [0, 1, 127, 128, 20_000] as [Int])
     func runsStandBehindTheirCount(byteCount: Int) {
         let content = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) }
@@ -75,7 +75,7 @@ import Testing
         #expect(back == value)
     }
 
-    /// Whatever the bytes, the string is what `JSONBytes` writes.
+    /// For any bytes, the string is the one that `JSONBytes` writes.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func jsonStringsAreThoseOfJSONBytes(seed: UInt64) {
         var state = seed
@@ -85,7 +85,7 @@ import Testing
         }
         for _ in 0..<200 {
             let count = Int(next(40))
-            // Mostly plain, so that the odd byte stands alone among words that are.
+            // Most bytes are plain, so that a special byte is usually alone among plain words.
             let bytes = (0..<count).map { _ in
                 next(12) == 0 ? UInt8(next(256)) : UInt8(0x20 + next(0x5f))
             }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Each byte value at each place of a word decides alike.
+    /// Each byte value counts as plain or not, whatever its position in a word.
     @Test func plainIsJudgedByteByByte() {
         for place in 0..<19 {
             for value in UInt8.min...UInt8.max {

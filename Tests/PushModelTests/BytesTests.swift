@@ -33,7 +33,8 @@ import Testing
         #expect(target == [1, 2])
     }
 
-    /// Every character at every place of a run long enough for the eight-digit steps and their rest.
+    /// Every character is tried at every position of a text that is long enough for the eight-digit steps and their
+    /// rest.
     @Test func everyCharacterIsJudgedAlikeAtEveryPlace() {
         for character in UInt8.min...UInt8.max {
             let value = Hex.value(of: character)
@@ -67,7 +68,8 @@ import Testing
         }
     }
 
-    /// More than the stack holds at once: pieces of it must not leave anything behind when a later one is no hexadecimal.
+    /// The text is longer than the buffer on the stack. If a later piece is not hexadecimal, nothing of the earlier
+    /// pieces may be left behind.
     @Test(arguments: [255, 256, 257, 511, 512, 513, 3_000])
     func longRuns(byteCount: Int) {
         var random = SplitMix64(seed: UInt64(byteCount))
@@ -120,7 +122,7 @@ import Testing
         #expect(DecimalDigits.count(value) == digits.count - 1)
     }
 
-    /// Numbers of every length: their first and last, and random ones between.
+    /// For every length, the first and the last number are tried, and random ones between.
     @Test(arguments: 1...20 as ClosedRange<Int>)
     func everyLength(digitCount: Int) {
         var random = SplitMix64(seed: UInt64(digitCount))
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    /// All that the four-digit steps divide.
+    /// All numbers of up to five digits are tried, because they are written in steps of four digits.
     @Test func everyNumberOfUpToFiveDigits() {
         for value in 0..<100_000 as Range<UInt64> {
             var digits: [UInt8] = []
@@ -188,7 +190,7 @@ import Testing
         }
     }
 
-    /// On either side of what is composed on the stack, plain and not.
+    /// The lengths are on either side of the limit for composing on the stack, with plain text and other.
     @Test(arguments: [85, 168, 169, 170, 171, 172, 1_021, 1_022, 1_023, 5_000])
     func longTexts(byteCount: Int) throws {
         for text in [

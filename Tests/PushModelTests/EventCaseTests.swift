@@ -2,17 +2,18 @@ import Foundation
 import PushModel
 import Testing
 
-/// The decoder's side of `Tests/SchemaCases/events.json`: what JSON Schema says of the same cases is asked by `.ci/check-schemas.py`.
+/// The decoder's side of `Tests/SchemaCases/events.json`: `.ci/check-schemas.py` checks what JSON Schema says of the
+/// same cases.
 @Suite struct EventCaseTests {
     private struct Table: Decodable {
-        /// The worker's clock, seconds since 1970; also the record's time.
+        /// The worker's clock, seconds since 1970; it is also the record's time.
         var now: Int64
         var cases: [Case]
     }
     private struct Case: Decodable {
         var name: String
         var key: String
-        /// The field that the rejection names; `nil`: the event is taken.
+        /// The field that the rejection names; `nil`: the event is accepted.
         var refused: String?
         var fill: Fill?
         /// The record's value, when its spelling matters.
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    /// As a worker judges a record that is alone, with any app configured.
+    /// The rejection of a worker that has any app configured, for one record alone.
     private static func rejection(key: [UInt8], value: [UInt8], nowSeconds: Int64) -> EventRejection? {
         do throws(EventRejection) {
             try EventRules.checkKey(key.span)
@@ -50,7 +51,7 @@ import Testing
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let data = try Data(contentsOf: tests.appending(path: "SchemaCases/events.json"))
         let table = try JSONDecoder().decode(Table.self, from: data)
-        // Values of any shape, which `Decodable` has no type for.
+        // The values have any shape, for which `Decodable` has no type.
         let parsed = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         let objects = try #require(parsed["cases"] as? [[String: Any]])
         #expect(table.cases.count > 250, "the test finds what it looks for")

@@ -2,7 +2,7 @@ import Foundation
 import PushModel
 import Testing
 
-/// Whatever bytes come: no trap, and what is taken is what an independent parser reads.
+/// Tests that no bytes trap the decoder. An accepted event has the parts that an independent parser reads.
 @Suite struct EventDecoderFuzzTests {
     private static let seeds: [String] = [
         EventDecoderTests.contractExample,
@@ -16,7 +16,7 @@ import Testing
         #"{"event":"update","to":{"channel":"dHN0+/8="},"priority":"low","timestamp":1685952000,"content-state":{},"relevance-score":-0.5}"#,
         #"{"event":"end","to":{"channel":"AAAA","environment":"development"},"priority":1,"alert":null}"#,
     ]
-    /// What mutations put in: the words and signs on which the decoder turns.
+    /// Words and signs that matter to the decoder. Mutations insert them.
     private static let pieces: [String] = [
         "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "1e9", "null", "true", "\\u", "\\ud800",
         "\\udc00", "é", "\u{0}", " ",
@@ -27,7 +27,7 @@ import Testing
 
     static func mutated(_ random: inout SplitMix64) -> [UInt8] {
         var bytes = Array(Self.seeds.randomElement(using: &random)!.utf8)
-        // Mostly one: few events survive more, and those that are taken are compared.
+        // Most events get one mutation. Few would be accepted with more, and only accepted ones are compared.
         for _ in 0..<[1, 1, 1, 2, 4].randomElement(using: &random)! {
             let place = Int.random(in: 0...bytes.count, using: &random)
             switch Int.random(in: 0..<9, using: &random) {
@@ -89,7 +89,8 @@ import Testing
         }
     }
 
-    /// Random JSON, written with every kind of spelling: taken, carried byte for byte, and equal to what JSONSerialization reads.
+    /// Random JSON in every kind of spelling is accepted and kept byte for byte. It equals what JSONSerialization
+    /// reads.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func randomContent(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -164,7 +165,7 @@ import Testing
                 == Self.text(event, event.audienceInText))
     }
 
-    /// As Foundation reads it, which takes a mark at the head of a string for one of byte order.
+    /// A text as Foundation reads it. Foundation drops a byte order mark at the beginning of a string.
     private static func text(_ event: DecodedEvent, _ range: ByteRange) -> String {
         let text = event.text.text(range).unicodeScalars
         return String(text.first == "\u{FEFF}" ? text.dropFirst() : text[...])
@@ -196,7 +197,7 @@ enum RandomJSON {
 
     static func object(_ random: inout SplitMix64, depth: Int) -> String {
         let members = (0..<Int.random(in: 0..<5, using: &random)).map { number in
-            // Numbered names: what a parser makes of equal ones is its own business.
+            // Names are numbered, because parsers differ in what they make of equal names.
             Self.space(&random) + "\"\(number)" + Self.string(&random).dropFirst() + Self.space(&random) + ":"
                 + Self.value(&random, depth: depth - 1)
         }

@@ -247,7 +247,7 @@ import Testing
         #expect(event.text.count == 2)
     }
 
-    /// Every property, whatever is added to them later: what a refused event leaves is gone with the next.
+    /// The next event resets every property that a refused one has set. That also holds for properties added later.
     @Test func everyPropertyIsReset() throws {
         var (fresh, used) = (DecodedEvent(), DecodedEvent())
         let everything = [
@@ -275,7 +275,8 @@ import Testing
         #expect(changed.count == Mirror(reflecting: fresh).children.count, "an event above should fill every property")
     }
 
-    /// Names and values that are nearly the ordinary spelling: short of it, beyond it, with white space where it may stand.
+    /// Names and values differ slightly from the ordinary spelling. They are shorter, longer, or have white space where
+    /// it is allowed.
     @Test(
         arguments: [
             (#"{"event":"update","content-state":{},"stale-date":1685952000}"#, 1_685_952_000),

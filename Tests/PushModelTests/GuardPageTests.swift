@@ -2,8 +2,8 @@ import Foundation
 import PushModel
 import Testing
 
-/// Loads of whole words, some of them overlapping, read nothing before or behind the bytes they were given: those lie right before, or right
-/// behind, memory that may not be touched. A read outside ends the test process.
+/// Tests that loads of whole words, some overlapping, read nothing outside the given bytes. The bytes are right beside
+/// memory that may not be touched. A read outside ends the test process.
 @Suite struct GuardPageTests {
     /// One page between two that may not be touched.
     private final class GuardedPage {
@@ -53,7 +53,8 @@ import Testing
         }
     }
 
-    /// Text with something else at each place, of each length: whether it is plain, and whether it is UTF-8.
+    /// A piece of other bytes is at each position of text of each length. The test checks whether the text is plain,
+    /// whether it is UTF-8, and its partition.
     @Test func lookingAtTextReadsNothingElse() throws {
         let page = try GuardedPage()
         let pieces: [[UInt8]] = [
@@ -82,7 +83,7 @@ import Testing
         }
     }
 
-    /// Strings are looked at 64 bytes together, also where fewer are left, or none.
+    /// Strings are read 64 bytes at a time, even if fewer or none are left.
     @Test func passingAValueReadsNothingElse() throws {
         let page = try GuardedPage()
         for count in 0...200 {

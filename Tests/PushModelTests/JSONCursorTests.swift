@@ -2,7 +2,7 @@ import Foundation
 import PushModel
 import Testing
 
-/// The syntax of RFC 8259, byte by byte.
+/// Tests of the syntax of RFC 8259, byte by byte.
 @Suite struct JSONCursorTests {
     private static func fault(_ bytes: [UInt8]) -> JSONFault? {
         var cursor = JSONCursor()
@@ -13,7 +13,7 @@ import Testing
         } catch { return error }
     }
 
-    /// The fault of one string alone, whose end is looked for eight bytes at a time.
+    /// The fault of a single string. Its end is searched for eight bytes at a time.
     private static func faultOfString(_ bytes: [UInt8]) -> JSONFault? {
         var cursor = JSONCursor()
         do throws(JSONFault) {
@@ -69,7 +69,8 @@ import Testing
         #expect(Self.fault(Array(text.utf8)) == JSONFault(kind, at: index))
     }
 
-    /// Overlong forms, surrogates, values past the last scalar, lone and missing continuation bytes (Unicode table 3-7, its edges).
+    /// Cases at the edges of Unicode table 3-7: overlong forms, surrogates, values past the last scalar, and lone or
+    /// missing continuation bytes.
     @Test(
         arguments: [
             [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF],
@@ -88,11 +89,11 @@ import Testing
         #expect(String(validating: sequence, as: UTF8.self) == nil)
     }
 
-    /// Every pair of bytes, and every triple beginning with a lead byte, judged as the standard library does.
+    /// Every pair of bytes, and every triple that begins with a lead byte, is judged as the standard library judges it.
     @Test func utf8AgreesWithTheStandardLibrary() {
         var disagreements: [[UInt8]] = []
         func compare(_ bytes: [UInt8]) {
-            // At the end of the buffer, and with others behind it: there four bytes are looked at together.
+            // The bytes are at the end of the buffer, or others follow. With others, four bytes are read together.
             for bytes in [bytes, bytes + [0x41, 0x41, 0x41]] {
                 let isValid = UTF8Validation.firstFault(in: bytes.span) == nil
                 if isValid != (String(validating: bytes, as: UTF8.self) != nil) { disagreements.append(bytes) }
@@ -111,7 +112,7 @@ import Testing
         #expect(disagreements.isEmpty)
     }
 
-    /// Steps of 64 bytes, and of eight, must stop where single ones would, wherever the byte lies.
+    /// Steps of 64 or eight bytes must stop where steps of one byte would, at any position of the special byte.
     @Test(arguments: [24, 64, 65, 128, 131])
     func everyByteIsJudgedAlikeAtEveryPlace(byteCount: Int) {
         for byte in UInt8.min...UInt8.max {

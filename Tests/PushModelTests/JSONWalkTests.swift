@@ -1,7 +1,8 @@
 import PushModel
 import Testing
 
-/// A value that is passed whole, by looking at 64 bytes together, against the same value read piece by piece, eight bytes at most.
+/// Compares a value that is skipped whole, 64 bytes at a time, with the same value read in pieces of at most eight
+/// bytes.
 @Suite struct JSONWalkTests {
     private struct Verdict: Equatable {
         var end = 0
@@ -28,7 +29,7 @@ import Testing
         switch try cursor.peekKind(bytes) {
         case .string: _ = try cursor.string(bytes)
         case .number: _ = try cursor.number(bytes)
-        // Literals there is no other way to pass.
+        // Literals can be passed in only this way.
         case .bool, .null: _ = try cursor.skipValue(bytes)
         case .array:
             var isFirst = true

@@ -1,9 +1,9 @@
 import PushModel
 import Testing
 
-/// The key of a member's record.
+/// Tests of the key of a member's record.
 @Suite struct MemberTokenTests {
-    /// What is appended to the bytes 1 and 2, or why nothing is.
+    /// The bytes after a token was appended to 1 and 2, or the reason why nothing was appended.
     private static func read(_ key: [UInt8]) -> Result<[UInt8], EventRejection> {
         var token: [UInt8] = [1, 2]
         do throws(EventRejection) {
@@ -51,7 +51,8 @@ import Testing
         #expect(Self.read(Array(key.utf8)) == .failure(EventRejection(field: "key", reason: reason)))
     }
 
-    /// One slip at every place of a token: the rejection names the place and shows nothing of the rest.
+    /// A token has one wrong character, at any position. The rejection names the position and shows nothing of the
+    /// rest.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func oneWrongCharacter(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -71,7 +72,7 @@ import Testing
             case .failure(let rejection):
                 #expect(!isDigit)
                 #expect(rejection.field == "key")
-                // A byte that goes on with a character is none of its own.
+                // A continuation byte does not begin a character of its own.
                 let characterCount = wrong.count { $0 & 0xC0 != 0x80 }
                 #expect(
                     rejection.reason.contains(

@@ -2,7 +2,7 @@ import PushModel
 import Testing
 
 struct RecordHeaderTests {
-    /// Spelled out here once more: records of an older worker lie in Kafka with these names.
+    /// The names are repeated here, because records of older workers in Kafka have them.
     @Test func namesStay() {
         #expect(
             RecordHeader.allCases.map(\.text) == [

@@ -11,7 +11,7 @@ func decode(bytes: [UInt8]) throws(EventRejection) -> (event: DecodedEvent, valu
     return (event, bytes)
 }
 
-/// The rejection of a value, `nil` when it is taken.
+/// The rejection of a value, or `nil` when the value is accepted.
 func rejection(_ json: String) -> EventRejection? {
     do {
         _ = try decode(json)

@@ -21,7 +21,7 @@ struct TokenTextTests {
                 == "01234567…(160 digits),01234567…(64 digits)é")
     }
 
-    /// The places where a producer mistakes one thing for the other.
+    /// The fields in which a producer may write a token by mistake.
     @Test(arguments: ["id", "priority", "app", "event", "environment", "timestamp", "alert"])
     func aTokenInTheWrongFieldIsNotShown(field: String) {
         let token = Self.digits(64)

@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// The header `traceparent` of W3C Trace Context.
+/// Tests of the header `traceparent` of W3C Trace Context.
 struct TraceContextTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let span = "b7ad6b7169203331"
@@ -9,10 +9,10 @@ struct TraceContextTests {
     @Test(arguments: [
         ("00-\(Self.trace)-\(Self.span)-01", true),
         ("00-\(Self.trace)-\(Self.span)-00", false),
-        // Other flags are somebody else's.
+        // Other flags do not matter here.
         ("00-\(Self.trace)-\(Self.span)-03", true),
         ("00-\(Self.trace)-\(Self.span)-fe", false),
-        // A later version, alone and with more behind it.
+        // A later version is accepted, alone and with more fields after it.
         ("01-\(Self.trace)-\(Self.span)-01", true),
         ("cc-\(Self.trace)-\(Self.span)-01-what-the-future-brings", true),
     ])
@@ -29,19 +29,19 @@ struct TraceContextTests {
 
     @Test(arguments: [
         "", "00", "garbage",
-        // Ids of zeros.
+        // Ids of zeros are invalid.
         "00-00000000000000000000000000000000-\(Self.span)-01", "00-\(Self.trace)-0000000000000000-01",
-        // Not lower case, not digits.
+        // Capitals and other characters are invalid.
         "00-\(Self.trace.uppercased())-\(Self.span)-01", "00-\(Self.trace)-\(Self.span.uppercased())-01",
         "00-\(Self.trace)-\(Self.span)-0A", "0x-\(Self.trace)-\(Self.span)-01", "00-\(Self.trace)-\(Self.span)-0g",
         "00-g\(Self.trace.dropFirst())-\(Self.span)-01",
-        // Cut, too long, of no version.
+        // The header is cut, too long, or has an invalid version.
         "00-\(Self.trace)-\(Self.span)-1", "00-\(Self.trace)-\(Self.span)-01-", "00-\(Self.trace)-\(Self.span)-011",
         "ff-\(Self.trace)-\(Self.span)-01", "01-\(Self.trace)-\(Self.span)-011", "00-\(Self.trace)-\(Self.span)",
-        // Other marks between the parts, and spaces around them.
+        // Other separators, or spaces around the parts, are invalid.
         "00_\(Self.trace)-\(Self.span)-01", "00-\(Self.trace)_\(Self.span)-01", "00-\(Self.trace)-\(Self.span)_01",
         " 00-\(Self.trace)-\(Self.span)-0", "00-\(Self.trace)-\(Self.span)-0 ",
-        // A letter outside ASCII that takes the place of two.
+        // A letter outside ASCII takes two bytes, as many as two digits.
         "00-é\(Self.trace.dropFirst(2))-\(Self.span)-01",
     ])
     func anythingElseIsNone(_ header: String) {

@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// The header `tracestate` of W3C Trace Context.
+/// Tests of the header `tracestate` of W3C Trace Context.
 struct TraceStateTests {
     private static func isValid(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
@@ -24,9 +24,9 @@ struct TraceStateTests {
     @Test(arguments: [
         "", " ", ",", "vendor", "=1", "a=", "a= ", "A=1", "_a=1", "a b=1", "\"a\"=1", "a=1=2", "é=1", "a=é",
         "a=\u{1}", "a=1;b=2=3",
-        // A key twice.
+        // A key occurs twice.
         "a=1,b=2,a=3",
-        // Too many, too long.
+        // There are too many members, or one is too long.
         Self.members(33), "a=\(String(repeating: "x", count: 257))", "\(String(repeating: "k", count: 257))=1",
         "a=\(String(repeating: "x", count: 255)),b=\(String(repeating: "x", count: 253))",
     ])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushTransport
 
-/// A connection tried step by step, over real sockets, TLS and HTTP/2.
+/// Tests of the probe, which tries a connection step by step, over real sockets, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct APNSProbeTests {
     private static let request = APNSProbe.Request(

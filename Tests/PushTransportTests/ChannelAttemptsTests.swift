@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushTransport
 
-/// What follows an attempt: of the kinds of request, those that may be repeated are, within limits.
+/// Tests of what follows an attempt. Requests that may be repeated are sent again, within limits.
 struct ChannelAttemptsTests {
     enum Next: Equatable { case done, gone, again, failed }
 
@@ -33,7 +33,7 @@ struct ChannelAttemptsTests {
         return attempts.map { Self.next(machine.ended($0, elapsedMillis: 0, using: &random)) }
     }
 
-    /// The attempts in turn: what comes, and what follows for a creation, a question and a deletion.
+    /// Cases: the attempts in order, and what follows each for a creation, a question and a deletion.
     @Test(
         arguments: [
             ("an answer", [.answered(.channel(answer))], [.done], [.done], [.done]),
@@ -93,7 +93,7 @@ struct ChannelAttemptsTests {
         #expect(Self.next(machine.ended(Self.lost, elapsedMillis: 59_999, using: &random)) == .failed)
     }
 
-    /// What the server asks for is waited for, if there is time.
+    /// The next attempt waits as long as the server asks, if there is time.
     @Test func retryAfterIsHonoured() {
         var machine = ChannelAttempts(kind: .deleteChannel, limits: ChannelClientLimits())
         var random = SplitMix64(seed: 1)
@@ -103,7 +103,7 @@ struct ChannelAttemptsTests {
         #expect(Self.next(machine.ended(late, elapsedMillis: 0, using: &random)) == .failed)
     }
 
-    // MARK: Failures in words
+    // MARK: Failures as text
 
     private static let home = ChannelHome(bundleID: "com.example.pizza", environment: .production)
 

@@ -11,13 +11,13 @@ import Testing
 
 @testable import PushTransport
 
-/// The client for channels, over real sockets, TLS and HTTP/2, against a scripted server.
+/// Tests of the client for channels, over real sockets, TLS and HTTP/2, against a scripted server.
 @Suite(.timeLimit(.minutes(2)))
 struct ChannelClientTests {
     static let home = ChannelHome(bundleID: "com.example.pizza", environment: .production)
     static let channel = "dHN0LXNyY2gtY2hubA=="
 
-    /// Runs `body` with a scripted server and a client that trusts it and does not wait long.
+    /// Runs `body` with a scripted server, and with a client that trusts it and does not wait long.
     private static func with(
         limits change: (inout ChannelClientLimits) -> Void = { _ in }, _ script: @escaping LoopbackServer.Script,
         _ body: (ChannelClient, LoopbackServer) async throws -> Void
@@ -61,7 +61,7 @@ struct ChannelClientTests {
         await client.close()
     }
 
-    /// What a call ends with, as text.
+    /// The result of a call, as text.
     private static func outcome(_ call: () async throws -> some Sendable) async -> String {
         do {
             return "\(try await call())"
@@ -107,7 +107,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// Everything between a request and a good answer that may be passed over is.
+    /// The client tries again after every failure that permits it.
     @Test(
         arguments: [
             (.refuse(status: 503, reason: "Shutdown"), true),
@@ -145,7 +145,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// Others may have made them: only APNs knows how many there are.
+    /// Others may have made channels, so only APNs knows the number of channels.
     @Test func whoReachesTheLimitIsToldHowManyThereAre() async throws {
         let list = Array("{\"channels\":[\"a\",\"b\",\"c\"]}".utf8)
         try await Self.with({ request in
@@ -177,7 +177,7 @@ struct ChannelClientTests {
             #expect(made == create)
             let policy = await Self.outcome { try await client.storagePolicy(of: "a", in: Self.home) }
             #expect(policy == read)
-            // An empty body is an empty list.
+            // An empty body means an empty list.
             let listed = await Self.outcome { try await client.list(in: Self.home) }
             if case .answer(_, _, []) = reaction { #expect(listed == "[]") } else { #expect(listed == list) }
         }
@@ -218,7 +218,8 @@ struct ChannelClientTests {
         }
     }
 
-    /// Who waits for an answer gets one when the client is closed: of a creation that left, that a channel may exist.
+    /// When the client is closed, every waiting caller gets an answer. The caller of a creation that has left learns
+    /// that a channel may exist.
     @Test func closingAnswersWhatIsUnderWay() async throws {
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .hold }
         try await Self.withClient(port: server.port, authorityPEM: server.authorityPEM) { client in

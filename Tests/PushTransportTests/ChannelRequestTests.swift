@@ -6,10 +6,10 @@ import Testing
 
 @testable import PushTransport
 
-/// Broadcasts and requests about channels, over real sockets, TLS and HTTP/2, against a scripted server.
+/// Tests of broadcasts and requests about channels, over real sockets, TLS and HTTP/2, against a scripted server.
 @Suite(.timeLimit(.minutes(2)))
 struct ChannelRequestTests {
-    /// As on the wire of any kind, and the fields and the body that are this kind's.
+    /// A kind of request, with the fields and the body that are specific to it.
     struct Shape: Sendable, CustomTestStringConvertible {
         var kind: RequestKind
         var priority = PushPriority.low
@@ -67,7 +67,7 @@ struct ChannelRequestTests {
         return request
     }
 
-    /// Twice each, as the second goes out with what the first has left in the tables.
+    /// Each request is sent twice, because the second uses the header table that the first has filled.
     @Test(arguments: Self.shapes) func aRequestHasExactlyTheFieldsOfItsKind(shape: Shape) async throws {
         try await withServer({ _ in .ok }) { server, bench in
             let request = Self.request(shape.kind, priority: shape.priority)
@@ -114,7 +114,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// One connection carries all kinds, and each gets its own answer.
+    /// One connection carries all kinds of requests, and each request gets its own answer.
     @Test func pushesAndBroadcastsAreAccepted() async throws {
         try await withServer({ _ in .answer(status: 200, body: Array("{}".utf8)) }, pool: one) { _, bench in
             let kinds: [RequestKind] = [.device, .broadcast, .listChannels, .broadcast, .device]
@@ -133,7 +133,8 @@ struct ChannelRequestTests {
         }
     }
 
-    /// A list of as many channels as there can be comes whole, over a window an eighth its size; other answers stay short.
+    /// A list of the greatest number of channels arrives whole, over a window of an eighth of its size. For other
+    /// answers the limit stays short.
     @Test func aListComesWhole() async throws {
         let ids = (0..<ChannelRequest.countMax).map { "\"channel-of-forty-characters-\(100_000_000_000 + $0)\"" }
         let list = Array("{\"channels\":[\(ids.joined(separator: ","))]}".utf8)
@@ -146,7 +147,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// The largest broadcast leaves whole.
+    /// The largest broadcast is sent whole.
     @Test func aBodyOfTheGreatestLengthIsSent() async throws {
         try await withServer({ _ in .ok }) { server, bench in
             var request = Self.request(.broadcast)
@@ -158,7 +159,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// The caller decides what a lost answer means: a channel may exist.
+    /// The caller decides what a lost answer means, because a channel may exist.
     @Test func aCreationWhoseAnswerIsLostIsUnknownAndNotRepeated() async throws {
         try await withServer({ request in request.number == 1 ? .ok : .drop }, pool: one) { server, bench in
             _ = try await bench.ask([Self.request(.device)])

@@ -4,9 +4,10 @@ import Testing
 
 @testable import PushTransport
 
-/// How connections end: in good order when it is we who end them, with a verdict for every push when they fail.
+/// Tests of how connections end. When we end a connection, it ends in good order. When a connection fails, each of its
+/// pushes gets a verdict.
 @Suite(.timeLimit(.minutes(5))) struct GoodbyeTests {
-    /// Who sees GOAWAY and then close_notify knows that nothing was cut off (RFC 9113 §5.4.1, RFC 8446 §6.1).
+    /// A peer that sees GOAWAY and then close_notify knows that nothing was cut off (RFC 9113 §5.4.1, RFC 8446 §6.1).
     @Test func aClosedConnectionSaysGoodbye() async throws {
         try await withServer({ _ in .ok }, pool: one) { server, bench in
             try await bench.expectAccepted(100)
@@ -17,7 +18,7 @@ import Testing
         }
     }
 
-    /// A connection that is idle longer than allowed says goodbye, too.
+    /// A connection that is idle for too long says goodbye, too.
     @Test func anIdleConnectionSaysGoodbye() async throws {
         var pool = one
         pool.connectionsWarm = 0
@@ -25,20 +26,20 @@ import Testing
         try await withServer({ _ in .ok }, pool: pool) { server, bench in
             try await bench.expectAccepted(10)
             #expect(try await server.firstFarewell() == Farewell(goAway: true, closeNotify: true))
-            // The next push brings another.
+            // The next push needs another connection.
             try await bench.expectAccepted(10)
             let connections = try await server.connectionCount()
             #expect(connections >= 2)
         }
     }
 
-    /// What TLS does not take ends its connection at once: its pushes get their verdicts and go over another.
+    /// A record that TLS refuses ends its connection at once. Its pushes get their verdicts and use another connection.
     @Test func aFailedTLSWriteEndsTheConnection() async throws {
         try await withServer({ _ in .ok }, pool: one, resends: .unknown) { server, bench in
             try await bench.expectAccepted(10)
             try await bench.onLoop { player in
                 let connection = player.transport.routes[0].connections.compactMap { $0 }.first
-                // A record of no known type: TLS fails, and nobody has noticed yet.
+                // This is a record of unknown type. TLS fails, and nothing has noticed it yet.
                 connection?.tls.receive([UInt8](repeating: 0xff, count: 32).span.bytes) { _ in }
             }
             try await bench.expectAccepted(50)

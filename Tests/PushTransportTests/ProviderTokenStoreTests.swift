@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushTransport
 
-/// The store over real key files, told the time.
+/// Tests of the store with real key files, and with times that the test gives.
 @Suite struct ProviderTokenStoreTests {
     private static let gridMillis: Int64 = 2_700_000 * 629_000
 
@@ -85,7 +85,7 @@ import Testing
         try self.withKeyFile { path, _ in
             let store = try self.store(path)
             let other = try ES256PrivateKey.generate()
-            // Replaced, not rewritten: another inode, whatever the clock's grain.
+            // The file is replaced, not rewritten. So its inode differs, even if the file system's clock is coarse.
             try self.write(other, to: path + ".new")
             #expect(rename(path + ".new", path) == 0)
             store.tick(now: self.time(minutes: 1))
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    // MARK: Another configuration
+    // MARK: A new configuration
 
     @Test func anotherFileAndIDAreTakenOver() throws {
         try self.withKeyFile { path, key in
@@ -129,13 +129,13 @@ import Testing
             #expect(try self.verifies(token, next))
             #expect(token.generation == 2 && token.connectionEpoch == 2 && token.isOnTrial)
             #expect(told.load(ordering: .relaxed) == 1)
-            // APNs does not take it: the one before is good still.
+            // APNs refuses the new key, and the former key is still good.
             store.reportInvalid(key: 0, generation: 2, reason: "InvalidProviderToken", now: self.time(minutes: 2))
             token = store.current(key: 0)
             #expect(store.currentKeyID(key: 0) == "ABCDE12345")
             #expect(try self.verifies(token, key))
             #expect(store.complaints.contains { $0.contains("NEXTK12345") })
-            // Its owner insists.
+            // The former key is configured again, which changes nothing.
             let again = try store.read([ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)])
             store.use(again, now: self.time(minutes: 3))
             #expect(store.currentKeyID(key: 0) == "ABCDE12345")
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// One file, under a wrong id or a wrong team for a while.
+    /// One key file is configured with a wrong id or a wrong team for a while.
     @Test(arguments: [("WRONG12345", "TEAM123456"), ("ABCDE12345", "WRONGTEAM1")], [false, true])
     func aWrongIDThatIsPutRightIsNotUsedAgain(wrong: (keyID: String, teamID: String), isRefused: Bool) throws {
         func claims(_ store: ProviderTokenStore) throws -> String {
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// A look at the files that began before another file was configured says nothing of that.
+    /// A look at the files is ignored if another file was configured meanwhile.
     @Test func aLookThatWasOvertakenChangesNothing() throws {
         try self.withKeyFile { path, _ in
             let store = try self.store(path)
@@ -201,7 +201,7 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: other) }
             try self.write(next, to: other)
             let change = try store.read([ProviderKey(keyID: "NEXTK12345", teamID: "TEAM123456", path: other)])
-            // What it finds in the file of before would be a new key under the new id.
+            // The look finds a new key in the former file, and must not take it for the key with the new id.
             try self.write(try ES256PrivateKey.generate(), to: path + ".new")
             #expect(rename(path + ".new", path) == 0)
             store.lookAtFiles(0, now: self.time(minutes: 1)) { store.use(change, now: self.time(minutes: 1)) }
@@ -231,9 +231,9 @@ import Testing
         }
     }
 
-    // MARK: Changing the key
+    // MARK: A change of the key
 
-    /// A directory with two keys, their names and keys as given by `names`; newer ones are written later.
+    /// Runs `body` with a directory of keys. The keys have the given `names`, and later names have newer files.
     private func withKeys(_ names: [String], _ body: (String, [ES256PrivateKey]) throws -> Void) throws {
         let directory = NSTemporaryDirectory() + "store-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -246,7 +246,7 @@ import Testing
         try body(directory, keys)
     }
 
-    /// Puts a key as an operator does: whole, and changed `age` hours ago.
+    /// Puts a key file in place in one step, as an operator does. The file's time is `age` hours ago.
     private func put(_ key: ES256PrivateKey, _ name: String, in directory: String, age: Int = 0) throws {
         let path = "\(directory)/AuthKey_\(name).p8"
         try self.write(key, to: path + ".new")
@@ -280,10 +280,10 @@ import Testing
                 store.complaints == [
                     "APNs refuses provider key ABCDE12345 of \(path) in production (InvalidProviderToken); key ABCDE12345 stays in use"
                 ])
-            // It is not tried again while it does not change.
+            // The wrong key is not tried again until its file changes.
             for minute in 2...60 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
             #expect(try self.verifies(store.current(key: 0), key))
-            // The right one in its place.
+            // The right key replaces it.
             let right = try ES256PrivateKey.generate()
             try self.write(right, to: path + ".new")
             #expect(rename(path + ".new", path) == 0)
@@ -314,7 +314,7 @@ import Testing
             #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)
             #expect(try self.verifies(store.current(key: 0), new))
             #expect(store.complaints == [])
-            // The old one is revoked and taken away later: nothing happens.
+            // The old key is revoked and removed later, which changes nothing.
             try FileManager.default.removeItem(atPath: directory + "/AuthKey_OLDKEY1234.p8")
             store.tick(now: self.time(minutes: 2))
             #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)
@@ -328,7 +328,7 @@ import Testing
             self.refuse(store, minutes: 1)
             #expect(store.currentKeyID(key: 0) == "OLDKEY1234")
             #expect(store.complaints.count == 1 && store.complaints[0].contains("NEWKEY1234"))
-            // When both are refused nothing jumps back and forth.
+            // When both keys are refused, the store does not switch back and forth.
             self.refuse(store, minutes: 2)
             #expect(store.currentKeyID(key: 0) == "OLDKEY1234")
             self.refuse(store, minutes: 12)

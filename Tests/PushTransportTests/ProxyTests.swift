@@ -9,10 +9,10 @@ import Testing
 
 @testable import PushTransport
 
-/// Pushes through an HTTP proxy, over sockets, and what is said of one that makes no tunnel.
+/// Tests of pushes through an HTTP proxy, over sockets, and of the report about a proxy that makes no tunnel.
 @Suite(.timeLimit(.minutes(2)))
 struct ProxyTests {
-    /// A pool that keeps a connection and soon gives up an attempt.
+    /// A pool that keeps one connection and gives up an attempt soon.
     private static func watching(connectTimeoutMillis: Int64 = 10_000) -> ConnectionPoolConfiguration {
         var pool = one
         pool.connectionsWarm = 1
@@ -20,7 +20,7 @@ struct ProxyTests {
         return pool
     }
 
-    /// A server, a proxy before it, and a transport that goes through the proxy.
+    /// Runs `body` with a server, a proxy in front of it, and a transport that goes through the proxy.
     private static func through(
         credentialsFile: String? = nil, pool: ConnectionPoolConfiguration = ProxyTests.watching(),
         resends: Resends = .unprocessed,
@@ -50,7 +50,7 @@ struct ProxyTests {
         }
     }
 
-    /// Each way to make no tunnel is named with what to do, and is over when the proxy makes one.
+    /// Each failure to make a tunnel is named with a remedy, and the report ends when the proxy makes a tunnel.
     @Test(
         arguments: [
             (
@@ -73,7 +73,7 @@ struct ProxyTests {
     func aProxyThatMakesNoTunnelIsNamed(_ reaction: ScriptedProxy.Reaction, _ expected: [String]) async throws {
         let isWell = Mutex(false)
         var pool = Self.watching()
-        // Nothing else ends an attempt that hangs.
+        // Only a timeout ends an attempt that hangs.
         if case .silence = reaction { pool = Self.watching(connectTimeoutMillis: 300) }
         try await Self.through(pool: pool) { _, _ in
             isWell.withLock { $0 } ? .tunnel() : reaction
@@ -104,7 +104,7 @@ struct ProxyTests {
         try await server.stop()
     }
 
-    /// The file is read for each connection, and what it says is shown nowhere.
+    /// A proxy may require credentials. Their file is read for each connection, and its content is never shown.
     @Test func aProxyMayAskWhoComes() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try "mailboat:wrong-s3cret".write(toFile: path, atomically: true, encoding: .utf8)
@@ -135,7 +135,7 @@ struct ProxyTests {
         }
     }
 
-    /// A tunnel to somebody else is no way to APNs.
+    /// A tunnel to another server is not accepted as APNs.
     @Test func whatIsBehindTheTunnelIsVerified() async throws {
         let other = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }

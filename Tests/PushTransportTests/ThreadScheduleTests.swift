@@ -15,9 +15,9 @@ import Testing
         #expect(ThreadSchedule.waitedMicros(of: Array(text.utf8)) == micros)
     }
 
-    /// Whatever the kernel says, a thread that has run is no less busy than its CPU time.
+    /// Even if the kernel's numbers are odd, a thread is busy for at least its CPU time.
     @Test func aThreadIsAsBusyAsItsCPUTimeAtLeast() {
-        // Both grow while they are read: of each pair the one that is to be the smaller comes first.
+        // Both clocks advance while they are read, so the one whose reading should be smaller is read first.
         let busyBefore = MachineClock.threadBusyMicros()
         let cpuBefore = MachineClock.threadCPUMicros()
         while MachineClock.threadCPUMicros() < cpuBefore + 2_000 {}
@@ -27,15 +27,15 @@ import Testing
         #expect(busyAfter - busyBefore >= 2_000)
     }
 
-    /// What threads of one test know of each other.
+    /// What the threads of one test share.
     private final class Contest: Sendable {
         let begun = Atomic<Int>(0)
-        /// Busy, beyond the CPU time.
+        /// Busy time beyond the CPU time.
         let waitedMicros = Atomic<Int64>(0)
         let ended = DispatchSemaphore(value: 0)
     }
 
-    /// One thread more than there are cores: some wait for theirs, and that is no time to spare.
+    /// There is one thread more than there are cores, so some wait for a core. That is not idle time.
     @Test(.enabled(if: ThreadSchedule.waitedMicros() != nil, "this kernel does not say how long threads wait"))
     func aThreadThatWaitsForACoreIsBusy() {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
@@ -53,7 +53,8 @@ import Testing
             }
         }
         for _ in 0..<count { contest.ended.wait() }
-        // The two clocks are read one after the other: that is a microsecond or two a thread, and a wait is a slice of milliseconds.
+        // The two clocks are read one after the other, which adds a microsecond or two per thread. A wait for a core
+        // takes milliseconds.
         #expect(contest.waitedMicros.load(ordering: .sequentiallyConsistent) > 1_000)
     }
 }

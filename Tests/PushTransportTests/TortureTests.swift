@@ -12,8 +12,8 @@ import Testing
 
 @testable import PushTransport
 
-/// The transport against the simulated APNs, which judges every header, token and payload, with faults of all kinds at
-/// once.
+/// Tests of the transport against the simulated APNs with faults of all kinds at once. The simulator judges every
+/// header, token and payload.
 @Suite(.timeLimit(.minutes(2)))
 struct TortureTests {
     private func withSimulator(
@@ -63,12 +63,12 @@ struct TortureTests {
         }
     }
 
-    /// Faults drawn by the simulator from its own seed; every push is sent again until it is accepted, so every device
-    /// must end up served.
+    /// The simulator draws faults from its own seed. Every push is sent again until it is accepted, so every device
+    /// must have its push in the end.
     @Test(arguments: 1...6 as ClosedRange<UInt64>) func everyDeviceIsServedWhateverHappens(seed: UInt64) async throws {
         var configuration = SimulatorConfiguration()
         configuration.randomSeed = seed
-        // Tiny windows, no header table, small frames: by turns.
+        // Tiny windows, an empty header table and small frames take turns.
         if seed.isMultiple(of: 2) { configuration.initialWindowByteCount = 300 }
         if seed.isMultiple(of: 3) { configuration.headerTableByteCount = 0 }
         var pool = ConnectionPoolConfiguration.forTests
@@ -90,7 +90,7 @@ struct TortureTests {
             simulator.add(Fault(.answerRaw(status: 503, body: []), rate: 0.005))
             simulator.add(Fault(.answerRaw(status: 502, body: Array("<html>".utf8)), rate: 0.005))
             async let answers = bench.send(3_000)
-            // Things done to whole connections, each after a number of requests.
+            // These actions hit whole connections, each after a number of requests.
             let actions: [(requests: Int, action: ConnectionAction)] = [
                 (300, .settings(HTTP2SettingsChange(concurrentStreamsMax: 1))),
                 (500, .settings(HTTP2SettingsChange(concurrentStreamsMax: 500))),
@@ -126,7 +126,8 @@ struct TortureTests {
             try await bench.expectAccepted(100)
             simulator.setRefusesConnections(true)
             simulator.perform(.cut)
-            // Seen before anything is sent, or the old connection may serve it all and nothing is left to connect for.
+            // The end must be noticed before anything is sent. Otherwise the old connection may carry everything, and
+            // no new one is needed.
             try await bench.connectionEnds()
             async let answers = bench.send(200)
             try await bench.connectFails(thenStop: false)

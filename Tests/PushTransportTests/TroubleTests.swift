@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushTransport
 
-/// What a route says is wrong when nothing can be pushed: over real sockets, and without traffic but where it takes one.
+/// Tests of the trouble that a route reports when nothing can be pushed. They use real sockets, and no traffic except
+/// where it is needed.
 @Suite(.timeLimit(.minutes(2)))
 struct TroubleTests {
     /// A pool that keeps a connection, as one shard of each route does.
@@ -28,7 +29,7 @@ struct TroubleTests {
             let status = try await $0.trouble(.unreachable)
             #expect(status.connectFailure == "Connection refused")
             #expect(!status.wasReached)
-            // It is taken back when somebody does.
+            // The report ends when a server listens there again.
             let back = try await LoopbackServer.start(on: loop, port: server.port, authority: authority) { _ in .ok }
             let standingAgain = try await $0.trouble(nil)
             #expect(standingAgain.wasReached)
@@ -57,7 +58,7 @@ struct TroubleTests {
         try await server.stop()
     }
 
-    /// TCP only: what `nc -l` does.
+    /// The server accepts TCP only, as `nc -l` does.
     @Test func aSilentServer() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
@@ -131,7 +132,7 @@ struct TroubleTests {
     }
 }
 
-/// One line for each kind of refusal, and then one a minute.
+/// Tests of the refusal log: one line for each kind of refusal, and then one a minute.
 struct RefusalLogTests {
     private func kind(_ status: UInt16, _ reason: String = "") -> RefusalLog.Kind {
         .init(status: status, reason: reason)

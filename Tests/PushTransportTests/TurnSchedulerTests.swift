@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushTransport
 
-/// When turns come, on a clock that the test moves.
+/// Tests of when turns come, on a clock that the test moves.
 @Suite struct TurnSchedulerTests {
     private let loop = EmbeddedEventLoop()
     private let seen = Turns()
 
-    /// How many turns were taken, and what is done in one.
+    /// Counts the turns, and has the action of each.
     private final class Turns {
         var count = 0
         var inTurn: () -> Void = {}
@@ -33,7 +33,8 @@ import Testing
         #expect(self.seen.count == 2)
     }
 
-    /// Else what a turn asks for at its end would come before any socket is read, without end.
+    /// A turn that is asked for during a turn must wait. Otherwise it would run before any socket is read, again and
+    /// again.
     @Test(arguments: [0, 1]) func whatATurnAsksForWaitsForThePause(way: Int) {
         let turns = self.scheduler()
         self.seen.inTurn = { if way == 0 { turns.soon() } else { turns.take() } }
@@ -49,7 +50,7 @@ import Testing
         #expect(self.seen.count == 2)
     }
 
-    /// A turn that goes on must not wait as long as one that gathers what Kafka has.
+    /// A turn that goes on must not wait as long as one that gathers records from Kafka.
     @Test func aPauseIsNotHeldUpByATurnThatGathers() {
         let turns = self.scheduler()
         turns.within(micros: 1_000)
@@ -72,12 +73,12 @@ import Testing
         #expect(self.seen.count == 0)
         self.loop.advanceTime(by: .milliseconds(1))
         #expect(self.seen.count == 1)
-        // The turn says when the next is due.
+        // The turn itself says when the next is due.
         self.loop.advanceTime(by: .seconds(10))
         #expect(self.seen.count == 1)
     }
 
-    /// A deadline that has passed must not take the whole core.
+    /// A deadline in the past must not occupy the whole core.
     @Test func whatIsOverdueComesAfterAMillisecond() {
         let turns = self.scheduler()
         turns.at(steadyMillis: 100, now: 200)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A secret as people have them, given where it does not belong, to be looked for in all that is written.
+/// A realistic secret that is given in a wrong place. Tests look for it in all output.
 package struct PlantedSecret: Sendable, CustomStringConvertible {
-    /// What it looks like.
+    /// Name of the kind of secret.
     package let name: String
-    /// What is given.
+    /// Text that is given in the wrong place.
     package let text: String
-    /// What in it is secret. Nobody writes it by chance.
+    /// Parts of the text that are secret, and that nobody writes by chance.
     private let cores: [String]
 
     package var description: String { self.name }
@@ -22,10 +22,10 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         "pYhC7uDeG2sVbM9iXoKfR4tW1qHjA6lNhRANCAATzUcE8yBgPw0vFdS5mJrQ2kXo",
         "L7aTnI3eZ9hYbV1uCqG6fKpWsDxM4tRjHcA8lNoEiUvB5yQg2PzSrF0wJmXk7d3T",
     ]
-    /// A key's second and third line: the first is the same for all.
+    /// Second and third line of a key. The first line is the same for all keys.
     private static let bodyCores = Array(Self.body.dropFirst())
 
-    /// One of each look.
+    /// One secret of each kind.
     package static let all: [PlantedSecret] = [
         .init(
             "a key in PEM",
@@ -41,7 +41,8 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         .init("a URL with a user", "http://u5erKp40:ur1pa55Lw7@127.0.0.1:9/", cores: ["u5erKp40", "ur1pa55Lw7"]),
     ]
 
-    /// How it stands in a text that somebody wrote: as it is or its beginning, as decimal bytes, in base64 or hexadecimal; `nil`: not at all.
+    /// The form in which a text contains the secret: unchanged, its beginning, decimal bytes, base64 or hexadecimal.
+    /// `nil`: the text does not contain it.
     package func found(in text: String) -> String? {
         for core in self.cores {
             for (form, needle) in Self.forms(of: core) where text.contains(needle) { return form }
@@ -60,7 +61,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         }
         forms.append(("in hexadecimal", hex.joined()))
         forms.append(("in hexadecimal", hex.joined().uppercased()))
-        // What does not depend on the bytes before and behind.
+        // The part of the base64 that does not depend on the bytes before and after.
         for (offset, dropped) in [(0, 0), (1, 2), (2, 3)] {
             let padded = [UInt8](repeating: 0x20, count: offset) + bytes
             let text = Data(padded).base64EncodedString()
@@ -69,7 +70,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         return forms
     }
 
-    /// The planted secrets that stand in a text, and in which form.
+    /// The planted secrets that a text contains, and their form.
     package static func found(in text: String) -> [String] {
         Self.all.compactMap { secret in secret.found(in: text).map { "\(secret.name) \($0)" } }
     }

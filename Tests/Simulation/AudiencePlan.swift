@@ -1,7 +1,8 @@
 import PushEngine
 import PushModel
 
-/// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
+/// What one seed makes of audiences: how many there are, who their members are, and what share of the world's events
+/// concerns them.
 package struct AudiencePlan {
     /// Percent of worlds that have audiences, unless the caller says otherwise.
     package static let worldsPercent = 10
@@ -10,7 +11,7 @@ package struct AudiencePlan {
     /// How long a start member that does not join again stays. It is longer than events are written, so that nobody is
     /// forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
-    /// The other app of worlds with two; the first is the activities'.
+    /// Bundle id of the second app in worlds with two. Activities belong to the first.
     static let secondBundleID = "com.example.football"
 
     /// One audience and its members at the beginning.
@@ -23,38 +24,41 @@ package struct AudiencePlan {
     }
     var audiences: [Audience] = []
     var hasTwoApps = false
-    /// Whether the second app, which no activity belongs to, has `alert.on-unknown: drop`.
+    /// Whether the second app has `alert.on-unknown: drop`. No activity belongs to that app.
     var dropsUnknownAlerts = false
-    /// Percent of answers to its members' pushes with an alert that are lost in addition.
+    /// Percentage of the second app's pushes with an alert whose answer is lost, beside the answers that are lost
+    /// anyway.
     var lostAlertPercent = 0
     /// Whether some members are of the development environment.
     var hasDevelopment = false
-    /// `placement: trust`: records on another partition than their key says are taken there.
+    /// Whether `placement` is `trust`. Records on another partition than their key's are then taken there.
     var trustsPlacement = false
-    /// Share of what the upstream service does that concerns audiences, in a hundred.
+    /// Percentage of the upstream service's actions that concern audiences.
     var sharePercent = 0
-    /// Share of that which is a join, a leave or a move, in a hundred.
+    /// Percentage of actions about audiences that are a join, a leave or a move.
     var movementPercent = 0
-    /// Share of movements at which a token dies, in a hundred.
+    /// Percentage of movements at which a token dies.
     var deathPercent = 0
-    /// Share of tokens of phones with frequent updates, in a hundred.
+    /// Percentage of tokens whose phone has frequent updates.
     var frequentPercent = 0
-    /// Whether ended audiences are forgotten soon, and begin anew.
+    /// Whether ended audiences are forgotten soon, and begin again.
     var livesAgain = false
-    /// How often the worker dies within a pass, over a push to a member.
+    /// Percentage of pushes to members at which the worker dies, in the middle of a pass.
     var strikePercent = 0
-    /// `budget.audience-per-hour`, and the limit for members with frequent updates.
+    /// The setting `budget.audience-per-hour`.
     var perHour = 15
+    /// The setting `budget.audience-frequent-per-hour`.
     var frequentPerHour = 120
-    /// Number of phones with a push-to-start token; 0: none.
+    /// Number of phones with a push-to-start token.
     var starterCount = 0
-    /// Number of further such phones, which join with the first: more than one record can announce a start to.
+    /// Number of further phones with such a token, which join together with the first of them. One record cannot
+    /// announce a start to all of them.
     var starterCrowdCount = 0
-    /// Share of what is written about audiences that concerns start members, in a hundred.
+    /// Percentage of actions about audiences that concern start members.
     var startSharePercent = 0
-    /// `start.per-hour`.
+    /// The setting `start.per-hour`.
     var startsPerHour = 4
-    /// How often, after something was written, an operator stops an audience, or all audiences of an app.
+    /// Percentage of written events after which an operator pauses an audience, or all audiences of an app.
     var pausePercent = 0
 
     init() {}
@@ -90,9 +94,9 @@ extension SimulationPlan {
         guard Int.random(in: 0..<100, using: &random) < worldsPercent, !self.livesAreShort else { return }
         self.audiences = AudiencePlan(random: &random)
         self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
-        // Nobody could say what a phone shows if its message was refused for good.
+        // No judge could say what a phone shows if its message was refused for good.
         self.refusedMessagePercent = 0
-        // Events that were set aside must have outcomes.
+        // An event that is set aside must have an outcome, so without all outcomes no token dies.
         if !self.publishesAll { self.audiences.deathPercent = 0 }
         if self.audiences.livesAgain {
             self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
@@ -134,8 +138,9 @@ extension SimulationPlan {
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
-    /// Draws with a generator of its own, so that the seed's other meanings stay. Phones that listen on a channel may
-    /// hear an alert over it, too.
+    /// Draws whether unknown alerts are dropped, with a generator of its own, so that everything else in the world
+    /// stays as it was. Worlds with kept channels have none, because listening phones may also hear an alert over the
+    /// channel.
     mutating func drawUnknownAlerts(seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =

@@ -8,20 +8,21 @@ package struct KeptPlan {
 
     /// Whether channels are kept. Worlds without them stay as they were.
     var isOn = false
-    /// Share of what is written about audiences that is an `open`, or a phone that begins or stops to listen on a
-    /// channel.
+    /// Percentage of actions about audiences that are an `open`, or let a phone start or stop listening on a channel.
     var sharePercent = 0
-    /// Share of management requests whose answer is lost, and of those that are refused for now, in a hundred.
+    /// Percentage of management requests whose answer is lost.
     var lostPercent = 0
+    /// Percentage of management requests that are refused for now.
     var refusedPercent = 0
     /// Greatest age of Apple's list.
     var listLagMillisMax: Int64 = 0
-    /// How often a worker dies over a step in the life of a channel.
+    /// Percentage of steps in the life of a channel at which the worker dies.
     var strikePercent = 0
-    /// Number of channels that others have made in each home, and how often they make another. The first home may have
-    /// nearly as many as an app may have.
+    /// Number of channels of others in each home at the beginning.
     var othersAtFirst = 0
+    /// Number of channels of others in the first home at the beginning. That home may be nearly full.
     var othersInFirstHome = 0
+    /// How often others make one more channel, in a hundred.
     var othersComePercent = 0
     /// How often somebody deletes one of our channels, or one of the others'.
     var deletionPercent = 0
@@ -29,10 +30,10 @@ package struct KeptPlan {
     var sleepPercent = 0
     /// How often broadcasts, and only broadcasts, begin to be refused for a while.
     var outagePercent = 0
-    /// How often a creation is carried out twice, and how often its answer has an id that it has not made.
+    /// How often a creation is carried out twice, and how often its answer names a channel that it has not made.
     var twicePercent = 0
     var foreignPercent = 0
-    /// How often a publisher itself sends to one of our channels, in addition to what else is written.
+    /// How often a publisher itself sends to one of our channels, beside the other events.
     var straightPercent = 0
 
     init() {}
@@ -45,7 +46,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // Reading such a long list takes long, so few worlds have it.
+        // It takes long to read such a long list, so few worlds have one.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst

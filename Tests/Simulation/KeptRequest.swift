@@ -7,7 +7,7 @@ struct KeptRequest {
     var id: PushID
     var kind: RequestKind
     var home: KeptHome
-    /// The channel's id; empty: the request names none.
+    /// Id of the channel. It is empty if the request names none.
     var channel: String
     /// Whether the channel to be created stores messages.
     var stores = false
@@ -15,14 +15,14 @@ struct KeptRequest {
     var body: [UInt8] = []
     var priority = 0
     var expirationSeconds: Int64 = 0
-    /// When the request left, steady.
+    /// When the request left, by the steady clock.
     var leftMillis: Int64
     /// When Apple gets the request, and when the answer arrives.
     var arrivesMillis: Int64
     var answersMillis: Int64
     /// Whether the request has reached Apple, or never will.
     var isOver = false
-    /// The worker's answer; `nil`: what Apple says when it gets the request.
+    /// The answer that the worker gets; `nil`: Apple decides it when the request arrives.
     var result: PushAnswer.Result?
     /// Whether the worker has its answer, or nobody will get one.
     var isAnswered = false

@@ -3,22 +3,23 @@ import PushModel
 /// What Kafka refuses in a world. It is drawn with a generator of its own, so that worlds without refusals stay as they
 /// were.
 package struct RefusalPlan {
-    /// Whether dead letters are taken.
+    /// Whether Kafka takes dead letters.
     enum DeadLetters: CaseIterable { case taken, onlyShrunk, refused }
     var deadLetters = DeadLetters.taken
     /// How often Kafka refuses a whole batch of more than one record. It takes each of the records alone.
     var batchPercent = 0
-    /// How often, after an event, somebody lowers limits for a while, and the topics with these limits. Partitions halt
-    /// then. Their worker is started again some time after.
+    /// Percentage of events after which somebody lowers limits for a while, so that partitions halt. Their worker is
+    /// started again later.
     var windowPercent = 0
+    /// Topics whose limits are lowered for a while.
     var windows: [Window] = []
 
     enum Window: CaseIterable {
-        /// State records are refused, so that the partition halts.
+        /// State records are refused, so their partition halts.
         case state
-        /// Another partition's records are refused in `routed` and become dead letters.
+        /// Events that belong to another partition are refused in `routed`, and become dead letters.
         case routed
-        /// Another partition's records can be written nowhere, so that the partition halts as well.
+        /// Events that belong to another partition can neither be forwarded nor dead-lettered, so the partition halts.
         case routedAndDeadLetters
 
         var topics: Set<SimulatedKafka.Topic> {
@@ -30,7 +31,7 @@ package struct RefusalPlan {
         }
     }
 
-    /// Number of worlds per world with refusals.
+    /// One world in this many has refusals.
     static let worldsPerRefusalWorld = 4
 
     init() {}
@@ -41,8 +42,8 @@ package struct RefusalPlan {
         self.deadLetters = DeadLetters.allCases.randomElement(using: &random)!
         self.windowPercent = [0, 5, 15].randomElement(using: &random)!
         self.windows = Window.allCases.filter { _ in Bool.random(using: &random) }
-        // Workers tell each other about audiences through `routed`. Other worlds test that nothing arrives there for
-        // minutes.
+        // Workers send each other records about audiences through `routed`. Other worlds test that nothing arrives
+        // there for minutes.
         if hasAudiences { self.windows = [] }
     }
 }

@@ -1,13 +1,13 @@
 import PushModel
 
-/// An app in one of Apple's environments: channels are not shared between homes.
+/// An app in one of Apple's environments. Homes do not share channels.
 struct KeptHome: Hashable {
     /// Index into `SimulationPlan.apps`.
     var app: UInt16
     var isDevelopment: Bool
 }
 
-/// The channels that Apple has, of all homes, and who made them.
+/// Apple's channels of all homes, and who made them.
 struct SimulatedApple {
     enum Maker: Equatable {
         /// The worker with this number.
@@ -15,7 +15,7 @@ struct SimulatedApple {
         case other
     }
     struct Channel {
-        /// Base64.
+        /// Id of the channel, in base64.
         var id: String
         var home: KeptHome
         var maker: Maker
@@ -24,9 +24,9 @@ struct SimulatedApple {
         var deletedMillis: Int64?
         /// Whether somebody other than a worker deleted it.
         var wasTakenAway = false
-        /// When Apple first took an `end` for it, steady.
+        /// When Apple first took an `end` for the channel, by the steady clock.
         var endedMillis: Int64?
-        /// When beacons were taken, steady.
+        /// When Apple took beacons for the channel, by the steady clock.
         var beacons: [Int64] = []
         /// The newest message, kept for phones that are off.
         var stored: (body: [UInt8], untilSeconds: Int64)?
@@ -40,8 +40,8 @@ struct SimulatedApple {
     private(set) var channels: [Channel] = []
     private var indices: [String: Int] = [:]
     private var counts: [KeptHome: Int] = [:]
-    /// By home: channels that a list may show, in the order in which they were made. It lags by less than
-    /// `listedMillis`.
+    /// Channels that a list may show, by home, in the order in which they were made. A list is at most `listedMillis`
+    /// old.
     private var listed: [KeptHome: [Int]] = [:]
     private static let listedMillis: Int64 = 60_000
 
@@ -57,10 +57,10 @@ struct SimulatedApple {
     func isRegistered(_ id: String) -> Bool { self[id]?.isRegistered ?? false }
 
     /// Creates a channel.
-    /// - Returns: its id; `nil`: there are as many as there may be.
+    /// - Returns: its id; `nil`: the home is full.
     mutating func create(_ home: KeptHome, maker: Maker, stores: Bool, atMillis: Int64) -> String? {
         guard self.count(home) < Self.countMax else { return nil }
-        // A length that base64 has. No activity has such a name.
+        // The id has a length that base64 can have. No activity has such a name.
         let digits = "0000000" + String(self.channels.count)
         let id = "kept" + digits.suffix(8)
         self.indices[id] = self.channels.count

@@ -1,13 +1,13 @@
 import DeviceModel
 import PushEngine
 
-/// One activity or channel as the outside world sees it: the phone behind its tokens, or one that listens, and the
-/// upstream service that writes its events.
+/// One activity or channel as the outside world sees it. It stands for the phone behind its tokens, or a phone that
+/// listens, and for the upstream service that writes its events.
 struct SimulatedPhone {
     let key: String
     let keyBytes: [UInt8]
     var device = Device()
-    /// The token APNs takes for this activity now; `nil` before the app has one.
+    /// The token that APNs accepts for this activity now; `nil` before the app has one.
     var token: String?
     var startToken: String?
     /// Whether APNs no longer takes the token, and the app has no other yet.
@@ -17,17 +17,17 @@ struct SimulatedPhone {
     /// Whether the app has another token that it has not uploaded yet.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
-    /// Whether updates were written before there was any token: the app started this activity itself.
+    /// Whether the app started the activity itself. Then updates may be written before any token is known.
     var hasEvents = false
     var hasStarted = false
     var tokenCount = 0
     /// Time of the newest event written, seconds; the next is drawn around it.
     var lastEventSeconds: Int64
-    /// What the phone has shown, in order: the event of each content.
+    /// Events whose content the phone has shown, in order.
     var shown: [Shown] = []
-    /// The channel, if this is one: this phone listens on it, and another is off now and then.
+    /// The channel, if this is one. This phone always listens on it, and another is off now and then.
     var channel: SimulatedChannel?
-    /// The audience, if this is one: its phones are members, each with a device of its own.
+    /// The audience, if this is one. Its phones are members, each with its own device.
     var audience: SimulatedAudience?
 
     init(key: String, lastEventSeconds: Int64) {
@@ -38,9 +38,9 @@ struct SimulatedPhone {
 
     struct Shown {
         var event: Int
-        /// Whether its owner may not have known what the one before had sent.
+        /// Whether the event's owner may not have known what the former owner had sent.
         var isBehind: Bool
-        /// A start puts up a card of its own, and an end is shown whatever its time.
+        /// Whether the event is an update. A start puts up a card of its own, and an end is shown whatever its time.
         var isUpdate: Bool
     }
 }
@@ -54,13 +54,13 @@ struct WrittenEvent {
     /// The payload of this event alone.
     var body: String
     var isHighPriority: Bool
-    /// When the event expires; `nil`: only with its activity.
+    /// When the event expires. `nil`: only when its activity does.
     var expiresSeconds: Int64?
     /// When it was written, by the world's steady clock.
     var writtenMillis: Int64 = 0
     /// When the record was written, by the world's wall clock.
     var writtenWallMillis: Int64 = 0
-    /// Whether the event was written twice: nobody can tell which of the two a push shows.
+    /// Whether the event was written twice. Nobody can tell which of the two records a push shows.
     var hasCopy = false
     /// Token of a registration.
     var token: String?

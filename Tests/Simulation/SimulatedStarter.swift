@@ -13,16 +13,16 @@ struct SimulatedStarter {
     var isDead = false
     /// Joins and leaves that the app reported, in the order of its log.
     var movements: [Movement] = []
-    /// By worker: the last movement that it has read since the partition was assigned to it.
+    /// Index of the last movement that each worker has read since it got the partition, by worker.
     var lastRead: [Int: Int] = [:]
-    /// The newest movement that the last reader has read.
+    /// Index of the movement that was read last, by any worker.
     var newestRead: Int?
-    /// By start event, as an index into the world's order: pushes that left for it.
+    /// Pushes that left for each start event, by the event's index in the world's order.
     var pushes: [Int: [Push]] = [:]
-    /// By start event, as an index into the world's order: number of cards that it has put up.
+    /// Number of cards that each start event has put up, by the event's index in the world's order.
     var cards: [Int: Int] = [:]
-    /// Starts that left and were not refused, within the last hour. Starts that were sent twice have their last push
-    /// here.
+    /// Starts of the last hour that left and were not refused, by start event. A start that was sent twice counts from
+    /// its last push.
     var spent: [Int: SimulatedMember.Ten] = [:]
 
     struct Movement {
@@ -30,7 +30,7 @@ struct SimulatedStarter {
         /// The audience, in one life, that is joined or left; `nil`: all are left.
         var audience: Int?
         var isJoin: Bool
-        /// When the movement was written, and when its offset was committed, steady.
+        /// Steady times at which the movement was written, and at which its offset was committed.
         var writtenMillis: Int64
         var committedMillis: Int64?
     }

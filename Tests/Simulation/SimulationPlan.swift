@@ -7,7 +7,7 @@ package struct SimulationPlan {
     var activities: Int
     var partitions: Int32
     var events: Int
-    /// Most milliseconds between events; small ones make bursts.
+    /// Greatest number of milliseconds between events. A small number makes bursts.
     var gapMillisMax: Int64
     var misplacedPercent: Int
     var malformedPercent: Int
@@ -21,8 +21,8 @@ package struct SimulationPlan {
     var deadTokenPercent: Int
     /// Percent of pushes where the verdict on the token is older than its registration.
     var staleVerdictPercent: Int
-    /// Whether all outcomes are published. Otherwise only those of pushes are, and nothing happens that needs the
-    /// others.
+    /// Whether all outcomes are published. Otherwise only outcomes of pushes are published, and nothing is played that
+    /// needs the others.
     var publishesAll: Bool
     /// How often the upstream service writes an event twice, in a hundred.
     var duplicatePercent: Int
@@ -31,59 +31,62 @@ package struct SimulationPlan {
     var expiresPercent: Int
     var largePercent: Int
     var creditMax: Int
-    /// Pods that may run a worker each.
+    /// Number of pods that may run a worker each.
     var seats: Int
-    /// Whether membership is static: the successor in a seat takes over at once.
+    /// Whether membership is static, so that the successor in a seat takes over at once.
     var isStatic: Bool
     /// Greatest error of a machine's wall clock, in either direction.
     var clockSkewMillisMax: Int64
     var produceFailurePercent: Int
     var unacknowledgedMax: Int
     var compactionPercent: Int
-    /// How often a disturbance follows an event, and which kinds may.
+    /// Percentage of events that a disturbance follows.
     var disturbancePercent: Int
+    /// Kinds of disturbances that may happen.
     var disturbances: [Disturbance]
-    /// How often a worker gets other settings after an event.
+    /// Percentage of events after which a worker gets other settings.
     var reconfigurationPercent = 0
-    /// How often a fault strikes at its worst moment, and which such moments are looked for.
+    /// Percentage of suitable moments at which an aimed fault strikes.
     var strikePercent: Int
+    /// Kinds of aimed faults that may happen.
     var strikes: [Strike]
-    /// Greatest delay of what a dead worker had on its way.
+    /// Greatest delay of records that a dead worker had on their way.
     var lateMillisMax: Int64
     /// Greatest additional delay of an outcome, compared with other records.
     var outcomeDelayMillisMax: Int64
     var alertPercent: Int
     /// How often a read finds only a part of the records and leaves the rest to the next turn, in a hundred.
     var partialReadPercent: Int
-    /// Greatest pause before the rest is read.
+    /// Greatest pause before the rest of such records is read.
     var readPauseMillisMax: Int64
-    /// How long commits, and records on their way to Kafka, wait for others, as configured.
+    /// The configured time for which commits wait for others.
     var commitIntervalMillis: Int64
+    /// The configured time for which records on their way to Kafka wait for others.
     var recordHoldMillis: Int64
     /// Percent of hand-overs for which Kafka's library has no room.
     var queueFullPercent: Int
-    /// Whether activities are forgotten within the run: tombstones are written, and tokens registered once more.
+    /// Whether activities are forgotten within the run. Tombstones are then written, and tokens are registered again.
     var livesAreShort: Bool
     var lifetimeMillis: Int64
 
-    /// Aimed faults: blind draws meet these moments once in thousands of runs.
+    /// Faults that are aimed at a moment. Blind draws would meet these moments only once in thousands of runs.
     enum Strike: CaseIterable {
-        /// A tombstone leaves, and its worker dies over it.
+        /// A tombstone leaves, and its worker dies at that moment.
         case tombstone
-        /// A former owner's record is stored behind one of the owner's. The owner dies before it has repaired that.
+        /// A former owner's record is stored behind a record of the owner. The owner dies before it has repaired that.
         case lateRecord
         /// A state record is stored in Kafka while outcomes of its worker are under way. The worker dies, and the
         /// outcomes may be lost.
         case outcomeUnderWay
         /// The phone gets another token while a push is under way to it.
         case pushUnderWay
-        /// A push leaves while a former owner's record is on its way to the partition's `state`. The worker dies over
-        /// the push.
+        /// A push leaves while a former owner's record is on its way to the partition's `state`. The worker dies as the
+        /// push leaves.
         case pushOverLateRecord
-        /// Kafka takes seconds over an owner's marker, while a former owner's record is on its way.
+        /// Kafka needs seconds to store an owner's marker, while a former owner's record is on its way.
         case slowMarker
-        /// While APNs is away an event arrives that soon expires. Behind it is an older one that does not expire: the
-        /// activity's last.
+        /// While APNs is away an event arrives that soon expires. The activity's last event follows, which is older and
+        /// does not expire.
         case lastWord
     }
 
@@ -96,18 +99,18 @@ package struct SimulationPlan {
     /// How often a listening phone goes off or returns after a step of the upstream service.
     var sleepPercent = 0
     var app: AppConfiguration
-    /// Audiences; none unless drawn, with a generator of their own.
+    /// The plan of audiences. There are none unless they are drawn, with a generator of their own.
     var audiences = AudiencePlan()
-    /// Kept channels; none unless drawn, with a generator of their own.
+    /// The plan of kept channels. There are none unless they are drawn, with a generator of their own.
     var kept = KeptPlan()
-    /// Traces; none unless drawn, with a generator of their own.
+    /// The plan of traces. There are none unless they are drawn, with a generator of their own.
     var traces = TracePlan()
-    /// Refusals; none unless drawn, with a generator of their own.
+    /// The plan of refusals. There are none unless they are drawn, with a generator of their own.
     var refusals = RefusalPlan()
-    /// How often Kafka clients end; never unless drawn, with a generator of its own.
+    /// The plan of Kafka clients that end. None ends unless that is drawn, with a generator of its own.
     var producers = ProducerPlan()
 
-    /// Number of worlds per world with channels.
+    /// One world in this many has channels.
     private static let worldsPerChannelWorld = 3
 
     mutating func drawChannels(random: inout SplitMix64) {
@@ -149,8 +152,8 @@ package struct SimulationPlan {
         }
         self.compactionPercent = dial(40)
         self.refusedMessagePercent = dial(10)
-        // APNs takes a message, its answer is lost, and APNs calls the repeated message malformed: nobody could say
-        // what the phone shows.
+        // Suppose that APNs takes a message, its answer is lost, and APNs calls the repeated message malformed. Then no
+        // judge could say what the phone shows.
         if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }
         self.slowAnswerPercent = dial(40)
         self.rotationPercent = dial(15)
@@ -186,7 +189,7 @@ package struct SimulationPlan {
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // The limit of outcomes counts here, too: no activity may reach it.
+        // No activity may reach the limit of outcomes in such a world, either.
         if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
@@ -197,8 +200,8 @@ package struct SimulationPlan {
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
         guard self.livesAreShort else { return }
-        // An activity that is forgotten before its hour is over has a new budget and new stamps. That takes 12 hours,
-        // not a clock that is set.
+        // An activity that is forgotten within an hour gets a new budget and new stamps. Outside of tests that takes 12
+        // hours, and no clock is set that far.
         self.app.budgetPerHour = 1_000
         self.app.budgetFrequentPerHour = 1_000
         self.app.retentionAfterEndMillis = self.lifetimeMillis

@@ -1,9 +1,9 @@
 import PushModel
 
-/// What a publisher's serializer puts around its events.
+/// Frames that a publisher's serializer puts around its events.
 extension SimulationWorld {
-    /// Whether events of this world are framed, and which. It is drawn with a generator of its own, so that worlds
-    /// without framed events stay as they were.
+    /// The framing of events in this world. It is drawn with a generator of its own, so that worlds without framed
+    /// events stay as they were.
     struct Framing {
         var random: SplitMix64
         /// Percent of all well-formed values that are framed.

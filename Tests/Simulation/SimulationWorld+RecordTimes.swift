@@ -1,15 +1,17 @@
 import PushModel
 
-/// Records whose own time cannot be one, as a client wrote seconds, 0, or what a wrong clock said. Their events have no `timestamp`, so that they
-/// come behind what was written before them, and before whatever is written later: however late they are read, and however often.
+/// Records whose own time cannot be true: a client wrote seconds, 0, or the time of a wrong clock. Their events have no
+/// `timestamp`. Such an event counts as newer than what was written before it, and as older than what is written later.
+/// That holds whenever and however often it is read.
 extension SimulationWorld {
-    /// What concerns such records alone. It is drawn apart: a world without any is as it was.
+    /// Plan and state of such records. They are drawn with a generator of their own, so that worlds without them stay
+    /// as they were.
     struct RecordTimes {
         var random: SplitMix64
-        /// Share of events with content whose record is like that, in a hundred.
+        /// Percentage of events with content whose record has such a time.
         let percent: Int
-        /// Activities and audiences that had one. From then on their events are written in the order of their times: an order that is known by
-        /// arrival alone can be told no other way.
+        /// Activities and audiences that had such an event. From then on their events are written in the order of their
+        /// times, because only the order of arrival places an event without a time.
         private(set) var untimed: Set<Int> = []
 
         init(seed: UInt64) {
@@ -17,7 +19,7 @@ extension SimulationWorld {
             self.percent = [0, 0, 10, 40].randomElement(using: &self.random)!
         }
 
-        /// The time of the next record of an activity; `nil`: it is as it should be.
+        /// Draws the time of the activity's next record; `nil`: the true time.
         mutating func draw(_ activity: Int, nowMillis: Int64) -> Int64? {
             guard self.percent > 0, Int.random(in: 0..<100, using: &self.random) < self.percent else { return nil }
             self.untimed.insert(activity)

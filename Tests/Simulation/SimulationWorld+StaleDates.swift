@@ -1,20 +1,22 @@
 import PushModel
 
-/// Stale dates, in the past as well: a card that has lost its source is said to be stale as of now. None expires anything, unless the app says so; but a
-/// phone puts up no card that begins stale.
+/// Stale dates, also in the past. A publisher that has lost its source makes the card stale as of now. No event expires
+/// at its stale date unless the app says so. But a phone puts up no card that is stale at its start.
 extension SimulationWorld {
-    /// What concerns stale dates alone. It is drawn apart: a world without any is as it was.
+    /// Plan of stale dates. It is drawn with a generator of its own, so that worlds without them stay as they were.
     struct StaleDates {
         var random: SplitMix64
-        /// Share of updates and starts that have one, in a hundred.
+        /// Percentage of updates and starts that have a stale date.
         let percent: Int
-        /// `updates.stale-date-expires`.
+        /// The setting `updates.stale-date-expires`.
         let expireUpdates: Bool
 
-        /// What an event may become part of. Nobody can tell whether a start arrives just before it is stale or just after, so its dates lie far away.
+        /// What an event may become a part of. Nobody can tell whether a start arrives just before its stale date or
+        /// just after, so its dates are far away.
         enum Use {
             case update, start
-            /// A start of an audience shows what its newest version says: those who come after one that is stale are not started.
+            /// A start of an audience shows the newest version. Members that join after a stale version are not
+            /// started.
             case shownByStart
         }
 
@@ -35,19 +37,20 @@ extension SimulationWorld {
         }
     }
 
-    /// When the event is stale; `nil`: it says nothing of that.
+    /// Draws when the event becomes stale; `nil`: it has no stale date.
     func drawStaleDate(_ activity: Int) -> Int64? {
         guard !self.isAudience(activity) else {
             return self.staleDates.draw(
                 nowSeconds: self.wallSeconds, self.plan.audiences.starterCount > 0 ? .shownByStart : .update)
         }
-        // That an event was set aside has to be told.
+        // An event that is set aside must have an outcome, so all outcomes must be published.
         let isOfStart = self.phones[activity].startToken != nil
         guard !isOfStart || self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, isOfStart ? .start : .update)
     }
 
-    /// Draws the stale date of an audience's start. A start that is stale when it is read starts nobody, and is told to nobody.
+    /// Draws the stale date of an audience's start. A start that is stale when it is read starts nobody, and has no
+    /// outcomes about members.
     func drawStaleDateOfStart() -> Int64? {
         guard self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, .start)

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Who must have been started when everything is quiet.
+/// Judges, when everything is quiet, which start members must have been started.
 extension SimulationWorld {
     func judgeStarts(_ audience: Int) {
         guard let start = self.phones[audience].audience?.start else { return }
@@ -11,8 +11,9 @@ extension SimulationWorld {
         }
     }
 
-    /// A partition's owner that has started somebody, long before the start expires, starts everybody who is in the audience; unless nobody knows
-    /// whether its predecessor has, which a record says.
+    /// Judges that a start reached a start member that was due. An owner that has started one member of its partition,
+    /// long before the start expires, must start all others in the audience. If the partition changed hands meanwhile,
+    /// an outcome may say instead that the start is in doubt.
     private func judgeStart(_ start: Int, audience: Int, starter: Int) {
         let phone = self.starters[starter]
         let pushes = phone.pushes[start] ?? []
@@ -42,8 +43,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Starts of its other audiences that count within the hour for an owner, and do not here: those that have not left for it, and may have for an
-    /// owner that took the partition over, as they were announced; and those that it was refused.
+    /// Number of the member's starts for other audiences that may count within the hour for an owner, but are not
+    /// counted here. Some were announced and never left, but an owner that took over cannot know that. Others were
+    /// refused.
     private func unknownStarts(of starter: Int, besides audience: Int, until expiresMillis: Int64) -> Int {
         let partition = self.home(ofStarter: starter)
         return self.audienceNumbers.count { other in
@@ -51,7 +53,7 @@ extension SimulationWorld {
                 self.phones[other].audience?.app == self.phones[audience].audience?.app
             else { return false }
             if let pushes = self.starters[starter].pushes[start] {
-                // It was refused for the last time: which members of a start that went round were refused is not remembered.
+                // The start was refused the last time. No record says which members of an earlier start were refused.
                 return self.starters[starter].spent[start] == nil
                     && pushes.contains { $0.leftMillis < expiresMillis && $0.leftMillis + 3_600_000 > expiresMillis }
             }
@@ -61,12 +63,13 @@ extension SimulationWorld {
                 })
             else { return false }
             let written = self.written[self.order[start]]!.writtenMillis
-            // It went round, and its audience's end took it from those whom it had not reached yet: who they were is not remembered either.
+            // The start went round, and the end of its audience took it from members that it had not reached. No record
+            // names these members, either.
             let wasCut =
                 self.phones[other].audience?.ends.contains { $0.millis >= written && $0.millis <= expiresMillis }
                 ?? false
             if wasCut, self.wentRound(start, partition: partition, untilMillis: expiresMillis) { return true }
-            // It is announced until it expires, and counts for an hour from the takeover on.
+            // The start counts as announced until it expires. After a takeover it counts for an hour from then on.
             return written <= expiresMillis
                 && self.moveTimes[partition]?.contains {
                     $0 >= written && $0 <= expiresMillis && $0 + 3_600_000 > expiresMillis - 900_000
@@ -83,16 +86,17 @@ extension SimulationWorld {
         }
     }
 
-    /// So long a round and its retries may take when everything goes wrong that can.
+    /// Longest time that a round and its retries take when everything goes wrong that can.
     private static let startMillisMax: Int64 = 300_000
 
-    /// It was in the audience all the time, from the start or a join on that was remembered; when that was.
+    /// When the member's join was committed, if the member has stayed in the audience since the start or its join;
+    /// `nil`: it has not stayed.
     private func stayed(_ starter: Int, audience: Int, since start: Int) -> Int64? {
         let movements = self.starters[starter].movements
         guard let joined = self.joined(starter, audience: audience, upTo: movements.count),
             let committed = joined.committedMillis
         else { return nil }
-        // A leave in between: it may have had its start before.
+        // A member that left in between may have had its start before it left.
         let left = movements.contains {
             !$0.isJoin && $0.writtenMillis > self.written[self.order[start]]!.writtenMillis
         }

@@ -2,13 +2,14 @@ import Simulation
 import Testing
 
 @Suite struct SimulationTests {
-    /// Runs that are the same every time. One test case is fifty of them, so that the report stays readable; a failure names its seed.
+    /// Plays runs that are the same every time. One test case has fifty of them, so that the report stays readable. A
+    /// failure names its seed.
     @Test("Whatever happens, devices show the right thing and every event is accounted for", arguments: 0..<12)
     func historiesHold(fifty: UInt64) {
         for seed in (fifty * 50)..<(fifty * 50 + 50) { Self.play(seed) }
     }
 
-    /// Runs that nobody has seen before. `make simulate SEED=…` plays one of them again.
+    /// Plays new runs with random seeds. `make simulate SEED=…` plays one of them again.
     @Test("New histories hold as well")
     func newHistoriesHold() {
         var generator = SystemRandomNumberGenerator()
@@ -17,7 +18,7 @@ import Testing
         for seed in first..<(first + 20) { Self.play(seed) }
     }
 
-    /// Somebody else's admin command, in worlds of a few seeds; in most there is something to lose.
+    /// Plays an admin command of somebody else in worlds of a few seeds. Most of them have something to lose.
     @Test("A log that is not what it was halts its partition", arguments: SimulationWorld.Loss.allCases)
     func whatIsLostHalts(loss: SimulationWorld.Loss) {
         var count = 0
@@ -29,7 +30,8 @@ import Testing
         #expect(count > 5)
     }
 
-    /// Everything moves to another cluster on the way, whose logs have other offsets, and workers die over their first steps there.
+    /// Plays worlds that move to another cluster in the middle of the run. Its logs have other offsets, and workers die
+    /// during their first steps there.
     @Test("Positions of another cluster hide nothing", arguments: 0..<2)
     func whatMovesGoesOn(fifty: UInt64) {
         var count = 0

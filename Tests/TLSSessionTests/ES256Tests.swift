@@ -19,7 +19,7 @@ struct ES256Tests {
         }
     }
 
-    /// Every single changed bit is noticed; so is a signature of the wrong length.
+    /// Any changed bit is noticed, and so is a wrong length of the signature.
     @Test func noticesAChangedSignature() throws {
         let key = try ES256PrivateKey.generate()
         let publicKey = try key.publicKey()
@@ -37,7 +37,8 @@ struct ES256Tests {
         #expect(!(try ES256PrivateKey.generate().publicKey().verify(signature, of: message)))
     }
 
-    /// r and s lose leading zeros in DER and must get them back; a few hundred signatures have some.
+    /// r and s lose leading zeros in DER and must get them back. Among a few hundred signatures some have leading
+    /// zeros.
     @Test func keepsLeadingZeros() throws {
         let key = try ES256PrivateKey.generate()
         let publicKey = try key.publicKey()
@@ -99,7 +100,7 @@ struct ES256CommandTests {
         #expect(answer.output.contains("Verified OK"))
     }
 
-    /// PKCS#8 as Apple's `.p8`, and the older SEC 1 form.
+    /// Keys are read in PKCS#8, as in Apple's `.p8` files, and in the older SEC 1 form.
     @Test(arguments: [true, false])
     func weReadTheCommandsKey(pkcs8: Bool) throws {
         let folder = try OpenSSLCommand.Folder()
@@ -124,7 +125,7 @@ struct ES256CommandTests {
         #expect(error?.detail.contains("P-256") == true)
     }
 
-    /// OpenSSL would ask for the password on the terminal; a service has none.
+    /// OpenSSL would ask for a password on the terminal, which a service does not have.
     @Test func refusesAnEncryptedKeyWithoutAsking() throws {
         let folder = try OpenSSLCommand.Folder()
         #expect(
@@ -150,7 +151,7 @@ struct ES256CommandTests {
     }
 }
 
-/// The `openssl` command in a folder of its own.
+/// Runs the `openssl` command in its own folder.
 enum OpenSSLCommand {
     static let path = "/usr/bin/openssl"
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: Self.path) }
@@ -187,7 +188,7 @@ enum OpenSSLCommand {
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = written
             process.standardError = written
-            // Foundation's own wait has a run loop on this thread, and can miss the end.
+            // Foundation's own wait runs a run loop on this thread, and can miss the end of the process.
             let ended = DispatchSemaphore(value: 0)
             process.terminationHandler = { _ in ended.signal() }
             try process.run()

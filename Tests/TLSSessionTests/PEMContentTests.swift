@@ -1,7 +1,7 @@
 import TLSSession
 import Testing
 
-/// What is said of a file that does not hold what it should.
+/// Tests of the message about a file that does not contain what it should.
 struct PEMContentTests {
     private static func block(_ label: String) -> String { "-----BEGIN \(label)-----\nAAAA\n-----END \(label)-----\n" }
 

@@ -3,12 +3,13 @@ import Testing
 
 @testable import TLSSession
 
-/// 2000-01-01 and 2100-01-01, seconds since 1970: test certificates are valid for a century, so that no test depends on
-/// the day it runs.
+/// 2000-01-01, in seconds since 1970. Test certificates are valid for a century, so that no test depends on the day it
+/// runs.
 let longAgo: Int64 = 946_684_800
+/// 2100-01-01, in seconds since 1970.
 let farAhead: Int64 = 4_102_444_800
 
-/// A client and a server session joined by two byte pipes that cut the bytes at random places.
+/// A client and a server session joined by two byte pipes that cut the bytes at random positions.
 final class TLSPipe {
     let client: TLSSession
     let server: TLSSession
@@ -49,7 +50,7 @@ final class TLSPipe {
 
 /// One authority and server certificate for all tests that need nothing special.
 struct TestCertificates {
-    // A test cannot go on without; OpenSSL failing here is a broken machine.
+    // A test cannot go on without certificates. If OpenSSL fails here, the machine is broken.
     // swift-format-ignore: NeverUseForceTry
     static let shared = try! TestCertificates()
 
@@ -78,7 +79,7 @@ extension TLSSession.State {
     }
 }
 
-/// `#expect` takes no span apart: the same calls with arrays.
+/// Calls with arrays instead of spans, because `#expect` cannot take spans.
 extension TLSSession {
     func write(_ plaintext: [UInt8]) -> Bool { self.write(plaintext.span.bytes) }
 

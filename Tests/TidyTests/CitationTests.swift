@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Rules and sections that comments and pages name: a reader must be able to find each.
+/// Tests that a reader can find every rule and section that comments and pages name.
 struct CitationTests {
-    /// The pages whose headings are rules, by what stands before a citation of one.
+    /// The pages whose headings are rules, by the word before a citation of a rule.
     static let pages = [
         "contract": "Sources/mailboat/Mailboat.docc/Contract.md",
         "fan-out contract": "Sources/mailboat/Mailboat.docc/FanOutContract.md",
@@ -46,7 +46,8 @@ struct CitationTests {
         }
     }
 
-    /// The file's text with lines joined, and without the marks that begin a comment: what is cited may go on in the next line.
+    /// The file's text with lines joined, and without the marks that begin a comment. A citation may go on in the next
+    /// line.
     private static func prose(of file: ProjectFiles.TextFile) -> String {
         file.lines.map { line in
             let trimmed = line.drop { $0 == " " }

@@ -3,17 +3,18 @@ import Foundation
 /// One declaration that other targets can see.
 struct VisibleDeclaration {
     var path: String
-    /// Counted from 1.
+    /// Number of the declaration's line, counted from 1.
     var line: Int
-    /// `func`, `var`, `case` and so on.
+    /// The declaration's keyword, such as `func`, `var` or `case`.
     var keyword: String
     /// The declaration's line without its indentation.
     var text: String
-    /// A `///` comment stands right above it, or above its attributes.
+    /// Whether a `///` comment is right above the declaration or its attributes.
     var isDocumented: Bool
 }
 
-/// Finds what is `public` or `package` in a source file, line by line: `make lint` sees to it that types are indented by four columns a level.
+/// Finds `public` and `package` declarations in a source file, line by line. It relies on `make lint`, which indents
+/// each level by four columns.
 struct DeclarationScan {
     private static let modifiers: Set<String> = [
         "public", "package", "internal", "private", "fileprivate", "open", "static", "final", "mutating",
@@ -26,13 +27,13 @@ struct DeclarationScan {
     ]
     private static let types: Set<String> = ["struct", "enum", "class", "actor", "protocol", "extension"]
 
-    /// A type or an extension whose braces are open.
+    /// A type or an extension that contains the present line.
     private struct Enclosing {
         var indentation: Int
         var keyword: String
         var isVisible: Bool
 
-        /// Members that say nothing of their access have that of the type.
+        /// Whether a member without its own access level has that of the type.
         func lendsAccess(to keyword: String) -> Bool {
             switch self.keyword {
             case "protocol", "extension": self.isVisible
@@ -50,7 +51,7 @@ struct DeclarationScan {
             if line.contains("\"\"\"") { isInText.toggle() }
             guard !isInText, let head = Self.head(of: line) else { continue }
             while let last = enclosing.last, last.indentation >= head.indentation { enclosing.removeLast() }
-            // Deeper than a member: inside a function.
+            // A deeper line is inside a function, and does not count.
             guard head.indentation == (enclosing.last.map { $0.indentation + 4 } ?? 0) else { continue }
             let isHidden = !head.access.isDisjoint(with: ["private", "fileprivate", "internal"])
             let isVisible =
@@ -70,7 +71,7 @@ struct DeclarationScan {
         return found
     }
 
-    /// The words before a declaration's name; `nil`: the line begins none.
+    /// The words before a declaration's name, or `nil` when the line begins no declaration.
     private static func head(of line: String) -> (indentation: Int, keyword: String, access: Set<String>)? {
         let indentation = line.prefix { $0 == " " }.count
         var access: Set<String> = []

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What other targets can see says what it promises.
+/// Tests that declarations that other targets can see have a comment.
 struct DocumentationTests {
-    /// Share of the declarations that count which have a comment, of all targets together and of each.
+    /// Least share of the counted declarations that must have a comment, in all targets together and in each.
     static let shareMin = 0.98
     static let shareOfTargetMin = 0.95
 
@@ -34,7 +34,7 @@ struct DocumentationTests {
             "\(documented) of \(all) have a comment; \(Self.list(missing.values.flatMap { $0 }))")
     }
 
-    /// Left out is what a comment could only repeat:
+    /// Leaves out what a comment could only repeat:
     /// - what a protocol of Swift or of a library asks for, under the name it gives it: the protocol says what it promises;
     /// - an initialiser whose parameters are all named after properties of the same file, where each of them says what it is;
     /// - a case whose raw value is somebody else's word, such as Apple's `BadDeviceToken`: the enum says whose words they are.
@@ -59,13 +59,14 @@ struct DocumentationTests {
         "func destroyMeter(", "func destroyRecorder(", "func destroyTimer(",
     ]
 
-    /// Whether an initialiser has parameters, all named after properties of the file.
+    /// Whether an initialiser has parameters, and all are named after properties of the file.
     private static func onlyStores(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
         let signature = file.lines[(declaration.line - 1)...].prefix(12).joined(separator: " ")
         guard let begin = signature.firstIndex(of: "("),
             let end = signature[begin...].firstIndex(of: "{")
         else { return false }
-        // A parameter's name is the word before its colon. What a tuple or a closure type names counts, too, and is then not found.
+        // A parameter's name is the word before its colon. Names inside a tuple or closure type are taken, too, and no
+        // property has them.
         let names = signature[begin..<end].split(separator: ":").dropLast().compactMap {
             $0.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files of this project as they lie in the working copy.
+/// The files of this project in the working copy.
 enum ProjectFiles {
     /// The package's directory.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -33,7 +33,7 @@ enum ProjectFiles {
             }
     }
 
-    /// One file; `nil`: there is none.
+    /// The file with this path, or `nil` if there is none.
     static func textFile(_ path: String) -> TextFile? {
         guard let text = try? String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8) else {
             return nil

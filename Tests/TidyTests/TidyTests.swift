@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Style that matters, as a test. Format is `make lint`'s.
+/// Tests of style rules that matter. `make lint` checks the format.
 struct TidyTests {
-    /// Longer files, each with its reason. A file holds one concept; past a few hundred lines it seldom does.
+    /// Files that may be longer than the limit, each with its reason. A file holds one concept; past a few hundred
+    /// lines it seldom does.
     static let longFiles: [String: String] = [:]
     static let lineCountMax = 500
 
@@ -15,7 +16,7 @@ struct TidyTests {
         }
     }
 
-    /// What can trap or step around the compiler says why, on its line or in the comment just above.
+    /// Code that can trap or bypass the compiler's checks says why, on its line or in the comment just above.
     @Test(arguments: ["try!", "as!", "fatalError(", "@unchecked Sendable", "nonisolated(unsafe)"])
     func whatBypassesTheCompilerSaysWhy(construct: String) {
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
@@ -36,7 +37,7 @@ struct TidyTests {
         }
     }
 
-    /// A path of somebody's machine works on nobody else's.
+    /// A path of one person's machine works on no other machine.
     @Test func pathsBelongToNoMachine() throws {
         let machinePath = try Regex(#"(?:^|[\s"'=(:])/(?:home|root|Users|work|farm)/"#)
         for file in ProjectFiles.allTextFiles() {
@@ -57,15 +58,15 @@ struct TidyTests {
         }
     }
 
-    /// What Swift has no word for is said in two places.
+    /// Instructions for which Swift has no word are used in only two files.
     @Test func fewImportTheProcessor() {
         let importers = ProjectFiles.swiftFiles(in: ["Sources"])
             .filter { $0.lines.contains { $0.hasSuffix("import CProcessor") } }.map(\.path).sorted()
         #expect(importers == ["Sources/PushEngine/Stores/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
     }
 
-    /// Foundation's calls on file handles that end the process where POSIX has an error, and its streams, which have no others for writing.
-    /// Read and write by `LocalFiles`, by `StandardOutput` and `StandardError`, or by the calls that throw.
+    /// Some of Foundation's calls on file handles end the process where POSIX reports an error, and its streams have no
+    /// other calls for writing. Use `LocalFiles`, `StandardOutput`, `StandardError`, or the calls that throw instead.
     @Test(arguments: [
         ".availableData", ".readData(", ".readDataToEndOfFile(", ".seekToEndOfFile(", ".seek(toFileOffset",
         ".offsetInFile",
@@ -80,14 +81,14 @@ struct TidyTests {
         }
     }
 
-    /// `write` of a file handle traps, too, and is told by its name from nothing.
+    /// `write` of a file handle traps, too, but many calls have this name. So no code may use file handles at all.
     @Test func nobodyUsesFileHandles() {
         let users = ProjectFiles.swiftFiles(in: ["Sources", "Benchmarks"])
             .filter { $0.lines.contains { Self.code(of: $0).contains("FileHandle") } }.map(\.path)
         #expect(users == [])
     }
 
-    /// `print` neither says that nothing could be written nor makes a stranger's text fit for a terminal.
+    /// `print` neither reports a failed write nor escapes a stranger's text for a terminal.
     @Test func commandsPrintInOnePlace() {
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
             for (index, line) in file.lines.enumerated() {
@@ -98,7 +99,7 @@ struct TidyTests {
         }
     }
 
-    /// What decides knows no socket, clock, lock, logger or file.
+    /// Targets that decide use no socket, clock, lock, logger or file.
     @Test(arguments: [
         "PushModel", "APNSProtocol", "APNSPool", "ChannelKeeping", "PushEngine", "ShardLoop", "DeviceModel",
         "PushInspection",
@@ -120,7 +121,7 @@ struct TidyTests {
         }
     }
 
-    /// A test waits for events. Those that may not are named.
+    /// A test waits for events instead of sleeping. Exceptions are named.
     @Test func testsDoNotSleep() {
         for file in ProjectFiles.swiftFiles(in: ["Tests"]) where !file.path.hasPrefix("Tests/TidyTests/") {
             for (index, line) in file.lines.enumerated() where line.contains("sleep(") || line.contains("Task.sleep") {
@@ -138,14 +139,15 @@ struct TidyTests {
         #expect(ProjectFiles.textFile(path) != nil, "\(path) is missing")
     }
 
-    /// The line without its comment and without what stands in quotes.
+    /// The line without its comment and without text in quotes.
     private static func code(of line: String) -> String {
         let uncommented = line.components(separatedBy: "//")[0]
         return uncommented.components(separatedBy: "\"").enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
             .joined(separator: " ")
     }
 
-    /// A comment on the line above, or at the head of the statement or declaration that ends here (at most four lines up).
+    /// Whether a comment is on the line above, or above the statement or declaration that ends here (at most four lines
+    /// up).
     private static func hasCommentAbove(_ index: Int, in lines: [String]) -> Bool {
         lines[max(0, index - 4)..<index].contains { $0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A span as a collector reads it (opentelemetry/proto/trace/v1/trace.proto, in the JSON encoding of OTLP).
 package struct CollectedSpan: Sendable, Equatable {
-    /// The numbers of `Span.SpanKind`.
+    /// Kind of a span, with the numbers of `Span.SpanKind`.
     package enum Kind: Int, Sendable, Decodable {
         case `internal` = 1
         case server, client, producer, consumer
@@ -21,17 +21,17 @@ package struct CollectedSpan: Sendable, Equatable {
 
     package var traceID: String
     package var spanID: String
-    /// `nil`: the first of its trace.
+    /// Id of the parent span, or `nil` for the first span of a trace.
     package var parentSpanID: String?
     package var traceState: String
     package var name: String
     package var kind: Kind
     package var startNanos: UInt64
     package var endNanos: UInt64
-    /// Numbers and flags as text.
+    /// Attributes of the span, with numbers and flags as text.
     package var attributes: [String: String]
     package var links: [Link]
-    /// 0 unset, 1 ok, 2 error.
+    /// Status of the span: 0 unset, 1 ok, 2 error.
     package var status: Int
     package var statusMessage: String?
     /// Attributes of the resource that made the span.
@@ -41,7 +41,8 @@ package struct CollectedSpan: Sendable, Equatable {
         package var description: String
     }
 
-    /// - Throws: when something is not as the specification has it, or a field has a name that there is not.
+    /// Reads the spans of a request's body.
+    /// - Throws: when the body violates the specification, or has a field with an unknown name.
     package static func read(_ body: [UInt8]) throws -> [CollectedSpan] {
         let document = try Self.object(JSONSerialization.jsonObject(with: Data(body)), "resourceSpans")
         return try Self.list(document["resourceSpans"]).flatMap { element in
@@ -120,7 +121,7 @@ package struct CollectedSpan: Sendable, Equatable {
         return text
     }
 
-    /// 64-bit numbers are text.
+    /// Reads a time in nanoseconds. OTLP writes 64-bit numbers as text.
     private static func nanos(_ value: Any?) throws -> UInt64 {
         guard let nanos = UInt64(try Self.text(value)) else { throw Fault(description: "no time: \(value ?? "none")") }
         return nanos

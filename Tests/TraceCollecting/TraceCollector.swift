@@ -6,12 +6,12 @@ import Synchronization
 /// A collector that takes spans as OTLP in JSON over HTTP, on a socket of this machine, and keeps them. It reads them as strictly as the
 /// specification writes them.
 package final class TraceCollector: Sendable {
-    /// What it answers to a request.
+    /// An answer of the collector to a request.
     package struct Answer: Sendable {
         package var status: Int
         package var headers: [(name: String, value: String)] = []
         package var body = "{}"
-        /// The connection is closed behind it, and nobody has said so.
+        /// Whether the connection is closed after the answer, without an announcement.
         package var closes = false
 
         package init(
@@ -24,14 +24,14 @@ package final class TraceCollector: Sendable {
         }
     }
 
-    /// What came.
+    /// A request as it arrived.
     package struct Request: Sendable {
         package var method: String
         package var path: String
-        /// By name in lower case.
+        /// Header fields by name, in lower case.
         package var headers: [String: String]
         package var body: [UInt8]
-        /// The port at the other end: which connection it came by.
+        /// The client's port, which tells connections apart.
         package var remotePort: Int?
     }
 
@@ -47,8 +47,8 @@ package final class TraceCollector: Sendable {
 
     /// Listens on a free port.
     /// - Parameters:
-    ///   - answers: to the first requests; all others are taken.
-    ///   - prepare: puts what is in front of HTTP into each connection.
+    ///   - answers: answers to the first requests. All other requests are accepted.
+    ///   - prepare: adds handlers in front of HTTP to each connection, such as TLS.
     package static func start(
         answers: [Answer] = [], prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
     ) async throws -> TraceCollector {
@@ -76,10 +76,10 @@ package final class TraceCollector: Sendable {
 
     package func stop() async { try? await self.channel.close() }
 
-    /// What `tracing.otlp-endpoint` is to name.
+    /// The collector's address for `tracing.otlp-endpoint`.
     package var endpoint: String { "http://127.0.0.1:\(self.port)" }
 
-    /// All that came, in order.
+    /// All requests so far, in order.
     package var requests: [Request] { self.state.withLock { $0.requests } }
 
     /// Waits until a number of requests have come, or the task is cancelled.
@@ -94,7 +94,8 @@ package final class TraceCollector: Sendable {
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            // One task waits at a time; the others look at what has come.
+            // All waiters go on here, because any of them may be the cancelled one. The others look at the requests
+            // again.
             let waiters = self.state.withLock { state in
                 defer { state.waiters = [] }
                 return state.waiters
@@ -104,7 +105,7 @@ package final class TraceCollector: Sendable {
     }
 
     /// The spans of all requests.
-    /// - Throws: when one is not as the specification has it.
+    /// - Throws: when a request violates the specification.
     package func spans() throws -> [CollectedSpan] { try self.requests.flatMap { try CollectedSpan.read($0.body) } }
 
     private func take(_ request: Request) -> Answer {
@@ -119,7 +120,7 @@ package final class TraceCollector: Sendable {
         return answer
     }
 
-    /// The channel is there before the collector is.
+    /// Holds the collector for handlers, because the channel exists before the collector.
     private final class Box: Sendable {
         private let held = Mutex<TraceCollector?>(nil)
 
@@ -129,7 +130,7 @@ package final class TraceCollector: Sendable {
     }
 }
 
-/// Confined to its event loop.
+/// Takes the requests of one connection. Confined to its event loop.
 private final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -1,20 +1,21 @@
 import Foundation
 import Glibc
 
-/// Counts the allocations of this process's steps, where `allocation-counter` was preloaded into it. Reading the counts allocates nothing.
+/// Counts the allocations of this process's steps, if `allocation-counter` was preloaded into it. Reading the counts
+/// allocates nothing.
 struct AllocationMeter {
-    /// What a step did: operations, and heap allocations by anybody.
+    /// What a step did: operations, and all heap allocations of the process.
     struct Step: Codable {
         var operations = 0
         var allocations = 0
     }
 
     private(set) var steps: [CountedOperation: Step] = [:]
-    /// Steps are counted from here on.
+    /// Whether steps are counted.
     var isOn = false
     private let counts: UnsafePointer<Int64>?
 
-    /// The groups of allocation-counter.c.
+    /// Number of groups in allocation-counter.c.
     private static let groupCount = 5
 
     init() {
@@ -30,7 +31,8 @@ struct AllocationMeter {
         for operation in CountedOperation.allCases { self.steps[operation] = Step() }
     }
 
-    /// - Parameter step: does the operations, and says which they were.
+    /// Counts a step.
+    /// - Parameter step: does the operations, and returns which they were.
     mutating func count(_ operations: Int, _ step: () -> CountedOperation) {
         let before = self.total
         let operation = step()

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `make bench-micro`.
+/// The command of `make bench-micro`.
 struct CountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count",
@@ -20,13 +20,16 @@ struct CountCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Folder with the sources of the libraries that processes are started with."))
     var preloaded = "Benchmarks/Preloaded"
 
-    /// Pushes in a turn of the loop, and as many activities as make it a second of callgrind.
+    /// How many pushes a turn of the loop has, and for how many activities. That many activities keep callgrind busy
+    /// for about a second.
     private static let turns: [(pushes: Int, activities: Int)] = [(1, 1_000), (32, 3_200), (1_000, 10_000)]
     private static let partitionCounts = [64, 256]
-    /// Number of members. What a pass costs whatever its members is shared by a thousand in each partition, and callgrind takes seconds.
+    /// Number of members. In each partition about a thousand of them share the fixed cost of a pass, and callgrind
+    /// takes seconds.
     private static let memberCount = 20_000
     private static let memberPartitionCount = 16
-    /// As many in a partition as there are with a million in 64.
+    /// Number of members whose memory is counted. Each partition then has as many as one of 64 partitions with a
+    /// million members.
     private static let rememberedCount = 240_000
 
     func run() throws {
@@ -140,7 +143,7 @@ struct CountCommand: ParsableCommand {
 }
 
 extension OperationCounts {
-    /// Both rows of an operation, for one of it.
+    /// Adds both rows of an operation, with its counts divided by the number of operations.
     fileprivate mutating func add(
         _ operation: CountedOperation, _ circumstance: String, _ report: CountedOperationsCommand.Report,
         _ profile: InclusiveProfile

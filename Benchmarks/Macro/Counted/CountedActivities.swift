@@ -1,12 +1,12 @@
 import PushModel
 
-/// The activities of a counted run: their keys, all of one length, and the partitions they lie in. Made once.
+/// The activities of a counted run: their keys, which have the same length, and their partitions. They are made once.
 struct CountedActivities {
     let identity: Workload.Identity
     let partitionCount: Int32
     /// Partition of each activity.
     let partitions: [Int32]
-    /// One behind the other: an array of arrays would be counted by reference for each record.
+    /// All keys, one after the other. An array of arrays would cost reference counting for each record.
     let keys: [UInt8]
     let keyByteCount: Int
 
@@ -18,7 +18,7 @@ struct CountedActivities {
         }
     }
 
-    /// The members of an audience, whose keys are their tokens.
+    /// Makes the members of an audience, whose keys are their tokens.
     init(members count: Int, partitionCount: Int32, length: AudienceWorkload.TokenLength) {
         self.init(count: count, partitionCount: partitionCount, identity: .long) {
             AudienceWorkload.appendKey($0, to: &$1, length: length)

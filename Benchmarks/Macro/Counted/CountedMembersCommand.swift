@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Joins, pushes to members, their starts and their restore, as a process whose work depends on nothing but its arguments.
+/// Joins, pushes, starts and restores members in a process whose work depends only on its arguments.
 struct CountedMembersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "counted-members", abstract: "Join, push to members, start and restore them under virtual time.",
         shouldDisplay: false)
 
-    /// A profile counts nothing outside the function whose mangled name has this in it.
+    /// A part of the mangled name of the function whose work the profile counts.
     static let countedPart = "21CountedMembersCommandV7counted"
 
     private static let joinedTogether = 1_000
@@ -29,12 +29,13 @@ struct CountedMembersCommand: ParsableCommand {
         var meter = AllocationMeter()
         let length = AudienceWorkload.TokenLength(rawValue: self.tokenBytes) ?? .short
         let (members, partitions) = (self.members, self.partitions)
-        // What is read in the end is another one's: keeping it would cost the joins.
+        // Another loop writes the records that are restored at the end, because keeping them would add to the cost of
+        // joins.
         var writer = CountedMembers(members: members, partitionCount: partitions, length: length)
         writer.keepState(true)
         try Self.join(0..<members, &writer, &meter)
         var shard = CountedMembers(members: members, partitionCount: partitions, length: length)
-        // The loop has what it needs for any such work before the members that count.
+        // The first members join uncounted, so that the loop already has what it needs for any such work.
         let firstCount = members / 4
         try Self.join(0..<firstCount, &shard, &meter)
         let before = HeapMeter.byteCount
@@ -72,9 +73,9 @@ struct CountedMembersCommand: ParsableCommand {
     }
 }
 
-/// What is allocated and not freed, where `allocation-counter` was preloaded.
+/// Bytes that are allocated and not freed, if `allocation-counter` was preloaded.
 enum HeapMeter {
-    /// 0 elsewhere.
+    /// Number of bytes, or 0 without `allocation-counter`.
     static var byteCount: Int {
         guard let symbol = dlsym(nil, "mailboat_bench_heap_byte_count") else { return 0 }
         return unsafeBitCast(symbol, to: (@convention(c) () -> Int).self)()

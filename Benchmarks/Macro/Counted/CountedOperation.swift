@@ -1,5 +1,5 @@
-/// A part of a push whose instructions and allocations are counted. Each is a function of `CountedShard` or `CountedSession`
-/// that is never inlined, so that a profile has it by its name.
+/// A part of a push whose instructions and allocations are counted. Each is a function of `CountedShard`,
+/// `CountedMembers` or `CountedSession` that is never inlined, so that a profile names it.
 enum CountedOperation: String, CaseIterable, Codable {
     case decode
     case take
@@ -14,7 +14,7 @@ enum CountedOperation: String, CaseIterable, Codable {
     case push
     case restore
     case exchange
-    /// A turn without a push.
+    /// A turn of the loop without a push.
     case idle
     // Operations on the members of an audience.
     case join
@@ -25,7 +25,7 @@ enum CountedOperation: String, CaseIterable, Codable {
     static let ofEachMember: [Self] = [.join, .memberPush, .memberRestore, .memberStart]
     static let ofEachPush = Self.allCases.filter { $0 != .idle && !Self.ofEachMember.contains($0) }
 
-    /// What stands for it in the mangled name of its function: type, then function, each behind its length.
+    /// The part of a mangled name that identifies the function: type and function, each after its length.
     var symbolPart: String {
         let function =
             switch self {

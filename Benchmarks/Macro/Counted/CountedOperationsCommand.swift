@@ -1,18 +1,19 @@
 import ArgumentParser
 import Foundation
 
-/// What is counted, as a process whose work depends on nothing but its arguments. One pass over all activities warms up, the next is
-/// counted.
+/// Counts operations in a process whose work depends only on its arguments. One pass over all activities warms up, and
+/// the next is counted.
 struct CountedOperationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "counted-operations", abstract: "Take pushes apart under virtual time.", shouldDisplay: false)
 
-    /// A profile counts nothing outside the function whose mangled name has this in it.
+    /// A part of the mangled name of the function whose work the profile counts.
     static let countedPart = "24CountedOperationsCommandV7counted"
 
     struct Report: Codable {
         var steps: [CountedOperation: AllocationMeter.Step]
-        /// Bytes of the heap for each activity registered after the first thousand; 0: there are no more than those.
+        /// Bytes of the heap for each activity registered after the first thousand. 0 means that there are no more
+        /// activities than these.
         var byteCountPerActivity: Double
     }
 
@@ -26,7 +27,7 @@ struct CountedOperationsCommand: ParsableCommand {
     func run() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: self.activities, partitionCount: self.partitions)
-        // The loop has what it needs for any such work before the activities that count.
+        // The first activities are registered uncounted, so that the loop already has what it needs for any such work.
         let firstCount = min(self.activities, Self.registeredTogether)
         try shard.register(0..<firstCount)
         let before = HeapMeter.byteCount

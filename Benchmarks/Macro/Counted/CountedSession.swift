@@ -1,7 +1,8 @@
 import HTTP2Session
 import PushModel
 
-/// Requests through the HTTP/2 session, each with a path and an id of its own, and their answers. No socket and no TLS.
+/// Sends requests through the HTTP/2 session, each with its own path and id, and takes their answers. There is no
+/// socket and no TLS.
 struct CountedSession {
     private let session = HTTP2ClientSession()
     private let template: HTTP2HeaderTemplate
@@ -49,7 +50,7 @@ struct CountedSession {
         return .exchange
     }
 
-    /// HEADERS with `:status: 200` alone, which also ends the stream (RFC 9113 §6.2, RFC 7541 appendix A).
+    /// Appends HEADERS with only `:status: 200`. They also end the stream (RFC 9113 §6.2, RFC 7541 appendix A).
     private mutating func appendAnswer() {
         self.answers.append(contentsOf: [0, 0, 1, 1, 5])
         for shift in [24, 16, 8, 0] as [UInt32] {
@@ -58,8 +59,8 @@ struct CountedSession {
         self.answers.append(0x88)
     }
 
-    /// What the peer says first: SETTINGS with its stream limit, an acknowledgement of ours, and a connection window that never runs dry
-    /// (RFC 9113 §6.5, §6.9).
+    /// The peer's first frames: SETTINGS with its stream limit, an acknowledgement of our SETTINGS, and a connection
+    /// window that never runs out (RFC 9113 §6.5, §6.9).
     private static let opening: [UInt8] =
         [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 3, 232] + [0, 0, 0, 4, 1, 0, 0, 0, 0]
         + [0, 0, 4, 8, 0, 0, 0, 0, 0, 0x7f, 0xff, 0, 0]

@@ -1,10 +1,11 @@
-/// Instructions by function, callees included, out of a profile of callgrind (its manual, "Callgrind Format Specification").
+/// Instructions by function, callees included, from a profile of callgrind (its manual, "Callgrind Format
+/// Specification").
 struct InclusiveProfile {
-    /// By the function called, as its symbol is mangled: what all calls of it took.
+    /// Instructions of all calls of a function, by its mangled symbol.
     private(set) var instructions: [Substring: Int] = [:]
 
     init(_ text: String) {
-        // A name stands where it comes up first, its number everywhere.
+        // The file has a name only at its first use, and later only its number.
         var names: [Substring: Substring] = [:]
         var callee: Substring?
         var isCallCost = false
@@ -28,7 +29,7 @@ struct InclusiveProfile {
         self.instructions.reduce(0) { $0 + ($1.key.contains(symbolPart) ? $1.value : 0) }
     }
 
-    /// "(12) name" or "(12)".
+    /// The name in "(12) name", or the one that was given for "(12)" before.
     private static func name(_ text: Substring, _ names: inout [Substring: Substring]) -> Substring {
         guard let end = text.firstIndex(of: ")") else { return text }
         let number = text[...end]

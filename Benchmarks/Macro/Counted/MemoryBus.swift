@@ -3,7 +3,8 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// Partition queues in memory of few records that are each another: events for audiences, and what the engine says to itself over `routed`.
+/// Partition queues in memory for few records that all differ: events for audiences, and the engine's own records of
+/// `routed`.
 struct MemoryBus {
     private struct Record {
         var key: [UInt8]
@@ -19,10 +20,10 @@ struct MemoryBus {
     /// Index into `EngineConfiguration.inputTopics`.
     private let topic: UInt16
     private var queues: [Queue]
-    /// Partitions that got something since they were last named.
+    /// Partitions that got records since they were last named.
     private var readable: [Int32] = []
     private var waitingCount = 0
-    /// `nil`: nothing is traced.
+    /// The tracing of events, or `nil` when nothing is traced.
     var tracing: MeasuredTracing?
 
     init(topic: UInt16, partitionCount: Int32) {
@@ -32,12 +33,12 @@ struct MemoryBus {
 
     var isEmpty: Bool { self.waitingCount == 0 }
 
-    /// An event lies where its key belongs.
+    /// Offers an event, on the partition where its key belongs.
     mutating func offer(key: [UInt8], value: [UInt8], timestampMillis: Int64) {
         let partition = Murmur2.partition(key: key.span, count: Int32(self.queues.count))
         self.append(Record(key: key, value: value, timestampMillis: timestampMillis), to: partition)
     }
-    /// What the engine wrote to `routed` among these records.
+    /// Offers the records of `routed` in a batch that the engine wrote.
     mutating func offer(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) {
         for place in indexes.indices {
             let record = batch.records[Int(indexes[place])]

@@ -1,15 +1,16 @@
 import APNSProtocol
 import ShardLoop
 
-/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers are there for the next turn.
+/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers are ready for the
+/// next turn.
 final class MemoryPushSide: PushSide {
     var hasCredit = true
-    /// Pushes that were submitted, in all.
+    /// Number of pushes that were submitted.
     private(set) var pushCount = 0
-    /// Bytes of the body that came last.
+    /// Bytes of the last body.
     private(set) var bodyByteCount = 0
     private var answers: [PushAnswer] = []
-    /// Filled again and again, as the transport's are.
+    /// A request that is filled again for each push, as the transport's is.
     private var request = PushRequest()
 
     var answerCount: Int { self.answers.count }
@@ -21,7 +22,8 @@ final class MemoryPushSide: PushSide {
 
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
         guard self.hasCredit else { return 0 }
-        // A local while it is filled: each access of a class property is checked for other accesses.
+        // The request is a local variable meanwhile, because each access of a class property is checked for conflicting
+        // accesses.
         var request = PushRequest()
         var answers: [PushAnswer] = []
         swap(&request, &self.request)
@@ -38,7 +40,7 @@ final class MemoryPushSide: PushSide {
         return count
     }
 
-    /// Does nothing: credit comes with a turn.
+    /// Does nothing, because credit comes with a turn.
     func wantsCredit(route: UInt16) {}
     func flush() {}
 }

@@ -5,7 +5,7 @@ import ShardLoop
 /// The partition queues of one input topic, in memory.
 struct MemoryQueues {
     private struct Queue {
-        /// Whose records wait here, from `next` on.
+        /// Activities whose records wait here. Those before `next` have been read.
         var activities: [Int32] = []
         var next = 0
         var nextOffset: Int64 = 0
@@ -15,16 +15,16 @@ struct MemoryQueues {
     /// Index into `EngineConfiguration.inputTopics`.
     private let topic: UInt16
     private var queues: [Queue]
-    /// Partitions that got something since they were last named.
+    /// Partitions that got records since they were last named.
     private var readable: [Int32] = []
-    /// What was offered last.
+    /// Values of the records that were offered last.
     private var values: [UInt8] = []
     private var valueByteCount = 0
-    /// From one activity's value to the next one's; 0: all have the same.
+    /// Bytes from one activity's value to the next one's. 0 means that all have the same value.
     private var valueStride = 0
     private var firstActivity = 0
     private var timestampMillis: Int64 = 0
-    /// `nil`: nothing is traced.
+    /// The tracing of events, or `nil` when nothing is traced.
     var tracing: MeasuredTracing?
 
     init(_ activities: CountedActivities, topic: UInt16) {
@@ -35,8 +35,8 @@ struct MemoryQueues {
         self.readable.reserveCapacity(Int(activities.partitionCount))
     }
 
-    /// From here on a record of each of these waits. Those offered before must have been read.
-    /// - Parameter values: one for all, or one for each, all of the same length.
+    /// Offers a record for each of the activities. Records that were offered before must have been read.
+    /// - Parameter values: one value for all, or one for each, all of the same length.
     mutating func offer(_ activities: Range<Int>, values: [UInt8], isShared: Bool, timestampMillis: Int64) {
         self.values = values
         self.valueByteCount = isShared ? values.count : values.count / activities.count
@@ -62,7 +62,7 @@ struct MemoryQueues {
         let (first, count) = (self.queues[partition].next, self.queues[partition].activities.count)
         let end = min(count, first + max)
         guard first < end else { return QueueRead(recordCount: 0, mayHaveMore: false) }
-        // One reference each for all records.
+        // The local variables hold one reference each for all records.
         let (activities, values) = (self.activities, self.values)
         let waiting = self.queues[partition].activities
         let firstOffset = self.queues[partition].nextOffset

@@ -1,6 +1,6 @@
 import ShardLoop
 
-/// A record of `state` as it lies in a log.
+/// A record of `state` as it is in a log.
 struct StateRecord {
     var key: [UInt8]
     var value: [UInt8]
@@ -8,7 +8,8 @@ struct StateRecord {
 
 /// A partition of `state` in memory, read from its beginning.
 final class MemorySection: StateSection {
-    /// How much of the sections is there to be read. That they have ended is told apart, so that a restore can be counted without what follows it.
+    /// How much of the sections can be read. The end is a stage of its own, so that a restore can be counted without
+    /// what follows it.
     enum Stage { case nothing, records, end }
 
     private let log: MemoryLog

@@ -1,18 +1,18 @@
 import Foundation
 
-/// What was counted, by the name of its row: what thresholds are kept of, and what is compared with them.
+/// Counts by the name of their row. Thresholds have the same form.
 struct OperationCounts: Codable, Equatable {
     struct Row: Codable, Equatable {
         var value: Double
         var unit: String
     }
 
-    /// By name.
+    /// Rows by name.
     var rows: [String: Row] = [:]
 
-    /// No row may be worse by more.
+    /// The share by which a row may be worse than its threshold.
     static let tolerance = 0.03
-    /// What a count near zero may grow by: an allocation for a hundred operations.
+    /// How much a count near zero may grow: one allocation in a hundred operations.
     static let slack = 0.01
 
     /// How a row compares with its threshold.
@@ -24,7 +24,7 @@ struct OperationCounts: Codable, Equatable {
         case missing = "MISSING"
     }
 
-    /// Rows of either, by name.
+    /// Comparisons of all rows that are counted or have a threshold, by name.
     func comparisons(beside thresholds: OperationCounts) -> [(name: String, comparison: Comparison)] {
         Set(self.rows.keys).union(thresholds.rows.keys).sorted().map { name in
             guard let row = self.rows[name] else { return (name, .missing) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PushWorker
 
-/// Events for the members of an audience through the loop, as `CountedPushesCommand`.
+/// Brings events to the members of an audience through the loop, as `CountedPushesCommand` does for activities.
 struct CountedPassesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "counted-passes",
@@ -9,13 +9,13 @@ struct CountedPassesCommand: ParsableCommand {
         shouldDisplay: false)
 
     @Option var members: Int
-    /// Each brings an event to the members that it has.
+    /// Number of partitions. Each brings an event to its own members.
     @Option var partitions: Int32
-    /// How often each gets an update.
+    /// How often each member gets an update.
     @Option var events: Int
-    /// Share of events that are traced; without it, tracing is off.
+    /// Share of events that are traced. Without it, tracing is off.
     @Option var tracedShare: Double?
-    /// Spans are written for a collector, too, which a worker does on another thread.
+    /// Whether spans are also written for a collector. A worker does that on another thread.
     @Flag var writesSpans = false
 
     func run() throws {

@@ -1,27 +1,27 @@
 import ArgumentParser
 import PushWorker
 
-/// Whole pushes through the loop as a process whose work depends on nothing but its arguments: a Kafka and an APNs in memory, and a clock that
-/// moves when told.
+/// Makes whole pushes through the loop in a process whose work depends only on its arguments. Kafka and APNs are in
+/// memory, and time is virtual.
 struct CountedPushesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "counted-pushes", abstract: "Push to every activity, a given number of times, under virtual time.",
         shouldDisplay: false)
 
     @Option var activities: Int
-    /// How often each gets an update.
+    /// How often each activity gets an update.
     @Option var passes: Int
-    /// Share of updates that are traced; without it, tracing is off.
+    /// Share of updates that are traced. Without it, tracing is off.
     @Option var tracedShare: Double?
-    /// Spans are written for a collector, too, which a worker does on another thread.
+    /// Whether spans are also written for a collector. A worker does that on another thread.
     @Flag var writesSpans = false
 
-    /// As the worker takes at most in a turn.
+    /// The most records that the worker takes in a turn.
     private static let recordsPerTurn = 512
     private static let partitionCount: Int32 = 64
 
     func run() throws {
-        // Options are looked up each time they are named: not for each record.
+        // Options are looked up each time they are named, so they are read once and not for each record.
         let (activities, passes) = (self.activities, self.passes)
         var meter = AllocationMeter()
         var shard = CountedShard(activities: activities, partitionCount: Self.partitionCount)

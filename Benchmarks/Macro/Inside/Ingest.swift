@@ -6,8 +6,8 @@ import PushModel
 import PushWorker
 import Synchronization
 
-/// The way in alone, as a process: the worker's loop and its way from Kafka, with an APNs that accepts at once and a Kafka that acknowledges at
-/// once behind them.
+/// Measures the way in alone, as a process: the worker's loop and its way from Kafka. Behind them an APNs accepts at
+/// once, and a Kafka acknowledges at once.
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest", abstract: "Take the records of a topic into a loop with nothing behind it.",
@@ -24,7 +24,7 @@ struct IngestCommand: ParsableCommand {
         let settings = KafkaSettings(bootstrap: self.bootstrap).appending("fetch.wait.max.ms", "10")
         var options = ConsumerConfiguration(
             settings: settings, groupID: "ingest-\(getpid())", driverTopic: Workload.topic, log: { _ in })
-        // As in the worker.
+        // The worker uses the same niceness.
         options.brokerThreadNiceness = 10
         let consumer = try KafkaConsumer(options)
         try consumer.start { event in
@@ -50,7 +50,7 @@ struct IngestCommand: ParsableCommand {
         try shard.take(self.events, limitMicros: 60_000_000)
         print(meter.measured(eventCount: shard.eventCount, pushCount: shard.pushCount).line)
         fflush(nil)
-        // Leaving the group would take seconds; the broker ends with the run.
+        // Leaving the group would take seconds, and the broker ends with the run.
         Glibc.exit(0)
     }
 }
@@ -61,12 +61,12 @@ private struct IngestShard: ~Copyable {
     private let activities: CountedActivities
     private var loop: CountedLoop
 
-    /// The loop's runner takes a turn for Kafka no sooner after the last.
+    /// The least time between two turns for Kafka, as in the loop's runner.
     private static let turnDistanceMicros: UInt32 = 1_000
 
     init(_ readers: [PartitionReader], activities count: Int, partitionCount: Int32) {
         self.activities = CountedActivities(count: count, partitionCount: partitionCount, identity: .short)
-        // Nobody sleeps longer than between two turns: nobody is woken.
+        // The loop never sleeps longer than the time between two turns, so nothing has to wake it.
         var input = KafkaInput(inputTopics: IngestLog.inputTopics, wake: {})
         for reader in readers { input.own(reader.topicPartition.partition, [reader]) }
         self.log = IngestLog(input, self.activities)
@@ -87,7 +87,7 @@ private struct IngestShard: ~Copyable {
         try self.turn(until: { $0.memory.uncommittedCount == 0 }, limitMicros: 10_000_000)
     }
 
-    /// Takes that many events from Kafka.
+    /// Takes a number of events from Kafka.
     mutating func take(_ count: Int, limitMicros: Int64) throws {
         self.log.isReading = true
         try self.turn(until: { $0.eventCount >= count }, limitMicros: limitMicros)

@@ -2,16 +2,17 @@ import PushEngine
 import PushWorker
 import ShardLoop
 
-/// The worker's way in from Kafka, and nothing behind it: registrations, `state`, what is written and commits are in memory.
+/// The worker's way in from Kafka, with nothing behind it. Registrations, `state`, written records and commits are in
+/// memory.
 final class IngestLog: ShardLog {
     let memory: MemoryLog
     private var input: KafkaInput
-    /// Kafka has been told where to begin.
+    /// Whether a position to begin from was set.
     var isReading = false
-    /// Events that were taken from Kafka.
+    /// Number of events that were taken from Kafka.
     private(set) var eventCount = 0
 
-    /// By index into `inputTopics`.
+    /// Topics, as indices into `inputTopics`.
     private static let eventsTopic: UInt16 = 0
     static let registrationsTopic: UInt16 = 1
     static let inputTopics = [Workload.topic, "registrations", "routed"]
@@ -58,7 +59,7 @@ final class IngestLog: ShardLog {
         self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
     }
 
-    // It writes to memory, which does not end.
+    // The producer writes to memory, which does not end.
     func endProducer() {}
     func renewProducer() {}
 

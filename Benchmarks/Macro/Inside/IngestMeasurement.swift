@@ -1,4 +1,4 @@
-/// What a consumer found, and how it says so.
+/// Results of a consumer, and the line that reports them.
 struct IngestMeasurement: Equatable {
     var eventCount = 0
     var pushCount = 0
@@ -12,7 +12,7 @@ struct IngestMeasurement: Equatable {
         "consumed \(self.eventCount) \(self.pushCount) \(self.cpuMicros) \(self.wallMicros) \(self.brokerMicros)"
     }
 
-    /// From the line of a process's output; `nil`: there is none.
+    /// Reads the results from the output of a process. `nil` means that the output has no such line.
     init?(output: String) {
         guard let line = output.split(separator: "\n").first(where: { $0.hasPrefix("consumed ") }) else { return nil }
         let numbers = line.split(separator: " ").dropFirst().compactMap { Double($0) }
@@ -25,7 +25,7 @@ struct IngestMeasurement: Equatable {
     }
 }
 
-/// CPU of this process and of the broker, and the time, between two moments.
+/// Measures the CPU of this process and of the broker, and the time, between two moments.
 struct IngestMeter {
     private let own: ProcessMeter
     private let broker: ProcessMeter

@@ -7,7 +7,7 @@ import PushWorker
 import ServiceLifecycle
 import UnixSignals
 
-/// The worker as `mailboat run` runs it, with one thing more: SIGUSR1 writes its latencies down to the bucket.
+/// The worker of `mailboat run` with one addition: on SIGUSR1 it writes its latencies, bucket by bucket.
 struct MeasuredWorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measured-worker", abstract: "A worker that can be asked for its latencies.", shouldDisplay: false)

@@ -2,8 +2,8 @@ import ArgumentParser
 import CRDKafka
 import Glibc
 
-/// librdkafka alone, as fast as it goes: a queue for each partition, up to a thousand records a call, counted and let go. Not
-/// through our wrapper, because it is what the wrapper is compared with.
+/// Consumes with librdkafka alone, as fast as possible. There is a queue for each partition, and each call takes up to
+/// a thousand records, which are counted and dropped. Our wrapper is not used, because it is compared with this.
 struct RawConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "raw-consumption", abstract: "Count the records of a topic with librdkafka alone.",
@@ -33,7 +33,7 @@ struct RawConsumptionCommand: ParsableCommand {
         while count < self.events {
             let before = count
             for partition in 0..<self.partitions {
-                // Without waiting: a partition's queue is read when there is something in it, as in the worker.
+                // The call does not wait. A partition's queue is read when there is something in it, as in the worker.
                 let taken = rd_kafka_consume_batch(topic, partition, 0, &batch, batch.count)
                 for index in 0..<max(0, taken) {
                     guard let message = batch[index] else { continue }
@@ -51,13 +51,13 @@ struct RawConsumptionCommand: ParsableCommand {
             if count == before { usleep(1_000) }
         }
         print(meter.measured(eventCount: count, pushCount: 0).line)
-        // The process ends here; taking the client apart would only cost time.
+        // The process ends here, so the client is not taken apart.
     }
 
     private func makeClient() throws -> OpaquePointer {
         let configuration = rd_kafka_conf_new()
         var reason = [CChar](repeating: 0, count: 512)
-        // Fetching is set as in the worker.
+        // Fetching is configured as in the worker.
         let properties = [
             ("bootstrap.servers", self.bootstrap), ("fetch.wait.max.ms", "10"),
             ("queued.max.messages.kbytes", "1024"), ("queued.min.messages", "1000"),

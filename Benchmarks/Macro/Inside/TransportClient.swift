@@ -9,7 +9,7 @@ import PushModel
 import PushTransport
 import TLSSession
 
-/// The transport alone, as a process: as many pushes as the server takes, nothing around them.
+/// Measures the transport alone, as a process: as many pushes as the server takes, and nothing around them.
 struct TransportClientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport-client", abstract: "Push through the transport alone and say what it cost.",
@@ -21,7 +21,7 @@ struct TransportClientCommand: ParsableCommand {
     @Option var connections: Int
     @Option var streams: Int
     @Option var pushes: Int
-    /// Sent before the measurement begins.
+    /// Number of pushes before the measurement begins.
     @Option var warmUp: Int
     /// The server's process, whose CPU is read at the same moments.
     @Option var serverPid: Int32
@@ -40,7 +40,7 @@ struct TransportClientCommand: ParsableCommand {
             route.pool.connectionsMax = self.connections
             route.pool.connectionsWarm = self.connections
             route.pool.streamsPerConnectionMax = self.streams
-            // As many in flight as asked for, whether that helps or not.
+            // As many requests are in flight as asked for, whether that helps or not.
             route.pool.limitsInFlight = false
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: [SampleRequest.bundleID], providerTokens: store,
@@ -63,7 +63,7 @@ extension TransportClientCommand {
     }
 }
 
-/// What the transport client found, and how it says so.
+/// Results of the transport client, and the line that reports them.
 struct TransportMeasurement: Equatable {
     var pushes = 0
     var cpuMicros = 0.0
@@ -80,7 +80,7 @@ struct TransportMeasurement: Equatable {
 
     init() {}
 
-    /// From the line of a process's output; `nil`: there is none.
+    /// Reads the results from the output of a process. `nil` means that the output has no such line.
     init?(output: String) {
         guard let line = output.split(separator: "\n").first(where: { $0.hasPrefix("measured ") }) else { return nil }
         let numbers = line.split(separator: " ").dropFirst().compactMap { Double($0) }
@@ -98,7 +98,7 @@ struct TransportMeasurement: Equatable {
     }
 }
 
-/// Keeps every stream busy. Confined to the transport's loop.
+/// A load that keeps every stream busy. Confined to the transport's loop.
 final class TransportLoad {
     private let transport: ShardTransport
     private let pushes: Int
@@ -131,7 +131,7 @@ final class TransportLoad {
         self.finished = finished
     }
 
-    /// Its turns hold it until it has finished.
+    /// Starts the load. Its turns keep it alive until it has finished.
     func start() {
         let driver = TransportDriver(self.transport) { answers in
             self.take(answers)
@@ -150,11 +150,11 @@ final class TransportLoad {
             self.sent += 1
             return isFilled
         }
-        // Seen without credit, the transport asks for a turn when there is some.
+        // Without credit, this makes the transport ask for a turn when there is some again.
         if self.sent < self.warmUp + self.pushes { self.transport.wantsCredit(route: 0) }
     }
 
-    /// Another path and another `apns-id` for each push.
+    /// Fills a request with another path and another `apns-id` for each push.
     private func fill(_ request: inout PushRequest) -> Bool {
         let number = UInt64(self.sent)
         request.id = PushID(rawValue: number)

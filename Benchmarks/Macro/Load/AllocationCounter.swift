@@ -1,12 +1,13 @@
 import Foundation
 import LocalFiles
 
-/// Counts a process's heap allocations: preloaded into the process, read from outside.
+/// Counts the heap allocations of a process. It is preloaded into the process, and read from outside.
 struct AllocationCounter {
     /// The environment of the process to be counted.
     let environment: [String: String]
     let countsPath: String
 
+    /// Compiles the library.
     /// - Throws: when there is no C compiler, or it refuses the source.
     init(_ bench: Bench) throws {
         let library = try PreloadedLibrary.path("allocation-counter", bench)
@@ -17,11 +18,11 @@ struct AllocationCounter {
     var counts: AllocationCounts { AllocationCounts(path: self.countsPath) }
 }
 
-/// Allocations so far, by who asked for them.
+/// Number of allocations so far, by who made them.
 struct AllocationCounts: Equatable {
     static let variable = "MAILBOAT_BENCH_ALLOCATIONS"
 
-    /// Swift's runtime and libraries, and the program itself with its wrappers.
+    /// Allocations of Swift's runtime and libraries, and of the program itself with its wrappers.
     var swift = 0
     var nghttp2 = 0
     var openSSL = 0
@@ -30,10 +31,10 @@ struct AllocationCounts: Equatable {
 
     init() {}
 
-    /// Zeros when there is no such file.
+    /// Reads the counts. All are zero when there is no such file.
     init(path: String) {
         guard let data = try? InputFile.read(path), data.count >= 5 * 8 else { return }
-        // The order of `enum group` in allocation-counter.c.
+        // The order is that of `enum group` in allocation-counter.c.
         let counts = data.withUnsafeBytes { bytes in
             (0..<5).map { Int(bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self)) }
         }

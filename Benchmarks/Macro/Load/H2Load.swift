@@ -1,11 +1,11 @@
 import Foundation
 
-/// The yardstick: nghttp2's own load generator, with the request Mailboat sends.
+/// nghttp2's own load generator, which sends the same request as Mailboat. Other values are compared with it.
 struct H2Load {
     struct Measured {
         var cpuMicrosPerRequest: Double
         var requestsPerSecond: Double
-        /// Share of a core the server used meanwhile.
+        /// Share of a core that the server used meanwhile.
         var serverBusy: Double
     }
 
@@ -13,7 +13,7 @@ struct H2Load {
     let sink: Sink
     private let headers: [String]
     private let bodyPath: String
-    /// CPU of starting, connecting and shaking hands, by connections.
+    /// CPU of starting, connecting and shaking hands, by number of connections.
     private var setUpMicros: [Int: Double] = [:]
 
     init(_ bench: Bench, sink: Sink) throws {
@@ -28,7 +28,7 @@ struct H2Load {
         ]
     }
 
-    /// Its version, as it says it itself.
+    /// The version that h2load reports.
     static var version: String {
         let log = NSTemporaryDirectory() + "h2load-version-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: log) }
@@ -38,7 +38,7 @@ struct H2Load {
         return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// One run. CPU of starting and connecting is measured apart and taken off.
+    /// Runs once. The CPU of starting and connecting is measured separately and subtracted.
     mutating func run(connections: Int, requests: Int) throws -> Measured {
         if self.setUpMicros[connections] == nil {
             var sample = Sample()
@@ -79,7 +79,7 @@ struct H2Load {
         )
     }
 
-    /// From its line "finished in 1.23s, 287000.12 req/s, 13.10MB/s".
+    /// Reads the rate from the line "finished in 1.23s, 287000.12 req/s, 13.10MB/s".
     static func requestsPerSecond(_ output: String) -> Double? {
         for line in output.split(separator: "\n") where line.hasPrefix("finished in ") {
             for part in line.split(separator: ",") where part.hasSuffix(" req/s") {

@@ -1,7 +1,8 @@
 import Foundation
 import KafkaLog
 
-/// What outcomes say of the time that single pushes took: histograms of a worker do not tell them from pushes to members.
+/// Times that single pushes took, from their outcomes. A worker's histograms do not separate them from pushes to
+/// members.
 struct OutcomeTimes {
     private struct Outcome: Decodable {
         var outcome: String
@@ -24,7 +25,8 @@ struct OutcomeTimes {
         self.partitions = (0..<Int32(partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// A push: when its outcome was written, wall, how long it waited in the worker from Kafka on, and then for APNs' answer.
+    /// Times of a push: when its outcome was written (wall clock), and how long it took. The push waited in the worker
+    /// since Kafka, and then for APNs' answer.
     struct Times {
         var writtenMillis: Int64
         var queuedMillis: Double

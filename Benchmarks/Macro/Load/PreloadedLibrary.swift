@@ -1,8 +1,8 @@
 import Foundation
 
-/// A library of `Benchmarks/Preloaded`, compiled when first needed.
+/// A library of `Benchmarks/Preloaded`, compiled when it is first needed.
 enum PreloadedLibrary {
-    /// Where the compiled library lies.
+    /// Path of the compiled library.
     /// - Throws: when there is no C compiler, or it refuses the source.
     static func path(_ name: String, _ bench: Bench) throws -> String {
         let library = "\(bench.scratch)/\(name).so"
@@ -15,7 +15,7 @@ enum PreloadedLibrary {
         return library
     }
 
-    /// The environment of a process whose heap has been touched before, as far as `mebibytes`.
+    /// The environment of a process whose heap was touched beforehand, up to `mebibytes`.
     static func touchedHeap(mebibytes: Int, _ bench: Bench) throws -> [String: String] {
         ["LD_PRELOAD": try self.path("touched-heap", bench), "MAILBOAT_BENCH_HEAP_MIB": "\(mebibytes)"]
     }

@@ -1,7 +1,7 @@
 import Foundation
 import KafkaLog
 
-/// What was written to one of the worker's topics.
+/// Measures what was written to one of the worker's topics.
 struct TopicMeter {
     private let reader: KafkaLogReader
     private let partitions: [TopicPartition]
@@ -12,12 +12,13 @@ struct TopicMeter {
         self.partitions = (0..<Int32(partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Records up to now, of all partitions.
+    /// Number of records so far, in all partitions.
     func recordCount() throws -> Int {
         try self.reader.positions(of: self.partitions, within: .seconds(30)).reduce(0) { $0 + Int($1.endOffset) }
     }
 
-    /// Records, and bytes of their keys and values, that were written in this time, wall milliseconds.
+    /// Number of records that were written in this time, and bytes of their keys and values. The time is in wall
+    /// milliseconds.
     func written(_ millis: Range<Int64>) throws -> (records: Int, byteCount: Int) {
         var (records, byteCount) = (0, 0)
         try self.reader.forEach(of: self.partitions, within: .seconds(60)) { record in

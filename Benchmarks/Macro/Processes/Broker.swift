@@ -1,17 +1,20 @@
 import CommandSupport
 import Foundation
 
-/// The Kafka of a row: an embedded one as a process, or, when the run was given one, topics on a real one.
+/// The Kafka of a row: an embedded one as a process, or topics on a real one if the run was given one.
 final class Broker {
     let bootstrap: String
-    /// Its process and the port it is controlled by; `nil`: a real one, whose machine is not measured.
+    /// The process of the embedded Kafka, and the port that controls it. `nil` for a real Kafka, whose machine is not
+    /// measured.
     private let embedded: (process: ChildProcess, controlPort: Int)?
     private let real: RealBroker?
     private let consumerProperties: [(name: String, value: String)]
 
+    /// Starts an embedded Kafka, or creates topics on a real one.
     /// - Parameters:
-    ///   - topics: name and partitions of each; empty: the worker's five with `partitionCount` each. Of an embedded one.
-    ///   - touchedMebibytes: so much of its memory has been touched before; it keeps everything that is written.
+    ///   - topics: name and partitions of each topic of an embedded Kafka. If empty, it has the worker's five topics
+    ///     with `partitionCount` each.
+    ///   - touchedMebibytes: how much of its memory is touched beforehand. It keeps everything that is written.
     init(_ bench: Bench, partitionCount: Int, topics: [String] = [], touchedMebibytes: Int = 0) throws {
         if let bootstrap = bench.bootstrap {
             self.bootstrap = bootstrap
@@ -33,7 +36,7 @@ final class Broker {
         self.bootstrap = "127.0.0.1:\(port)"
         self.embedded = (process, controlPort)
         self.real = nil
-        // Nothing wakes a fetch of the embedded one.
+        // Nothing wakes a waiting fetch of the embedded Kafka.
         self.consumerProperties = [("fetch.wait.max.ms", "10")] + bench.consumerProperties
         try Waiting.until("the embedded Kafka", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil
@@ -42,7 +45,7 @@ final class Broker {
 
     deinit { self.stop() }
 
-    /// Every client must have ended.
+    /// Stops the Kafka. Every client must have ended.
     func stop() {
         self.embedded?.process.stop()
         do { try self.real?.remove() } catch {
@@ -50,16 +53,16 @@ final class Broker {
         }
     }
 
-    /// The embedded one's process id, for processes that measure it; `nil`: a real one.
+    /// Process id of the embedded Kafka, for processes that measure it. `nil` for a real one.
     var pid: pid_t? { self.embedded?.process.pid }
-    /// CPU of the embedded one, microseconds; a real one is not measured: 0.
+    /// CPU of the embedded Kafka, microseconds. 0 for a real one, which is not measured.
     var cpuMicros: Int64 { self.embedded?.process.meter.cpuMicros ?? 0 }
 
-    /// A topic's name on this broker, and a group's.
+    /// Names of a topic and of a group on this broker.
     func topic(_ name: String) -> String { (self.real?.prefix ?? "") + name }
     func group(_ name: String) -> String { self.real?.group(name) ?? name }
 
-    /// Lines of a worker's settings file.
+    /// Lines of a worker's settings file that name this broker.
     func settings(group: String) -> [String] {
         let properties = self.consumerProperties.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
         return ["kafka.bootstrap: \(self.bootstrap)", "kafka.group: \(self.group(group))"]
@@ -79,12 +82,12 @@ final class Broker {
         var topics: [Topic]
     }
 
-    /// Where the logs ended at some time, by topic and partition.
+    /// Ends of logs at some time, by topic and partition.
     struct PartitionEnds {
         fileprivate var offsets: [String: [Int: Int]] = [:]
     }
 
-    /// Where the logs end. A real broker's are not looked at.
+    /// The present ends of the logs. They are empty for a real broker.
     /// - Throws: when the embedded broker does not answer.
     func logEnds() throws -> PartitionEnds {
         var ends = PartitionEnds()
@@ -97,7 +100,7 @@ final class Broker {
 
     private func status() throws -> Status? {
         guard let controlPort = self.embedded?.controlPort else { return nil }
-        // It looks once a second.
+        // The broker looks at its logs once a second.
         Clock.sleep(millis: 1_100)
         guard let text = LocalHTTP.get(port: controlPort, "/status"),
             let status = try? JSONDecoder().decode(Status.self, from: Data(text.utf8))
@@ -105,9 +108,9 @@ final class Broker {
         return status
     }
 
-    /// The embedded broker keeps 5 MiB of a partition and drops the rest.
-    /// - Parameter read: what all had read already: that it is dropped later harms nothing.
-    /// - Throws: when another record was dropped: whatever was measured is void.
+    /// Checks that nothing unread was dropped. The embedded broker keeps 5 MiB of a partition and drops the rest.
+    /// - Parameter read: how far every client has read. Earlier records may be dropped.
+    /// - Throws: when another record was dropped. Then the measurement is void.
     func checkNothingWasDropped(behind read: PartitionEnds = PartitionEnds()) throws {
         for topic in try self.status()?.topics ?? [] {
             for partition in topic.partitions {

@@ -1,12 +1,14 @@
 import Foundation
 
-/// Counts the instructions of a process's whole life, all threads, kernel excluded: what a machine's mood does not move.
+/// Counts the instructions of a process's whole life, in all threads, without the kernel. The state of the machine does
+/// not change them.
 struct Callgrind {
     private let bench: Bench
     /// This program without debugging information, which valgrind 3.19 cannot read.
     private let program: String
     private let environment: [String: String]
 
+    /// Prepares the program.
     /// - Throws: when `strip` or a C compiler is missing, or refuses its input.
     init(_ bench: Bench) throws {
         self.bench = bench
@@ -19,12 +21,12 @@ struct Callgrind {
         }
         self.environment = [
             "LD_PRELOAD": try PreloadedLibrary.path("patient-sigsuspend", bench),
-            // Hash tables are alike in every run.
+            // Hash tables have the same order in every run.
             "SWIFT_DETERMINISTIC_HASHING": "1",
         ]
     }
 
-    /// Runs one of this program's commands to its end.
+    /// Runs one of this program's commands to its end, and counts its instructions.
     func count(_ arguments: [String]) throws -> Int {
         let process = try ChildProcess(
             "callgrind",
@@ -38,8 +40,9 @@ struct Callgrind {
         return count
     }
 
-    /// Runs one of this program's commands to its end; what one function and all it calls took, by function.
-    /// - Parameter symbolPart: in the function's mangled name, and in no other.
+    /// Runs one of this program's commands to its end, and counts the instructions of one function and its callees, by
+    /// function.
+    /// - Parameter symbolPart: a text in the function's mangled name, and in no other name.
     func profile(_ arguments: [String], within symbolPart: String) throws -> InclusiveProfile {
         let path = self.bench.logPath("callgrind.out")
         let process = try ChildProcess(
@@ -54,7 +57,7 @@ struct Callgrind {
         return InclusiveProfile(try String(contentsOfFile: path, encoding: .utf8))
     }
 
-    /// From its line "==123== Collected : 456".
+    /// Reads the count from the line "==123== Collected : 456".
     static func collected(output: String) -> Int? {
         for line in output.split(separator: "\n") where line.hasPrefix("==") && line.contains(" Collected : ") {
             return line.split(separator: " ").last.flatMap { Int($0) }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Which process runs on which core. With two cores, worker and h2load have one and everything else has the other.
+/// Which process runs on which core. With two cores, the worker and h2load use one, and everything else uses the other.
 struct CorePlan {
-    /// What is measured: the worker, the transport, h2load.
+    /// Core of what is measured: the worker, the transport or h2load.
     var client: Int?
-    /// The simulated APNs.
+    /// Core of the simulated APNs.
     var server: Int?
     /// Core of Kafka and of the process that fills it.
     var kafka: Int?
 
-    /// By the cores this process may use; with one core nothing is pinned.
+    /// Plans by the cores that this process may use. With one core, nothing is pinned.
     init(cores: [Int] = Self.usableCores()) {
         guard cores.count >= 2 else { return }
         self.server = cores[0]
@@ -17,7 +17,7 @@ struct CorePlan {
         self.kafka = cores.count >= 3 ? cores[2] : cores[0]
     }
 
-    /// Server and Kafka share a core.
+    /// Whether server and Kafka share a core.
     var isServerShared: Bool { self.server == self.kafka }
 
     static func usableCores() -> [Int] {

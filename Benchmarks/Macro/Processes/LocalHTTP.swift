@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Requests to the control ports of the processes under measurement: one connection each, plain HTTP/1.1, blocking.
+/// Requests to the control ports of the measured processes. Each has its own connection, and blocks (plain HTTP/1.1).
 enum LocalHTTP {
-    /// The body of the answer; `nil`: nobody listens, or the status is not 200.
+    /// The body of the answer. `nil` when nothing listens, or the status is not 200.
     static func get(port: Int, _ path: String) -> String? { self.request("GET", port: port, path, body: "") }
 
     static func post(port: Int, _ path: String, _ body: String) -> String? {
@@ -16,7 +16,7 @@ enum LocalHTTP {
         self.request("PUT", port: port, path, body: body)
     }
 
-    /// A port nobody uses right now.
+    /// A port that nothing uses right now.
     static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -16,15 +16,15 @@ struct ProcessMeter: Sendable {
     }
 
     /// User and system time of all threads since the process began, microseconds. The CPU clock of the process
-    /// (clock_getcpuclockid(3)) is the sum of what /proc/PID/stat says in ticks of 10 ms, without the rounding.
+    /// (clock_getcpuclockid(3)) is the sum that /proc/PID/stat gives in ticks of 10 ms, without the rounding.
     var cpuMicros: Int64 { Clock.micros(self.clock) }
 
-    /// Resident now, bytes.
+    /// Resident memory now, bytes.
     var residentByteCount: Int { self.status("VmRSS:") }
-    /// The most that was ever resident, bytes.
+    /// The greatest resident memory so far, bytes.
     var residentPeakByteCount: Int { self.status("VmHWM:") }
 
-    /// A line of /proc/PID/status in KiB; 0 when the process has ended.
+    /// A line of /proc/PID/status in KiB, as bytes. 0 when the process has ended.
     private func status(_ name: String) -> Int {
         guard let text = try? String(contentsOfFile: "/proc/\(self.pid)/status", encoding: .utf8) else { return 0 }
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
@@ -37,13 +37,13 @@ struct ProcessMeter: Sendable {
 
 /// The clocks of this machine.
 enum Clock {
-    /// Never goes back.
+    /// A clock that never goes back, microseconds.
     static var nowMicros: Int64 { Self.micros(CLOCK_MONOTONIC) }
     static var wallMicros: Int64 { Self.micros(CLOCK_REALTIME) }
 
     static func micros(_ clock: clockid_t) -> Int64 {
-        // Seconds and nanoseconds. The compiler takes the fields of a `timespec` to belong to the C module that it
-        // read first, so with that this would build on some days only.
+        // The pair is seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it
+        // read first. So code with these fields would build only on some days.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }
@@ -54,7 +54,7 @@ enum Clock {
     static func sleep(millis: Int) { usleep(UInt32(millis) * 1_000) }
 }
 
-/// Why the benchmark could not be run; not a row that does not hold.
+/// Why the benchmark could not be run. It is not about a row that does not hold.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

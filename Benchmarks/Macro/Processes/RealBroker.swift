@@ -4,21 +4,23 @@ import KafkaLog
 import PushWorker
 import Synchronization
 
-/// Topics and a consumer group of a row's own on a Kafka that was there before and stays. Whatever has the prefix is deleted afterwards.
+/// Topics and a consumer group of a row on a Kafka that was there before and stays. Everything with the row's prefix is
+/// deleted afterwards.
 final class RealBroker: Sendable {
-    /// Nobody else's: before the name of each topic and group.
+    /// Prefix of the name of each topic and group. Nothing else has it.
     let prefix: String
     private let bootstrap: String
     private let topics: [TopicPlan.Topic]
     private let groups = Mutex<Set<String>>([])
 
-    /// Longest duration of each request, and of the wait until the cluster shows what was created, or no longer shows what was deleted.
+    /// Time limit of each request. It is also the limit for the cluster to show created topics, and to stop showing
+    /// deleted ones.
     private static let limit = Duration.seconds(20)
-    /// A member that was killed is in its group until its session ends.
+    /// Time limit for a group to be empty: a member that was killed stays in its group until its session ends.
     private static let groupLimitMicros: Int64 = 60_000_000
 
-    /// Creates the worker's five topics, with the settings `mailboat topics create` gives them and as many replicas as the broker's default, and waits until the
-    /// cluster shows them.
+    /// Creates the worker's five topics, and waits until the cluster shows them. They have the settings of `mailboat
+    /// topics create`, and the broker's default number of replicas.
     init(bootstrap: String, partitionCount: Int) throws {
         let prefix = "mailboat-bench-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))-"
         self.prefix = prefix
@@ -34,7 +36,7 @@ final class RealBroker: Sendable {
             for answer in try admin.createTopics(topics, within: Self.limit) {
                 if let error = answer.error { throw error }
             }
-            // A cluster may say that a topic is created before its metadata shows it.
+            // A cluster may report a topic as created before its metadata shows it.
             try admin.waitUntilShown(topics, within: Self.limit)
         } catch {
             try? self.remove()
@@ -47,16 +49,16 @@ final class RealBroker: Sendable {
     /// Lines of a worker's settings file that name the topics.
     var settings: [String] { self.topics.map { "topics.\($0.role.rawValue): \($0.name)" } }
 
-    /// The name of a consumer group, to be deleted with the topics.
+    /// The name of a consumer group, which is deleted with the topics.
     func group(_ name: String) -> String {
         let name = self.prefix + name
         self.groups.withLock { _ = $0.insert(name) }
         return name
     }
 
-    /// Deletes topics and groups, and waits until the cluster shows the topics no more. Every client must have ended. A second call does
-    /// nothing.
-    /// - Throws: when something is left; its name is in the failure.
+    /// Deletes topics and groups, and waits until the cluster no longer shows the topics. Every client must have ended.
+    /// A second call does nothing.
+    /// - Throws: when something is left. The failure has its name.
     func remove() throws {
         guard RealBrokers.take(self) else { return }
         let admin = try self.admin()
@@ -69,17 +71,18 @@ final class RealBroker: Sendable {
             guard Clock.nowMicros < deadline else { throw BenchmarkFailure("\(self.bootstrap): \(fault)") }
             Clock.sleep(millis: 500)
         }
-        // A KRaft broker shows a topic for a moment after it has said that it is deleted.
+        // A KRaft broker shows a topic for a moment after it has reported the deletion.
         do { try admin.waitUntilGone(self.topicNames, within: Self.limit) } catch {
             throw BenchmarkFailure("\(self.bootstrap): deleted topics are left: \(error.text)")
         }
     }
 
-    /// - Returns: which group is left, and why; `nil`: none is.
+    /// Deletes the groups.
+    /// - Returns: which group is left, and why, or `nil` when none is.
     private func removeGroups(_ admin: KafkaAdmin) throws -> String? {
         let names = self.groups.withLock { $0.sorted() }
         for answer in try admin.deleteGroups(names, within: Self.limit) {
-            // One that nobody committed for was never there.
+            // A group without any commit never existed.
             guard let error = answer.error, error.code != .groupIDNotFound else { continue }
             return "the group \(answer.name) is left: \(error.text)"
         }
@@ -91,7 +94,7 @@ final class RealBroker: Sendable {
     }
 }
 
-/// What is to be taken off real brokers, also when the benchmark is interrupted.
+/// Real brokers that have to be cleaned up, also when the benchmark is interrupted.
 enum RealBrokers {
     private static let living = Mutex<[RealBroker]>([])
 
@@ -99,7 +102,8 @@ enum RealBrokers {
 
     static var isEmpty: Bool { self.living.withLock { $0.isEmpty } }
 
-    /// `false`: somebody else has taken it already.
+    /// Takes a broker off the list.
+    /// - Returns: `false` when it was taken already.
     static func take(_ broker: RealBroker) -> Bool {
         self.living.withLock { living in
             guard let index = living.firstIndex(where: { $0 === broker }) else { return false }
@@ -108,7 +112,7 @@ enum RealBrokers {
         }
     }
 
-    /// Removes all there are; says on standard error what could not be.
+    /// Cleans up all brokers, and reports on standard error what could not be removed.
     static func removeAll() {
         for broker in self.living.withLock({ $0 }) {
             do { try broker.remove() } catch {

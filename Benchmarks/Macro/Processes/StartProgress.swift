@@ -1,6 +1,6 @@
-/// How far a worker has got with its start, by the lines of its own log.
+/// Progress of a worker's start, as the lines of its log show it.
 struct StartProgress: Equatable {
-    /// The group has given it partitions.
+    /// Whether the group has given the worker partitions.
     var isAssigned = false
     var restoredPartitionCount = 0
 

@@ -3,14 +3,15 @@ import Histogram
 import PushEngine
 import PushWorker
 
-/// A worker's latencies at one moment, by bucket. The difference of two is what happened between them.
+/// A worker's latencies at one moment, by bucket. The difference of two reports is what happened between them.
 struct LatencyReport: Codable, Equatable {
-    /// Number of pushes by bucket: they lasted at most the key, microseconds, and longer than the bucket before.
+    /// Number of pushes by bucket. The key is the longest duration of the bucket, microseconds, and the bucket before
+    /// ends where this one begins.
     typealias Buckets = [UInt64: UInt64]
 
     var takenToAccepted: Buckets = [:]
     var recordToAccepted: Buckets = [:]
-    /// Freshness of pushes to members, which are in neither of the others.
+    /// Freshness of pushes to members. They are in neither of the other distributions.
     var memberFreshness: Buckets = [:]
     var accepted: UInt64 = 0
 
@@ -23,7 +24,7 @@ struct LatencyReport: Codable, Equatable {
         self.accepted = snapshot.engine.pushesAccepted
     }
 
-    /// Whole or not at all: somebody waits for the file.
+    /// Writes the file in one step, because another process waits for it.
     func write(to path: String) throws {
         try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
@@ -45,8 +46,8 @@ struct LatencyReport: Codable, Equatable {
         left.merging(right) { $0 - min($0, $1) }.filter { $0.value > 0 && left[$0.key] != nil }
     }
 
-    /// Both as histograms.
-    /// - Throws: when a sample of any of the events is missing; each is a push of its own.
+    /// Both latencies as histograms.
+    /// - Throws: when a sample is missing. Each event is one push.
     func histograms(ofEvents count: Int) throws -> (taken: Histogram<UInt64>, intended: Histogram<UInt64>) {
         let intended = Self.histogram(self.recordToAccepted)
         guard intended.totalCount == self.accepted, self.accepted == UInt64(count) else {
@@ -57,12 +58,12 @@ struct LatencyReport: Codable, Equatable {
         return (Self.histogram(self.takenToAccepted), intended)
     }
 
-    /// A percentile of such a histogram, milliseconds.
+    /// A percentile of a histogram, milliseconds.
     static func millis(_ histogram: Histogram<UInt64>, _ percentile: Double) -> Double {
         Double(histogram.valueAtPercentile(percentile)) / 1_000
     }
 
-    /// As a histogram of microseconds, three digits.
+    /// Buckets as a histogram of microseconds with three digits.
     static func histogram(_ buckets: Buckets) -> Histogram<UInt64> {
         var histogram = Histogram<UInt64>(highestTrackableValue: 3_600_000_000, numberOfSignificantValueDigits: .three)
         for (micros, count) in buckets { histogram.record(min(micros, 3_600_000_000), count: count) }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The machine and the versions a result was measured with.
+/// The machine and the versions with which a result was measured.
 struct Machine: Codable, Equatable {
     var processor = ""
     var cores = 0
@@ -9,14 +9,14 @@ struct Machine: Codable, Equatable {
     var system = ""
     var kernel = ""
     var h2load = ""
-    /// The embedded one, or a real one and where.
+    /// "embedded", or the address of a real Kafka.
     var kafka: String? = "embedded"
     var commit = ""
     var measuredAt = ""
-    /// The short run, or the full one.
+    /// Whether the run was short.
     var isQuick = false
 
-    /// What this machine says of itself.
+    /// The description of this machine.
     static func current(isQuick: Bool, commit: String) -> Machine {
         var machine = Machine()
         machine.processor = Self.field("model name", of: "/proc/cpuinfo", separator: ":") ?? "unknown"

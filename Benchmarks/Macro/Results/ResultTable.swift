@@ -8,14 +8,14 @@ enum ResultTable {
         return lines.joined(separator: "\n")
     }
 
-    /// Columns under each other.
+    /// The table as plain text with aligned columns.
     static func plain(_ rows: [ResultRow]) -> String {
         let table = [Self.headings] + rows.map(Self.cells)
         let widths = Self.headings.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
         return table.map { cells in
             cells.enumerated().map { column, cell in
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
-                // Names and units stand left, numbers right.
+                // Names and units are aligned left, and numbers right.
                 return column == 0 || column == 2 ? cell + padding : padding + cell
             }.joined(separator: "  ")
         }.joined(separator: "\n")

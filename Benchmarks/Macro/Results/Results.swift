@@ -1,7 +1,7 @@
 import Foundation
 import LocalFiles
 
-/// Everything a run of the benchmark found out.
+/// All results of a run of the benchmark.
 struct Results: Codable, Equatable {
     var machine: Machine
     var rows: [ResultRow] = []

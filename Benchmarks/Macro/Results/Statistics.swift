@@ -1,4 +1,4 @@
-/// What repeated measurements say together.
+/// The values of repeated measurements.
 struct Sample: Equatable {
     private(set) var values: [Double] = []
 
@@ -8,7 +8,7 @@ struct Sample: Equatable {
 
     var isEmpty: Bool { self.values.isEmpty }
 
-    /// The middle one; of an even number the mean of the two in the middle. 0 without values.
+    /// The median: the middle value, or the mean of the two in the middle. 0 without values.
     var median: Double {
         let sorted = self.values.sorted()
         guard !sorted.isEmpty else { return 0 }
@@ -21,7 +21,7 @@ struct Sample: Equatable {
 }
 
 extension Double {
-    /// With as many digits as it takes to have three that count; large numbers whole.
+    /// The number with three significant digits. Large numbers are whole.
     var short: String {
         guard self.isFinite else { return "-" }
         let magnitude = abs(self)

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Results written before, as the Markdown table of Benchmarks/README.md.
+/// Prints earlier results as the Markdown table of Benchmarks/README.md.
 struct TableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "table", abstract: "Print results as a Markdown table.")

@@ -1,5 +1,8 @@
-/// On a real broker: what a backlog costs by the partitions it lies in. A worker of a scaled deployment has few. What librdkafka queues and
-/// asks for next decides here: a fetch that asks only for empty partitions is held, while those it does not ask for run dry.
+/// Rows on a real broker. They show what a backlog costs, by the number of its partitions. A worker of a scaled
+/// deployment has few.
+///
+/// What librdkafka queues and asks for next decides the cost. A fetch that asks only for empty partitions is held by
+/// the broker, and meanwhile the queues of the others run dry.
 struct BacklogRows {
     let bench: Bench
 

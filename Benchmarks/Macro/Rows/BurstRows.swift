@@ -1,10 +1,11 @@
-/// On a real broker: how long a burst of updates takes that comes to an idle worker of few partitions, from the first one's leaving to APNs' last answer.
+/// Rows on a real broker of a burst of updates for an idle worker of few partitions. They show the time from the first
+/// departure to APNs' last answer.
 struct BurstRows {
     let bench: Bench
 
     private static let updateCount = 20_000
     private static let partitionCount = 2
-    /// Past the least distance between pushes of an activity.
+    /// A pause longer than the least distance between pushes of an activity.
     private static let restMillis = 1_500
 
     func run() throws {
@@ -13,7 +14,7 @@ struct BurstRows {
         let stage = try Stage(self.bench, partitionCount: Self.partitionCount)
         defer { stage.stop() }
         let (sink, worker) = (stage.sink, stage.worker)
-        // As a producer by librdkafka's defaults sends.
+        // A producer with librdkafka's defaults sends in this way.
         let prefiller = try stage.register(Self.updateCount, lingerMillis: 5)
         var consumed = Self.updateCount
         var (whole, written) = (Sample(), Sample())

@@ -1,4 +1,5 @@
-/// The first event to members that were never pushed to, one in a hundred of them dead: how long until the last one has it, beside none dead.
+/// Rows of the first event for members that were never pushed to. One in a hundred has a dead token. They show the time
+/// until the last member has the event, compared with no dead tokens.
 struct DeadMembersRows {
     let bench: Bench
 
@@ -7,16 +8,18 @@ struct DeadMembersRows {
     private static let latencyMillis = 50
 
     private enum Kind {
-        /// Answered with 410, at once.
+        /// Dead tokens are answered with 410, without delay.
         case gone
-        /// Answered with 400, from afar, by connections that are down to one stream until the next push that is taken.
+        /// Dead tokens are answered with 400, after the latency of a distant APNs. The connection then has one stream
+        /// until the next accepted push.
         case collapsing
     }
 
     func run() throws {
         let members = self.bench.isQuick ? 50_000 : 200_000
         try self.run(.gone, members, "first event to \(Double(members).short) members")
-        // A pass of a second says nothing of it: its last answers, one stream a connection, take as long.
+        // A quick run's pass takes a second, which would not show the effect. Its last answers over connections of one
+        // stream take as long.
         guard !self.bench.isQuick else { return }
         try self.run(
             .collapsing, members,
@@ -46,7 +49,8 @@ struct DeadMembersRows {
             self.bench, partitionCount: partitionCount, mode: kind == .gone ? .full : .collapsing)
         defer { stage.stop() }
         try stage.join(members)
-        // A token that died before its member joined would be tried again.
+        // Every dead token dies after this pause, and so after its member's join. A token that died earlier would be
+        // tried again.
         Clock.sleep(millis: 1_500)
         if kind == .collapsing { try stage.sink.setLatency(millis: Self.latencyMillis) }
         if deadPercent > 0 {

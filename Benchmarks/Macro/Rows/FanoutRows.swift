@@ -1,11 +1,11 @@
-/// One event to all members of an audience: what a member's push costs beside the transport alone, how soon the first and the last have it, and
-/// what the joins before it cost.
+/// Rows of one event to all members of an audience. They show the cost of a member's push beside the transport alone, and
+/// the times of the first and the last acceptance. They also show the cost of the joins before.
 struct FanoutRows {
     let bench: Bench
 
-    /// Number of connections, of worker and transport alike.
+    /// Number of connections that the worker has, and that the transport alone has.
     private static let connectionCount = 2
-    /// Written while the worker stands still; no longer than its lease lasts.
+    /// Number of joins written while the worker is stopped. Writing them takes less time than the worker's lease lasts.
     private static let joinedTogether = 50_000
 
     private struct Samples {
@@ -17,7 +17,7 @@ struct FanoutRows {
 
     func run() throws {
         let members = self.bench.isQuick ? 100_000 : 1_000_000
-        // A quick round takes a third of a second: too short for three of them to say much.
+        // A quick round takes a third of a second, so three of them would say too little.
         let roundCount = self.bench.isQuick ? 7 : 5
         let partitionCount = AudienceWorkload.partitionCount(members: members)
         self.bench.say("fanout: \(members) members, \(partitionCount) partitions")
@@ -26,7 +26,7 @@ struct FanoutRows {
         defer { stage.stop() }
         let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
-        // An event is not held back for others.
+        // Events are not held back for others.
         let publisher = try Prefiller(broker, partitionCount: partitionCount, lingerMillis: 0)
         var samples = Samples()
         try self.join(members, prefiller, worker, &samples)
@@ -60,7 +60,7 @@ struct FanoutRows {
                 "fanout: round \(round) of \(roundCount), \(perPush.short) us per push, transport \((transport.cpuMicros / Double(transport.pushes)).short)"
             )
         }
-        // As it happens: the worker is idle, and one event comes.
+        // This is as in practice: the worker is idle, and one event comes.
         for round in 1...roundCount {
             Clock.sleep(millis: 1_500)
             let times = try self.acceptances(of: members, stage) { try publisher.updateAudience(roundCount + round) }
@@ -83,7 +83,7 @@ struct FanoutRows {
         for begin in stride(from: 0, to: members, by: Self.joinedTogether) {
             let end = min(members, begin + Self.joinedTogether)
             let work = try worker.work(consumed: end) { try prefiller.join(begin..<end) }
-            // The first ones bring the questions, and warm up.
+            // The first joins bring the questions, and warm up.
             if begin > 0 { samples.join.add(Double(end - begin) / work.workerMicros * 1e6) }
         }
         guard worker.metric("mailboat_members") == members else {
@@ -92,7 +92,8 @@ struct FanoutRows {
         self.bench.say("fanout: \(samples.join.median.short) joins per second of one core")
     }
 
-    /// From before the event is produced until APNs has answered the first push, and the last; looked at every 2 ms and every 20 ms.
+    /// Times from before the event is produced until APNs has answered the first push, and the last. They are looked at
+    /// every 2 ms and every 20 ms.
     private func acceptances(of members: Int, _ stage: Stage, publish: () throws -> Void) throws
         -> (firstMillis: Double, lastMillis: Double)
     {

@@ -1,5 +1,5 @@
-/// Row 4: taking events in by the worker's loop, with nothing behind: an APNs that accepts at once, a Kafka that acknowledges at once. Beside
-/// librdkafka alone, which only counts the same records.
+/// Row 4: events taken in by the worker's loop with nothing behind it. APNs accepts at once, and Kafka acknowledges at
+/// once. Beside it librdkafka alone only counts the same records.
 struct IngestRows {
     let bench: Bench
 
@@ -29,7 +29,7 @@ struct IngestRows {
             ]
             for command in round % 2 == 1 ? commands : commands.reversed() {
                 let result = try self.launch(command)
-                // A rate per second of one core: with that core to itself, what it takes in at most.
+                // This is the rate per second of one core: with its own core, the loop can take in no more.
                 let rate = Double(result.eventCount) / result.cpuMicros * 1e6
                 if command[0] == "ingest" {
                     own.add(rate)

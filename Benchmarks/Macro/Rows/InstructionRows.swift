@@ -1,9 +1,10 @@
-/// Instructions for a push, by callgrind. The same work is run once and twice in one process each; what the second time adds is the push's,
-/// starting and registering fall out.
+/// Instructions of a push, by callgrind. The same work is run once and twice, in a process each. The difference is the
+/// cost of the pushes, without starting and registering.
 ///
-/// The whole worker is not counted: under callgrind it does forty times less between two moments of its clock. It would write to Kafka forty
-/// times as often for a push, and count that. It is counted in two parts instead, which no clock moves: the loop from a record's bytes to a committed offset, under
-/// virtual time; and the transport against the simulated APNs.
+/// The whole worker is not counted. Under callgrind it does forty times less between two moments of its clock. So it
+/// would write to Kafka forty times as often for a push, and count that. Two parts are counted instead, and no clock
+/// changes them. One is the loop in virtual time, from a record's bytes to a committed offset. The other is the
+/// transport against the simulated APNs.
 struct InstructionRows {
     let bench: Bench
 

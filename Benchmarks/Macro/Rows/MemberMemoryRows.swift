@@ -1,8 +1,8 @@
-/// What a member takes in a worker beyond its raw token, with tokens of either length.
+/// Rows of the memory that a member takes in a worker beyond its raw token, with tokens of both lengths.
 struct MemberMemoryRows {
     let bench: Bench
 
-    /// Joined at once: what a backlog takes while it lasts is not memory per member.
+    /// Number of members that join together. Memory that a backlog takes while it lasts does not count.
     private static let atOnce = 25_000
 
     func run() throws {
@@ -25,7 +25,7 @@ struct MemberMemoryRows {
                 try worker.settle(consumed: end)
             }
         }
-        // The process has what it needs for any such work after these.
+        // After these members the process has what it needs for any such work.
         try join(0..<before)
         let first = worker.process.meter.residentByteCount
         try join(before..<all)

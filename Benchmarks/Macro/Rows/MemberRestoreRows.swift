@@ -1,4 +1,4 @@
-/// How fast a worker takes over the members of an audience: each is one record of `state`.
+/// Rows of how fast a worker takes over the members of an audience. Each member is one record of `state`.
 struct MemberRestoreRows {
     let bench: Bench
 
@@ -18,7 +18,7 @@ struct MemberRestoreRows {
         var (total, restoring, rate, core) = (Sample(), Sample(), Sample(), Sample())
         for round in 1...roundCount {
             let begunMicros = Clock.nowMicros
-            // A group of its own each time: one that has just lost a member would wait for it.
+            // Each worker has its own group, because a group that has just lost a member would wait for it.
             let worker = try Worker(
                 self.bench, broker: broker, sink: sink,
                 options: .init(
@@ -26,7 +26,7 @@ struct MemberRestoreRows {
                     restoredPartitionCount: partitionCount))
             defer { worker.stop() }
             let restored = Double(worker.metric("mailboat_state_restored_records_total"))
-            // Their own markers were read, too.
+            // The markers were read, too.
             guard worker.metric("mailboat_members") == members, Int(restored) >= writtenCount else {
                 throw BenchmarkFailure(
                     "\(worker.metric("mailboat_members")) members of \(members) and \(Int(restored)) records of \(writtenCount) were restored"
@@ -50,7 +50,8 @@ struct MemberRestoreRows {
         try broker.checkNothingWasDropped()
     }
 
-    /// Has a worker write state: a record for each member. Answers how many records there are then.
+    /// Has a worker write state: a record for each member.
+    /// - Returns: number of records afterwards.
     private func fill(_ broker: Broker, _ sink: Sink, members: Int, partitionCount: Int) throws -> Int {
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }

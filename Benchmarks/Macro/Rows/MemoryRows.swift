@@ -1,10 +1,11 @@
-/// What an activity takes whose id and token are as long as they are in practice: idle, and after three high-priority pushes, whose times its budget keeps.
-/// Beside `growth`, whose activities have short ones and were not pushed to.
+/// Rows of the memory of an activity whose id and token are as long as in practice. It is idle, or has had three
+/// high-priority pushes, whose times its budget keeps.
 struct MemoryRows {
     let bench: Bench
 
     private static let pushCount = 3
-    /// Registered or pushed to at once: what a backlog takes while it lasts is not memory per activity.
+    /// Number of activities registered or pushed to together. Memory that a backlog takes while it lasts does not
+    /// count.
     private static let atOnce = 25_000
 
     func run() throws {
@@ -29,7 +30,7 @@ struct MemoryRows {
         func push(_ activities: Range<Int>) throws {
             for round in 0..<Self.pushCount { try slices(activities) { try prefiller.update($0, round: round) } }
         }
-        // The process has what it needs for any such work after these.
+        // After these activities the process has what it needs for any such work.
         try slices(0..<before) { try prefiller.register($0) }
         try push(0..<before)
         let empty = worker.process.meter.residentByteCount

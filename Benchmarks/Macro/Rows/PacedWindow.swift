@@ -1,4 +1,4 @@
-/// What a while of paced updates cost. The publisher goes on before and after it.
+/// Cost of a while of paced updates. The publisher begins before and ends after it.
 struct PacedWindow {
     var workerMicrosPerPush: Double
     var kafkaMicrosPerPush: Double
@@ -6,7 +6,7 @@ struct PacedWindow {
     var workerBusy: Double
     var pushesPerSecond: Double
 
-    /// Looks now and after a number of seconds.
+    /// Measures from now until a number of seconds have passed.
     static func measure(seconds: Double, _ worker: Worker, _ sink: Sink, _ broker: Broker) throws -> PacedWindow {
         let begin = Self.look(worker, sink, broker)
         Clock.sleep(millis: Int(seconds * 1_000))

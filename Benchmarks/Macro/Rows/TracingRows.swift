@@ -1,10 +1,11 @@
-/// What tracing adds to the instructions of a push, by callgrind: of the loop as in `InstructionRows`, with a share of the events traced. What writing
-/// spans for a collector takes is told apart: a worker does it on another thread.
+/// Rows of what tracing adds to the instructions of a push, by callgrind: the loop as in `InstructionRows`, with a
+/// share of the events traced. Writing spans for a collector is counted separately, because a worker does it on another
+/// thread.
 struct TracingRows {
     let bench: Bench
 
     private var pushCount: Int { self.bench.isQuick ? 2_000 : 10_000 }
-    /// An event for an audience is a pass in each partition, whatever the number of members.
+    /// Number of partitions. An event for an audience is a pass in each, with any number of members.
     private static let partitionCount = 4
 
     func run() throws {
@@ -27,7 +28,7 @@ struct TracingRows {
         try self.addPasses(callgrind)
     }
 
-    /// Members of an audience, each pushed to in the passes of its events.
+    /// Adds rows of the members of an audience, each pushed to in the passes of its events.
     private func addPasses(_ callgrind: Callgrind) throws {
         let passes = { (words: [String]) in
             try self.instructions(
@@ -48,7 +49,7 @@ struct TracingRows {
         }
     }
 
-    /// What each of the second event's pushes takes.
+    /// Instructions of each push of the second event.
     private func instructions(
         _ callgrind: Callgrind, _ command: [String], events option: String, _ words: [String]
     ) throws -> Double {

@@ -3,9 +3,9 @@ struct TransportRows {
     let bench: Bench
 
     private static let connectionCounts = [1, 2, 8]
-    /// Most streams of APNs per connection.
+    /// The most streams of APNs per connection.
     static let streamsMax = 1_000
-    /// A server busier than this is what was measured.
+    /// Share of a core above which the server was measured, and not the client.
     static let serverBusyMax = 0.85
 
     private struct Samples {
@@ -30,7 +30,7 @@ struct TransportRows {
             )
             for connections in Self.connectionCounts {
                 var sample = samples[connections] ?? Samples()
-                // Each round in the other order, so that neither always comes first.
+                // The order changes from round to round, so that neither of the two always comes first.
                 if round % 2 == 1 {
                     try self.measureTransport(sink, connections, pushes, into: &sample)
                     try self.measureH2Load(&h2load, connections, pushes, into: &sample)
@@ -61,7 +61,7 @@ struct TransportRows {
         sample.h2loadRate.add(result.requestsPerSecond)
     }
 
-    /// The transport alone, for rows that set something else beside it.
+    /// Measures the transport alone, for rows that compare something with it.
     func measure(_ sink: Sink, connections: Int, pushes: Int) throws -> TransportMeasurement {
         try self.launch(sink, connections, pushes, environment: [:])
     }
@@ -114,7 +114,7 @@ struct TransportRows {
     }
 }
 
-/// Heap allocations per push, Swift's and the C libraries' beside each other.
+/// Rows of heap allocations per push, by Swift and by each C library.
 enum AllocationRows {
     static func add(_ name: String, _ counts: AllocationCounts, pushes: Int, to bench: Bench) {
         let perPush = { (count: Int) in Double(count) / Double(max(1, pushes)) }

@@ -1,10 +1,10 @@
-/// Row 2: the whole worker, from Kafka to APNs and back to Kafka, each event a push.
+/// Row 2: the whole worker, from Kafka to APNs and back to Kafka. Each event is a push.
 struct WorkerRows {
     let bench: Bench
 
     func run() throws {
-        // 64 partitions hold all rounds of this many: librdkafka's work for a request grows with the partitions of a broker, and one broker has
-        // them all here.
+        // All rounds of this many activities fit into 64 partitions. librdkafka works longer for a request when a
+        // broker has more partitions, and here one broker has them all.
         let activities = 100_000
         let roundCount = self.bench.isQuick ? 3 : 5
         let name = "worker, uncoalesced"
@@ -41,7 +41,7 @@ struct WorkerRows {
             self.bench.say("        \((work.workerMicros / pushes).short) us per push")
             yardstick.add(try h2load.run(connections: 1, requests: activities).cpuMicrosPerRequest)
         }
-        // Server and Kafka may share a core, which is then as busy as both.
+        // Server and Kafka may share a core, which is then as busy as both together.
         let coreBusy = self.bench.cores.isServerShared ? serverBusy.median + kafkaBusy.median : serverBusy.median
         let isServerBound = coreBusy > TransportRows.serverBusyMax
         self.bench.saturationPerSecond = saturation.median
@@ -64,7 +64,7 @@ struct WorkerRows {
         try self.countAllocations(name)
     }
 
-    /// On the steady path: every activity has been pushed to before.
+    /// Counts allocations on the steady path: every activity has been pushed to before.
     private func countAllocations(_ name: String) throws {
         self.bench.say("worker: counting heap allocations")
         let activities = 20_000
@@ -77,7 +77,7 @@ struct WorkerRows {
         for round in 0..<3 {
             _ = try worker.work(consumed: activities * (round + 2)) {
                 try prefiller.update(0..<activities, round: round)
-                // Standing still, so nothing is counted between here and the start.
+                // The worker is stopped, so it allocates nothing between here and its start.
                 counts = counter.counts
             }
             counts = counter.counts - counts

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import LocalFiles
 
-/// `make soak`: hours instead of rounds, to see what grows.
+/// The command of `make soak`. It runs for hours instead of rounds, to see what grows.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
@@ -62,7 +62,7 @@ struct SoakCommand: ParsableCommand {
         }
     }
 
-    /// What is written with `--results`.
+    /// The document that `--results` writes.
     private struct Report: Encodable {
         var results: Results
         var samples: [SoakSample]

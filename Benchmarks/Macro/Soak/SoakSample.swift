@@ -1,29 +1,30 @@
 import Foundation
 import Histogram
 
-/// What one interval of a soak was like.
+/// Values of one interval of a soak.
 struct SoakSample: Codable, Equatable {
-    /// From the load's begin to the interval's end, minutes.
+    /// Time from the beginning of the load to the interval's end, minutes.
     var minutes: Double
-    /// Resident in the worker at the interval's end, bytes.
+    /// Resident memory of the worker at the interval's end, bytes.
     var residentByteCount: Int
-    /// Files, sockets and pipes that the worker has open at the interval's end.
+    /// Number of files, sockets and pipes that the worker has open at the interval's end.
     var openFileCount: Int
     /// Share of one core that the worker used in the interval.
     var cpuShare: Double
-    /// Pushes APNs accepted in the interval, per second.
+    /// Pushes that APNs accepted in the interval, per second.
     var acceptedPerSecond: Double
-    /// Time of single activities from being taken out of Kafka to acceptance, milliseconds.
+    /// Latency of single activities, from being taken out of Kafka to acceptance, milliseconds.
     var p50Millis: Double
     var p99Millis: Double
     /// Age of members' events at acceptance, milliseconds.
     var memberP99Millis: Double
-    /// Events taken that have no outcome yet, at the interval's end.
+    /// Number of taken events without an outcome at the interval's end.
     var pendingCount: Int
 
+    /// Makes a sample.
     /// - Parameters:
-    ///   - latencies: of the interval.
-    ///   - seconds: how long it lasted.
+    ///   - latencies: latencies of the interval.
+    ///   - seconds: length of the interval.
     init(
         minutes: Double, seconds: Double, residentByteCount: Int, openFileCount: Int, cpuMicros: Int64,
         latencies: LatencyReport, pendingCount: Int
@@ -41,16 +42,17 @@ struct SoakSample: Codable, Equatable {
     }
 }
 
-/// Whether a soak's values stayed where they were: medians of a part of it after the warm-up, and of its end.
+/// Whether a soak's values stayed the same. Medians of a part after the warm-up are compared with medians of the end.
 struct SoakFlatness {
-    /// Share of samples at the beginning that are not judged: memory fills, connections open.
+    /// Share of samples at the beginning that is not judged, because memory fills and connections open.
     static let warmUpShare = 0.2
-    /// The part right after the warm-up, and the part at the end, of all samples each.
+    /// Share of all samples in each part: the one after the warm-up, and the one at the end.
     static let partShare = 0.25
 
     let early: [SoakSample]
     let late: [SoakSample]
 
+    /// Takes the two parts.
     /// - Throws: when there are too few samples to tell.
     init(_ samples: [SoakSample]) throws {
         let count = Int(Double(samples.count) * Self.partShare)
@@ -62,12 +64,12 @@ struct SoakFlatness {
         self.late = Array(samples.suffix(count))
     }
 
-    /// All but those of the warm-up.
+    /// All samples but those of the warm-up.
     static func judged(_ samples: [SoakSample]) -> [SoakSample] {
         Array(samples.dropFirst(Int(Double(samples.count) * Self.warmUpShare)))
     }
 
-    /// The medians of a value, early and late.
+    /// The medians of a value, near the beginning and near the end.
     func medians(_ value: (SoakSample) -> Double) -> (early: Double, late: Double) {
         (Self.median(self.early.map(value)), Self.median(self.late.map(value)))
     }
@@ -78,7 +80,7 @@ struct SoakFlatness {
         return sample.median
     }
 
-    /// The rows of the results: early beside late.
+    /// Rows of the results, which show the values near the end beside those near the beginning.
     var rows: [ResultRow] {
         func row(_ name: String, _ unit: String, _ target: Target, _ value: (SoakSample) -> Double) -> ResultRow {
             let medians = self.medians(value)
@@ -97,7 +99,8 @@ struct SoakFlatness {
 }
 
 extension Target {
-    /// More than noise of a heap that fills its arenas; an hour of a leak of 20 bytes a push at 5,000 pushes a second would be 360 MB.
+    /// The bound is above the noise of a heap that fills its arenas. At 5,000 pushes a second, an hour of a leak of 20
+    /// bytes a push would be 360 MB.
     static let soakMemory = Target.atMost(1.05, aim: 1.01)
     static let soakFiles = Target.atMost(1)
     static let soakLatency = Target.atMost(1.5, aim: 1.1)

@@ -149,7 +149,7 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Beginning
 
-    /// Notes that TCP is up.
+    /// Begins the handshake: TCP is up.
     public mutating func transportConnected(now: EngineTime) {
         switch self.phase {
         case .connecting:
@@ -225,8 +225,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Lowers the limit after the peer refused a stream, which has ended: it admits no more than the others. Until
-    /// SETTINGS or accepted pushes raise it, no more are tried, or the same pushes would go round in a circle.
+    /// Lowers the limit after the peer has refused a stream: it admits no more than are open now. Until SETTINGS or
+    /// accepted pushes raise the limit, no more are tried, or the same pushes would go round in a circle.
     public mutating func streamRefused() { self.admittedMax = max(1, min(self.admittedMax, self.inFlight)) }
 
     /// Counts a request that got no answer in time. The connection is stalled if several timed out with no answer
@@ -242,12 +242,12 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Notes that the output buffer reached its bound, or fell below it again.
+    /// Remembers whether the output buffer is at its bound.
     public mutating func outputBlocked(_ blocked: Bool) { self.isBlocked = blocked }
 
     // MARK: Liveness
 
-    /// Notes that bytes arrived, which shows that the peer lives.
+    /// Remembers when bytes last arrived, which shows that the peer lives.
     public mutating func bytesReceived(now: EngineTime) {
         self.lastReceivedMillis = now.steadyMillis
         self.pingSentMillis = nil
@@ -277,7 +277,7 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Notes that the connection is gone, or is being closed.
+    /// Ends the connection's life: it is gone, or is being closed.
     public mutating func ended() { self.phase = .closed }
 
     // MARK: Time

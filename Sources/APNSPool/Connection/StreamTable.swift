@@ -63,7 +63,7 @@ struct StreamTable: Sendable {
         return UInt32(index)
     }
 
-    /// Notes that the request of a reserved tag left.
+    /// Remembers the request that left with a reserved tag.
     mutating func began(
         _ tag: UInt32, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, micros: Int64
     ) {

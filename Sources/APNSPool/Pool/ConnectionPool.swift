@@ -22,13 +22,13 @@ public struct ConnectionPool: Sendable {
     struct Member: Sendable {
         /// Whether the number is taken, by a connection that lives, drains or is being closed.
         let isInUse: Bool
-        /// The connection. It is closed where the number is free, so that late events change nothing.
+        /// The connection. While the number is free, its life is closed, so that delayed events change nothing.
         var life: ConnectionLife
         /// This connection's part of `creditSum`.
         var credit = 0
         var requestsBegan = 0
         var isReady = false
-        /// How the connection has been of no use for long; `nil` if it has not.
+        /// The trouble of a connection that has been of no use for long; `nil` without one.
         var slowness: RouteTrouble?
         /// Whether the end is counted already: as a failed attempt, or because we want the end. It then says nothing
         /// more about the endpoint.
@@ -102,14 +102,16 @@ public struct ConnectionPool: Sendable {
     var isShutDown = false
     var tokenGeneration: UInt32 = 0
     /// Number of the current token. Tokens are numbered in order of arrival, and a token that returns keeps its number.
-    /// The next two are the number of the token before, and how many there were.
     var tokenNumber: UInt32 = 0
+    /// Number of the previous token.
     var tokenNumberBefore: UInt32 = 0
+    /// Number of tokens so far.
     var tokenCount: UInt32 = 0
-    /// The first generation of the key in use. The next two say whether APNs has not accepted it yet, and whether there
-    /// is another to return to.
+    /// The first generation of the key in use.
     var keyGeneration: UInt32 = 0
+    /// Whether APNs has not accepted the key in use yet.
     var isKeyUnproven = false
+    /// Whether there is another key to return to if APNs refuses the key in use.
     var isKeyOnTrial = false
 
     // Whether pushes wait although no more may begin.
@@ -228,7 +230,7 @@ public struct ConnectionPool: Sendable {
         self.refreshCredit(lease.connection)
     }
 
-    /// Notes that the request of a lease was queued on its connection. `micros` is steady time.
+    /// Remembers the request of a lease, which was queued on the lease's connection. `micros` is steady time.
     public mutating func began(
         _ lease: StreamLease, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, now: EngineTime,
         micros: Int64
@@ -239,7 +241,7 @@ public struct ConnectionPool: Sendable {
             self.tokenChanged(on: lease.connection, generation: tokenGeneration, now: now)
         }
         if self.members[lease.connection].life.requestsLeft == 0 {
-            // Its stream ids are used up: RFC 9113 §5.1.1 demands a new connection.
+            // The connection's stream ids are used up: RFC 9113 §5.1.1 demands a new connection.
             self.replacementsDue += 1
             self.retire(lease.connection, now: now)
             self.connectWhatIsDue(now: now)
@@ -299,7 +301,7 @@ public struct ConnectionPool: Sendable {
         self.backOff(for: member, now: now)
     }
 
-    /// Delays the next attempt. The delay doubles unless this failure is of the same round as the one before:
+    /// Delays the next attempt. The delay doubles unless this failure is of the same round as the previous one:
     /// connections that end together, or hang side by side, are one failure.
     mutating func backOff(for member: Member, now: EngineTime) {
         if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.servedMillisMin {

@@ -20,14 +20,15 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
 
     /// Time from the start of the name lookup to the end of the TLS handshake and the peer's first SETTINGS.
     public var connectTimeoutMillis: Int64 = 10_000
-    /// Time from a request's departure to its answer.
+    /// Longest time from a request's departure to its answer.
     public var requestTimeoutMillis: Int64 = 20_000
     /// Time for a draining connection beyond what its requests have left.
     public var drainTimeoutMillis: Int64 = 5_000
     /// A PING is sent after this long without bytes from the peer, while requests are in flight.
     public var pingAfterSilenceMillis: Int64 = 5_000
-    /// A PING is sent after this long without bytes from the peer, while no request is in flight. With the wait for its
-    /// answer this is no longer than a request waits, so a silent server is noticed as soon without traffic as with it.
+    /// A PING is sent after this long without bytes from the peer, while no request is in flight. Together with the
+    /// wait for the answer, this takes no longer than a request waits. A silent server is therefore noticed as soon
+    /// without traffic as with it.
     public var pingAfterIdleMillis: Int64 = 15_000
     /// An unanswered PING closes the connection after this long.
     public var pingTimeoutMillis: Int64 = 5_000

@@ -14,7 +14,7 @@ public enum PoolAction: Equatable, Sendable {
     case close(connection: Int, reason: ConnectionCloseReason)
     /// APNs called the token of this generation expired: a new one is needed.
     case renewToken(generation: UInt32)
-    /// APNs said that the token of this generation changed too soon: return to the one before.
+    /// Returns to the previous token, because APNs said that the token of this generation came too soon.
     case revertToken(generation: UInt32)
     /// APNs refuses our credentials: the token of this generation may have a wrong issue time, or a key that is not
     /// valid.
@@ -59,9 +59,9 @@ public struct StreamLease: Equatable, Sendable {
 public struct TimedOutPush: Equatable, Sendable {
     /// The attempt that got no answer.
     public var push: PushID
-    /// Microseconds since its departure.
+    /// Microseconds since the push's departure.
     public var micros: Int64
-    /// The number of its connection.
+    /// The number of the push's connection.
     public var connection: Int
     /// The HTTP/2 stream on that connection. The pool has asked to reset it.
     public var streamID: Int32
@@ -71,7 +71,7 @@ public struct TimedOutPush: Equatable, Sendable {
 public struct PushEnd: Equatable, Sendable {
     /// The attempt that ended.
     public var push: PushID
-    /// Microseconds from its departure to its end.
+    /// Microseconds from the attempt's departure to its end.
     public var micros: Int64
 
     public init(push: PushID, micros: Int64) {

@@ -36,9 +36,9 @@ public enum ConnectFault: Equatable, Sendable, CaseIterable {
 public struct RouteHealth: Sendable {
     /// Time after which an attempt that is of no use counts as trouble.
     public static let slowMillis: Int64 = 3_000
-    /// Number of connections in a row that took requests and answered none, from which on that is trouble.
+    /// This many connections in a row that took requests and answered none count as trouble.
     static let mutesInRowMin = 3
-    /// How long silence counts as trouble without further evidence: there may be nothing more to send.
+    /// How long silence counts as trouble without further evidence. Perhaps nothing more is being sent.
     static let silenceMillis: Int64 = 300_000
 
     /// Whether a connection has offered streams at least once.
@@ -51,22 +51,22 @@ public struct RouteHealth: Sendable {
     var silentUntilMillis: Int64?
     var mutesInRow = 0
 
-    /// Notes that a connection offers streams.
+    /// Forgets why connecting failed: a connection offers streams.
     mutating func reached() {
         self.wasReached = true
         self.connecting = nil
     }
 
-    /// Notes that no request was answered in time.
+    /// Begins a silence: no request was answered in time.
     mutating func fellSilent(now: EngineTime) { self.silentUntilMillis = now.steadyMillis + Self.silenceMillis }
 
-    /// Notes the end of a connection that took requests and answered none.
+    /// Counts a connection that took requests, answered none and ended.
     mutating func mute(now: EngineTime) {
         self.mutesInRow += 1
         if self.mutesInRow >= Self.mutesInRowMin { self.fellSilent(now: now) }
     }
 
-    /// Notes that any status arrived.
+    /// Ends the silence: some status arrived.
     mutating func wasAnswered() {
         self.silentUntilMillis = nil
         self.mutesInRow = 0

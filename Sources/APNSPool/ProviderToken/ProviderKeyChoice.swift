@@ -67,7 +67,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         self.candidates.removeAll { $0.key == key }
     }
 
-    /// Notes that APNs accepted a push signed with this key. Returns `true` if that was not known.
+    /// Marks the key as accepted: APNs took a push signed with it. Returns `true` if that was not known.
     public mutating func accepted(_ key: Int) -> Bool {
         guard let index = self.candidates.firstIndex(where: { $0.key == key }),
             self.candidates[index].acceptance != .accepted
@@ -76,7 +76,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         return true
     }
 
-    /// Notes that APNs refused the current key. Returns `true` if another is used from now on.
+    /// Marks the current key as refused by APNs. Returns `true` if another is used from now on.
     public mutating func currentRefused(nowMillis: Int64) -> Bool {
         for index in self.candidates.indices where self.candidates[index].key == self.current {
             self.candidates[index].acceptance = .refused(sinceMillis: nowMillis)

@@ -56,7 +56,7 @@ public struct ProxyTunnel: Sendable {
         return self.state
     }
 
-    /// Notes that the connection has ended.
+    /// Takes the end of the connection.
     public mutating func closed() -> State {
         switch self.state {
         case .waiting: self.state = .refused(.closed)

@@ -1,8 +1,8 @@
 import PushModel
 
 /// A request to `/4/broadcasts` (Apple: "Sending broadcast push notification requests to APNs"), as far as it differs
-/// from `DeviceRequest`. Method, scheme, authorization, push type, priority and expiration are as in that; there is no
-/// `apns-topic`.
+/// from `DeviceRequest`. Method, scheme, authorization, push type, priority and expiration are as there, but there is
+/// no `apns-topic`.
 public enum BroadcastRequest {
     /// The part of `:path` before the bundle id. The bundle id has no suffix here.
     public static let pathPrefix: StaticString = "/4/broadcasts/apps/"

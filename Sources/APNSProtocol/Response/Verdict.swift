@@ -21,7 +21,7 @@ public enum Verdict: Equatable, Sendable {
     case topicRefused(anotherConnectionMayDo: Bool)
     /// The provider token is too old: make a new one, close this connection, send again.
     case providerTokenExpired
-    /// The provider token was renewed too often: keep the one before, send again later.
+    /// The provider token was renewed too often: keep the previous token, send again later.
     case providerTokenTooManyUpdates
     /// This device token got too many pushes in a row. Send this push later; others are not affected.
     case tokenThrottled

@@ -18,7 +18,7 @@ enum ChannelIDCodec {
         return Array(Data(bytes).base64EncodedString().utf8)
     }
 
-    /// Whether it is base64 (RFC 4648 §4) with its padding.
+    /// Whether an id is base64 (RFC 4648 §4) with its padding.
     static func isWellFormed(_ id: Span<UInt8>) -> Bool {
         guard (4...Self.byteCountMax).contains(id.count), id.count % 4 == 0 else { return false }
         var count = id.count

@@ -6,7 +6,7 @@ struct StoredMessage {
     var priority: Int
     /// Number of messages that the channel had published, including this one.
     var sequence: Int
-    /// When it expires, seconds since 1970.
+    /// When the message expires, seconds since 1970.
     var expirationSeconds: Int64
 }
 
@@ -17,9 +17,9 @@ struct BroadcastChannel {
     /// The app's bundle id.
     let app: String
     let storage: ChannelStorage
-    /// When it was made, milliseconds since 1970.
+    /// When the channel was made, milliseconds since 1970.
     let createdMillis: Int64
-    /// When it was deleted, milliseconds since 1970; `nil` if it is registered.
+    /// When the channel was deleted, milliseconds since 1970; `nil` if it is registered.
     var deletedMillis: Int64?
     /// Number of messages accepted so far.
     var published = 0

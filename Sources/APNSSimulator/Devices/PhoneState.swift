@@ -1,4 +1,5 @@
-/// What is known of a phone beside its card. Only phones that listen, have got a message, or are away have one.
+/// What is known of a phone beside its card. Only phones that listen, have got a message, or are away have such a
+/// state.
 struct PhoneState {
     /// A push that arrived while the phone was away. APNs stores one.
     struct WaitingPush {
@@ -8,7 +9,7 @@ struct PhoneState {
         var priority: Int
         /// `apns-id`.
         var messageID: (UInt64, UInt64)
-        /// When it expires, seconds since 1970.
+        /// When the push expires, seconds since 1970.
         var expirationSeconds: Int64
     }
 
@@ -16,18 +17,18 @@ struct PhoneState {
     enum Way { case token, channel }
 
     var isOnline = true
-    /// Number of the channel it listens to; -1 for none.
+    /// Number of the channel that the phone listens to; -1 for none.
     var channel: Int32 = -1
-    /// Its index among the channel's listeners.
+    /// The phone's index among the channel's listeners.
     var listenerIndex = 0
     /// Number of messages that the channel had published when the phone began to listen, or last got one.
     var heard = 0
     var waiting: WaitingPush?
     /// Number of channel messages that reached it.
     var messageCount: UInt32 = 0
-    /// How it got its content; `nil` if it had that before it listened.
+    /// The way in which the card got its content; `nil` if it had that before the phone listened.
     var shownBy: Way?
-    /// Number of pushes and messages whose content the card had got the other way.
+    /// Number of times that the card got content it already had: once over its channel, and once by its token.
     var bothWaysCount: UInt32 = 0
 
     /// Whether nothing here must be kept.

@@ -1,7 +1,7 @@
 /// One `start` that reached the phone of a push-to-start token: the origin of a card. Its number, counted from 1, is
 /// the activity's.
 struct StartRecord {
-    /// When it arrived, milliseconds since 1970.
+    /// When the start arrived, milliseconds since 1970.
     let atMillis: Int64
     /// `aps.timestamp`, seconds since 1970.
     let stampSeconds: Int64
@@ -9,7 +9,7 @@ struct StartRecord {
     let messageID: (UInt64, UInt64)
     /// Index of the push-to-start token, or of its successor if it was rotated.
     var token: Int32
-    /// The start before it with this token; -1 for none.
+    /// The previous start with this token; -1 for none.
     let previous: Int32
     /// Device index of the card; -1 if it was over the budget, and no card was put up.
     var card: Int32 = -1

@@ -1,8 +1,8 @@
 public import APNSProtocol
 public import HTTP2Session
 
-/// A fault that happens to requests on demand. It stays until it is used up or cleared. Of the list, the first that
-/// matches a request fires.
+/// A fault that happens to requests on demand. It stays until it is used up or cleared. The first fault in the list
+/// that matches a request fires.
 public struct Fault: Sendable, Equatable {
     /// The effect on a request.
     public enum Effect: Sendable, Equatable {
@@ -16,7 +16,7 @@ public struct Fault: Sendable, Equatable {
         case answerRaw(status: Int, body: [UInt8])
         /// The request is never answered; the stream stays open. With `applied` the device gets the push all the same.
         case stall(applied: Bool)
-        /// The stream is reset. With `applied`, a REFUSED_STREAM is a lie.
+        /// The stream is reset. With `applied`, a REFUSED_STREAM is false.
         case reset(HTTP2ErrorCode, applied: Bool)
         /// The TCP connection is cut without close_notify, so that no request on it is answered.
         case cut(applied: Bool)
@@ -40,17 +40,17 @@ public struct Fault: Sendable, Equatable {
     public var effect: Effect
     /// Chance that a matching request is affected, 0...1.
     public var rate: Double
-    /// Most times it fires; `nil` for no limit.
+    /// Most times that the fault fires; `nil` for no limit.
     public var count: Int?
     /// Number of matching requests that are skipped first.
     public var skip: Int
-    /// Limits it to tokens with this beginning, lower-case hex; empty for all.
+    /// Limits the fault to tokens with this beginning, lower-case hex; empty for all.
     public var tokenPrefix: String
-    /// Limits it to this connection, counted from 1; `nil` for all.
+    /// Limits the fault to this connection, counted from 1; `nil` for all.
     public var connection: Int?
-    /// Limits it to requests of this kind; `nil` for all, even those unknown to APNs.
+    /// Limits the fault to requests of this kind; `nil` for all, even those unknown to APNs.
     public var kind: RequestKind?
-    /// Limits it to requests whose `apns-channel-id` has this beginning; empty for all.
+    /// Limits the fault to requests whose `apns-channel-id` has this beginning; empty for all.
     public var channelPrefix: String
 
     public init(
@@ -77,7 +77,8 @@ public struct GoAway: Sendable, Equatable {
         /// The request of the fault, or a higher one that was judged before. As the GOAWAY says, requests that the
         /// client sent after it are not judged. In an action it is the same as `highest`.
         case current
-        /// The client's last streams of this number are above it. Those that were already judged make it a lie.
+        /// The last stream is this number of streams below the client's highest. If a stream above it was already
+        /// judged, the GOAWAY is false.
         case below(highestBy: Int)
         /// This stream, whether the client opened it or not.
         case id(Int32)

@@ -14,7 +14,7 @@ public struct OddAnswer: Sendable, Equatable {
 
     /// `:status`, 100...999.
     public var status: Int
-    /// Whether it has an `apns-id`.
+    /// Whether the answer has an `apns-id`.
     public var sendsMessageID: Bool
     /// The body, which need not be JSON. With `emptyFrameCount`, or an ending other than `.complete`, it is cut at
     /// `halfBodyByteCountMax`.
@@ -31,8 +31,7 @@ public struct OddAnswer: Sendable, Equatable {
     /// The most empty DATA frames that one answer may have.
     public static let emptyFrameCountMax = 1_000
 
-    /// What is out of range is brought into it: `status` into 100...999, `emptyFrameCount` into
-    /// 0...`emptyFrameCountMax`.
+    /// Values out of range are limited: `status` into 100...999, `emptyFrameCount` into 0...`emptyFrameCountMax`.
     public init(
         status: Int = 200, sendsMessageID: Bool = true, body: [UInt8] = [], emptyFrameCount: Int = 0,
         ending: Ending = .complete, applied: Bool = false
@@ -45,7 +44,7 @@ public struct OddAnswer: Sendable, Equatable {
         self.applied = applied
     }
 
-    /// Whether its frames are written by hand, because an HTTP/2 library would not send them.
+    /// Whether the answer's frames are written by hand, because an HTTP/2 library would not send them.
     var needsFrames: Bool { self.emptyFrameCount > 0 || self.ending != .complete }
 
     /// The frames: HEADERS without `apns-id`, DATA, and RST_STREAM if requested.

@@ -35,7 +35,7 @@ public struct JournalReader: ~Copyable {
     deinit { close(self.descriptor) }
 
     /// The next entry; `nil` if the file has no further whole entry now.
-    /// - Throws: `Fault` with the place in the file.
+    /// - Throws: `Fault` with the position in the file.
     public mutating func next() throws(Fault) -> JournalEntry? {
         while true {
             if let entry = try self.takeEntry() { return entry }

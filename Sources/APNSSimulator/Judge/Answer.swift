@@ -3,7 +3,7 @@ import HTTP2Session
 /// One answer to send. It is a plain value, except for the rare prepared one.
 struct Answer {
     var streamID: Int32
-    /// Whether it answers a broadcast or a request about channels. Its id is then in `apns-request-id` instead of
+    /// Whether this answers a broadcast or a request about channels. Its id is then in `apns-request-id` instead of
     /// `apns-id`.
     var isAboutChannels = false
     /// The reason of a refusal; `nil` for success.
@@ -24,7 +24,7 @@ struct Answer {
     var status: Int { self.prepared?.status ?? self.reason?.status ?? 200 }
 }
 
-/// The content of a successful answer, beside its id.
+/// The content of a successful answer, apart from its id.
 enum Success {
     /// 200.
     case push

@@ -151,7 +151,7 @@ struct ProviderTokenChecks {
 }
 
 extension Span<UInt8> {
-    /// Whether it begins with "bearer " in any case (RFC 9110 §11.1).
+    /// Whether the value begins with "bearer " in any case (RFC 9110 §11.1).
     fileprivate var isBearer: Bool {
         let expected: StaticString = "bearer "
         for index in 0..<7 where self[index] | 0x20 != expected.utf8Start[index] { return false }

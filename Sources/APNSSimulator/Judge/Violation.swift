@@ -12,7 +12,7 @@ public struct Violation: Equatable, Sendable, Codable {
         case http2
         /// TLS failed or was cut.
         case tls
-        /// An update with the stamp of the one before and other content: the phone dropped it.
+        /// An update with the stamp of the previous update and other content: the phone dropped it.
         case stampNotIncreasing
         /// An update older than what the phone shows.
         case stampOlder

@@ -17,7 +17,7 @@ extension ChannelKeeper {
         return self.deletingNotBeforeMillis
     }
 
-    /// The next channel to delete. They take turns, so that one that fails delays no other.
+    /// The next channel to delete. Channels alternate, so that one that fails delays no other.
     private var nextDeletion: Int64? {
         self.table.toBeDeleted.first(after: self.lastDeleted) ?? self.table.toBeDeleted.first
     }
@@ -63,8 +63,8 @@ extension ChannelKeeper {
         self.gone(number, now: now)
     }
 
-    /// Notes that Apple no longer has the channel. Its owner is told. The id stays known, as an old list may still show
-    /// it.
+    /// Marks a channel as deleted, because Apple no longer has it. Its owner gets a report. The id stays known, because
+    /// an old list may still show it.
     mutating func gone(_ number: Int64, now: EngineTime) {
         self.table.change(number) {
             $0.channel.enter(.deleted, wallMillis: now.wallMillis)

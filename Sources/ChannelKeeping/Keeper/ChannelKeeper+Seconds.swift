@@ -4,9 +4,9 @@ import PushModel
 /// A creation that may have been carried out twice, by Apple or by a proxy before it. One of the two channels is then
 /// in no answer.
 struct AnsweredCreation {
-    /// Hashes of the ids in the list before it that were not ours.
+    /// Hashes of the ids that were in the list before the creation and were not ours.
     var before: Set<UInt64>
-    /// The storage policy of its channel.
+    /// The storage policy of the created channel.
     var policy: MessageStoragePolicy
     /// When the answer arrived, steady milliseconds.
     var answeredMillis: Int64
@@ -15,7 +15,8 @@ struct AnsweredCreation {
 /// Finds second channels. A new channel in the list, beside the answered one, is shown as possibly ours, or adopted
 /// with `isExclusive`. The earlier list is not kept over a takeover, so a second channel is then unknown.
 extension ChannelKeeper {
-    /// Notes an answered creation. A list that must show all that it has made is requested later.
+    /// Remembers an answered creation. A list is requested later, when it must show everything that the creation has
+    /// made.
     mutating func watchForSecond(of number: Int64, now: EngineTime) {
         guard let channel = self.table[number]?.channel else { return }
         self.lastCreation = AnsweredCreation(
@@ -34,7 +35,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// Keeps an id that may be ours. It certainly is if nobody else creates channels here.
+    /// Keeps an id that may be ours. It certainly is ours if nobody else creates channels here.
     mutating func keep(_ id: [UInt8], policy: MessageStoragePolicy, alarm: KeeperAlarm, now: EngineTime) {
         if self.settings.isExclusive, self.table.count < self.settings.keptMax {
             self.adopt(id, policy: policy, now: now)

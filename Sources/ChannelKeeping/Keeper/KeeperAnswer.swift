@@ -34,7 +34,7 @@ public enum DeleteAnswer: Equatable, Sendable {
 
 /// The result of a beacon.
 public enum BeaconAnswer: Equatable, Sendable {
-    /// Apple has accepted the beacon, or its sender has finally taken it.
+    /// Apple has accepted the beacon, or the part that sends beacons has taken it for good.
     case sent
     /// The beacon failed, and may be sent later.
     case failed

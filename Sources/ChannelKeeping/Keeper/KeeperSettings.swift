@@ -17,13 +17,13 @@ public struct KeeperSettings: Equatable, Sendable {
     /// Length of a minute between an end and its beacons, milliseconds. See `scale(toMinuteMillis:)`.
     public private(set) var minuteMillis: Int64 = 60_000
 
-    /// Longest time from handing over a request until it is carried out, for this keeper and the one before,
-    /// milliseconds: its wait for a connection, and the request itself.
+    /// Longest time from handing over a request until it is carried out, milliseconds. It includes the wait for a
+    /// connection, and is the same for this keeper and the previous one.
     public var requestTimeoutMillis: Int64 = 35_000
     /// Greatest age of Apple's list when it is answered, milliseconds. Apple promises nothing.
     public var listLagMillis: Int64 = 25_000
     /// After a lost answer, and after a takeover, no list is requested until this has passed, milliseconds. It is never
-    /// less than a request may take, so that the list shows what a late creation has made.
+    /// less than a request may take, so that the list shows what a delayed creation has made.
     public var settleMillis: Int64 { max(0, self.requestTimeoutMillis) + max(0, self.listLagMillis) }
     /// Longest time between two lists, milliseconds.
     public var listIntervalMillis: Int64 = 600_000

@@ -27,7 +27,7 @@ public struct KeeperCounters: Equatable, Sendable {
 struct ListingStanding {
     /// When the list was requested, steady milliseconds.
     var askedMillis: Int64
-    /// Number of ids in it, and of ours that it does not show yet.
+    /// Number of ids in the list, and of ours that the list does not show yet.
     var count: Int
     /// Ids of others, at most `shownMax`.
     var unknown: [[UInt8]]
@@ -36,11 +36,11 @@ struct ListingStanding {
 
 /// State of a keeper, for metrics and status requests.
 public struct KeeperStatus: Equatable, Sendable {
-    /// An id that a lost answer may have made.
+    /// A channel that may be the result of a creation with a lost answer.
     public struct PossiblyOurs: Equatable, Sendable {
         /// The id as Apple spells it.
         public var id: [UInt8]
-        /// When it was first shown, wall milliseconds.
+        /// When the channel was first shown, wall milliseconds.
         public var sinceMillis: Int64
     }
     /// Number of channels on Apple's list, including those of others; `nil` before the first list.

@@ -43,7 +43,7 @@ public struct KeptChannel: Equatable, Sendable {
     public var phase: Phase
     /// When the phase began, wall milliseconds.
     public var sinceMillis: Int64
-    /// Whether the owner has been told the news of the phase: the id in `open` and `ended`, and the deletion in
+    /// Whether the news of the phase was announced to the owner: the id in `open` and `ended`, and the deletion in
     /// `deleted`.
     public var isAnnounced = false
     /// The id as Apple spells it, ASCII. Empty in `wanted` and `asked` only.
@@ -54,8 +54,8 @@ public struct KeptChannel: Equatable, Sendable {
     public var endedMillis: Int64?
     /// Number of scheduled beacons that have been served since the end (`BeaconSchedule`).
     public var beaconsSent = 0
-    /// What is broadcast again after the end; empty for nothing. On a channel without storage the schedule decides;
-    /// otherwise it is sent until Apple has accepted it. The keeper does not read it.
+    /// What is broadcast again after the end; empty for nothing. On a channel without storage the schedule decides how
+    /// often. Otherwise it is sent until Apple has accepted it. The keeper does not read it.
     public var end: [UInt8] = []
     /// Hashes of the ids in the list before the creation that were not ours, in ascending order. Used in `asked`.
     public var strangers: [UInt64] = []

@@ -1,6 +1,6 @@
-/// When the `end` is broadcast again on a channel that stores no message: a phone that was away would keep a live card
-/// for ever. The times are 1, 5, 15 and 30 minutes after the end, then each full hour after it, as long as the channel
-/// lingers.
+/// When the `end` is broadcast again on a channel that stores no message. Otherwise a phone that was away would keep a
+/// live card for ever. The times are 1, 5, 15 and 30 minutes after the end, then each full hour after it, as long as
+/// the channel lingers.
 public struct BeaconSchedule: Equatable, Sendable {
     private let firstMillis: [Int64]
     private let hourMillis: Int64
@@ -37,7 +37,7 @@ public struct BeaconSchedule: Equatable, Sendable {
     }
 
     /// Time that has certainly passed since the end, milliseconds, by the wall clock alone. A clock that was set back
-    /// does not make a beacon due again, nor does it make the channel linger as if it had just ended.
+    /// does not make a beacon due again. The channel does not linger as if it had just ended, either.
     /// - Parameter beaconsSent: as in the record.
     public func elapsedMillis(endedMillis: Int64, beaconsSent: Int, wallMillis: Int64) -> Int64 {
         let proven = beaconsSent > 0 ? self.offsetMillis(of: min(beaconsSent, self.count) - 1) ?? 0 : 0

@@ -1,9 +1,9 @@
 public import APNSProtocol
 
-/// The most channels of an app in an environment, including those of other systems, and the numbers from which on there
-/// is an alarm or a refusal.
+/// The maximum number of channels of an app in an environment, including those of other systems. It also gives the
+/// numbers at which an alarm and refusals begin.
 public struct ChannelQuota: Equatable, Sendable {
-    /// Most channels that there may be.
+    /// Maximum number of channels.
     public let countMax: Int
 
     public init(countMax: Int = ChannelRequest.countMax) { self.countMax = countMax }

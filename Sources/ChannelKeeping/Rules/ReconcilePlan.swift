@@ -9,7 +9,7 @@ public struct ReconcilePlan: Sendable {
         public var number: Int64
         /// The record's content in `state`.
         public var channel: KeptChannel
-        /// Whether somebody wants it: its audience lives, or the pool of warm channels has room for it.
+        /// Whether somebody wants the channel: its audience lives, or the pool of warm channels has room for it.
         public var hasOwner: Bool
 
         public init(number: Int64, channel: KeptChannel, hasOwner: Bool) {
@@ -34,7 +34,7 @@ public struct ReconcilePlan: Sendable {
     public var tooYoung: [(number: Int64, id: [UInt8])] = []
     /// Ids in the list that have been shown since an answer was lost.
     public var possiblyOurs: [[UInt8]] = []
-    /// Ids in the list that belong to somebody else, in its order.
+    /// Ids in the list that belong to somebody else, in the list's order.
     public var unknown: [[UInt8]] = []
 
     /// - Parameters:
@@ -53,7 +53,7 @@ public struct ReconcilePlan: Sendable {
             case .possiblyOurs:
                 if isListed { self.possiblyOurs.append(id) }
             case .open, .ended:
-                // A lingering channel has an owner until it has lingered: the phones that were away.
+                // A channel counts as having an owner until it has lingered, for the sake of phones that were away.
                 let hasOwner = entry.hasOwner || entry.channel.phase == .ended
                 if isListed {
                     if !hasOwner { self.steps.append(.delete(number: entry.number, id: id)) }

@@ -32,12 +32,12 @@ package struct CommandDescription: Decodable {
         var takesValue: Bool { self.kind == "option" }
     }
 
-    /// The last word of its call.
+    /// The command's name: the last word of its call.
     package var commandName: String
-    /// The text of its help before the options.
+    /// The text of the command's help before the options.
     package var discussion: String?
     var subcommands: [CommandDescription]?
-    /// The arguments in the order of its help.
+    /// The arguments in the order of the command's help.
     package var arguments: [Argument]?
 
     private struct Dump: Decodable { var command: CommandDescription }
@@ -48,7 +48,7 @@ package struct CommandDescription: Decodable {
         self = dump.command
     }
 
-    /// Its subcommands, without the parser's own `help`.
+    /// The command's subcommands, without the parser's own `help`.
     package var parts: [CommandDescription] { (self.subcommands ?? []).filter { $0.commandName != "help" } }
 
     /// The commands that do something, with the words that call each.

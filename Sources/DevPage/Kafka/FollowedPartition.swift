@@ -6,7 +6,7 @@ struct FollowedPartition {
     /// Whether Kafka deleted records that were not read yet. The next record shows how many are missing.
     private var mayMiss = false
 
-    /// Notes that a batch was read.
+    /// Counts a batch that was read.
     /// - Parameters:
     ///   - firstOffset: offset of its first record; `nil`: the batch has no record.
     ///   - nextOffset: offset after the batch; `nil`: not known.
@@ -21,10 +21,10 @@ struct FollowedPartition {
         return missed
     }
 
-    /// Notes that the log now begins after the next offset.
+    /// Remembers that the log now begins after the next offset.
     mutating func logWasCut() { self.mayMiss = true }
 
-    /// Notes the end of the log while the partition is not read.
+    /// Passes over the records up to the end of the log, while the partition is not read.
     /// - Returns: number of records that were added since the last call.
     mutating func pass(to endOffset: Int64) -> Int {
         // An answer may be older than what is known.

@@ -25,7 +25,7 @@ final class TopicFollower: Sendable {
     /// How often the ends of unread partitions are asked for. More often than once a second, because each second of the
     /// clock has its own count.
     private static let askSpacing = Duration.milliseconds(500)
-    /// How long to wait for one answer. Until the next answer, no records are passed over.
+    /// How long to wait for one answer. If none comes, no records are counted until the next one.
     private static let answerDurationMax = Duration.seconds(1)
 
     private struct State {
@@ -86,14 +86,14 @@ final class TopicFollower: Sendable {
         (self.wakes, self.waking) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Notes that other partitions may have to be read. Callable from any thread.
+    /// Asks for another choice of partitions, before the next read. Callable from any thread.
     func choose() {
         self.state.withLock { $0.mustChoose = true }
         self.waking.yield()
     }
 
-    /// Reads until the task is cancelled. Topics take turns in the order given. What the first topic says is therefore
-    /// mostly known before what the second says about it.
+    /// Reads until the task is cancelled. Topics take turns in the order given. So an event is mostly known before its
+    /// outcome is read.
     func run(for reader: some Reader) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.read(for: reader) }
@@ -133,7 +133,7 @@ final class TopicFollower: Sendable {
         if missed > 0 { reader.passOver(missed, in: one.topicPartition) }
         for record in records { reader.take(record, of: topic) }
         if case .offsetOutOfRange? = result.failure {
-            // Since it was last asked or read, more records arrived than Kafka keeps.
+            // More records have arrived since the last question or read than Kafka keeps.
             section.close()
             one.progress.logWasCut()
             self.open(&one, from: .beginning)
@@ -167,8 +167,8 @@ final class TopicFollower: Sendable {
             return state.ends
         }
         guard let ends else { return }
-        // Ask after handling the ends. A partition that is wanted by now may have records from before its end was asked
-        // for. It is read from the end before that.
+        // The question comes after the ends are handled. A partition that is wanted by now may have got records before
+        // its end was asked for, so it is read from its previous end.
         let isWanted = reader.partitionsToRead()
         let pace = isWanted == nil ? Pace.prompt : .thrifty
         for index in all.indices {

@@ -2,9 +2,9 @@ import PushInspection
 import PushModel
 import PushWorker
 
-/// Notes which activities somebody looks at.
+/// Remembers which activities somebody looks at.
 extension DevHouse {
-    /// Notes that the page is about to publish for an activity. Its publisher wants to see the result.
+    /// Remembers that the page is about to publish for an activity. Its publisher wants to see the result.
     func lookByTheWay(at activity: String) {
         // The key of a join is not an activity.
         guard TokenText.shortened(activity) == activity else { return }
@@ -12,9 +12,9 @@ extension DevHouse {
         self.follower.choose()
     }
 
-    /// Notes that somebody asks for an activity. All its entries are then listed for a while. If its phone is unknown,
-    /// asks the worker for the token. The registration may not have been read in a flood, or the phone may have given
-    /// way to others.
+    /// Remembers that somebody asks for an activity. All its entries are then listed for a while. If its phone is
+    /// unknown, asks the worker for the token. The registration may not have been read in a flood, or the phone may
+    /// have given way to others.
     func look(at activity: String) async {
         if self.store.look(at: activity, nowMillis: self.nowMillis) { self.lookAtPhones() }
         self.follower.choose()

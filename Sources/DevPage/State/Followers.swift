@@ -13,7 +13,7 @@ final class Followers: Sendable {
             self.leaving = leaving
         }
 
-        /// Gives up the follower's place. Idempotent.
+        /// Removes the follower, which makes room for another. Idempotent.
         func leave() { self.leaving() }
 
         deinit { self.leaving() }

@@ -88,7 +88,8 @@ public final class TimelineStore: Sendable {
     /// Whether a record of the outcomes topic is worth a copy.
     func wantsOutcome(key: Span<UInt8>) -> Bool { self.timeline.withLock { $0.wantsOutcome(key: key) } }
 
-    /// Notes that somebody looks at an activity. All its entries are then listed for a while, whatever else arrives.
+    /// Remembers that somebody looks at an activity. All its entries are then listed for a while, whatever else
+    /// arrives.
     /// - Parameter isByTheWay: whether the look gives way to those of others.
     /// - Returns: whether its phone had been forgotten and is known again. The caller must then look at what it shows.
     @discardableResult

@@ -69,7 +69,7 @@ struct ClientState {
     var isClosing = false
     /// By stream id: the few answers that are kept. They are apart from the streams, because a push does not need them.
     var kept: [Int32: KeptAnswer] = [:]
-    /// The stream of the header callback before. Most callbacks of a stream follow each other.
+    /// The stream of the previous header callback. Most callbacks of a stream follow each other.
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
 
@@ -91,8 +91,8 @@ struct ClientState {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
             guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields else { return }
-            // Each block begins with it. The value of an interim answer (1xx, RFC 9110 §15.2) does not count for this
-            // one.
+            // Each header block begins with `:status`. A value from an interim answer (1xx, RFC 9110 §15.2) does not
+            // count for this answer.
             entry.pointee.retryAfterSeconds = -1
             if !self.kept.isEmpty { self.kept[streamID]?.field = [] }
             guard let status = decimal(value), (200...999).contains(status) else { return }
@@ -127,14 +127,14 @@ struct ClientState {
         entry.pointee.responseByteCount += byteCount
     }
 
-    /// Notes the end of a header block that does not end the stream. After the final answer's block, only trailers may
+    /// Takes the end of a header block that does not end the stream. After the final answer's block, only trailers may
     /// follow.
     mutating func fieldsReceived(_ session: OpaquePointer, _ streamID: Int32) {
         guard let entry = self.entry(session, streamID), entry.pointee.status >= 200 else { return }
         entry.pointee.hasFinalFields = true
     }
 
-    /// Notes the end of the answer. Returns `true` if the request is not complete: the rest need not be sent (RFC 9113
+    /// Marks the answer as complete. Returns `true` if the request is not complete: the rest need not be sent (RFC 9113
     /// §8.1).
     mutating func endReceived(_ session: OpaquePointer, _ streamID: Int32) -> Bool {
         guard let entry = self.entry(session, streamID) else { return false }

@@ -4,7 +4,7 @@ public struct HTTP2Field: Sendable {
     public enum Indexing: Sendable {
         /// The value is put into the dynamic table: for values that seldom change.
         case allowed
-        /// Only the name is worth a place in the table. The first value is put there with it, and later ones are
+        /// Only the name is worth an entry in the table. The first value is put there with it, and later ones are
         /// literals "never indexed". For values that differ per message and would flush the peer's table (Apple asks
         /// for this for `apns-id` and `apns-expiration`).
         case name

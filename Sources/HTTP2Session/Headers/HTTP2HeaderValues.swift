@@ -5,7 +5,7 @@ public struct HTTP2HeaderValues: Sendable {
     /// Four times the room that a push needs.
     private static let byteCountFirst = 512
 
-    /// The values' bytes are the first `used` of these.
+    /// The bytes of the values: the first `used` of them are in use.
     private var bytes = [UInt8](repeating: 0, count: Self.byteCountFirst)
     private var used = 0
     /// Where each value ends in `bytes`.

@@ -23,7 +23,7 @@ struct HeaderEncoder {
     private var nextVictim = 0
     private var block: [UInt8] = []
 
-    /// Notes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func peerAllowsTable(_ byteCount: UInt32) { self.table.peerAllows(byteCount) }
 
     /// Announces a message with this template. Returns the plan's number for `append` or `forget`.
@@ -56,7 +56,7 @@ struct HeaderEncoder {
         return index
     }
 
-    /// Notes that a message of `plan` will not be written after all.
+    /// Takes back a message of `plan`, which will not be written after all.
     mutating func forget(plan: Int) { self.plans[plan].pointee.unsentCount -= 1 }
 
     /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags`: END_STREAM or nothing.
@@ -116,7 +116,7 @@ struct HeaderEncoder {
         return true
     }
 
-    /// Writes the block into `self.block` field by field, and inserts into the table what is worth a place. If nothing
+    /// Writes the block into `self.block` field by field, and inserts into the table what is worth an entry. If nothing
     /// was inserted, the plan made here can write the next block.
     private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
         self.table.takeUpdates(into: &self.block)

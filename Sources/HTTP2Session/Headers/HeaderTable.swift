@@ -23,7 +23,7 @@ struct HeaderTable {
     /// A number that changes whenever indices change.
     private(set) var generation: UInt64 = 1
 
-    /// Notes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func peerAllows(_ byteCount: UInt32) {
         let limit = min(Int(byteCount), Self.byteCountMax)
         guard limit != self.limit else { return }

@@ -12,7 +12,7 @@ struct GrowingBytes {
     /// Makes room for `byteCount` bytes in total, keeping the content.
     mutating func reserve(_ byteCount: Int) {
         guard byteCount > self.capacity else { return }
-        // Steps of 256, so that a slightly longer message does not move it again.
+        // The capacity grows in steps of 256, so that a slightly longer message does not move the bytes again.
         let capacity = max((byteCount + 255) & ~255, self.capacity * 3 / 2)
         let base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         if let old = self.base {

@@ -4,7 +4,7 @@ import CNGHTTP2
 struct ServerStream: StreamEntry {
     static var unused: ServerStream { ServerStream() }
 
-    /// Lengths of one field. Its name and value follow the one before in `fieldBytes`.
+    /// Lengths of one field. Its name and value follow the previous field in `fieldBytes`.
     struct FieldLengths {
         var name: UInt32
         var value: UInt32
@@ -81,7 +81,7 @@ struct ServerState {
         return self.streams[index]
     }
 
-    /// Notes that a request's first header block begins.
+    /// Makes an entry for a request whose first header block begins.
     mutating func requestBegan(_ session: OpaquePointer, _ streamID: Int32) {
         let index = self.streams.take()
         self.streams[index].pointee.begin(streamID: streamID)
@@ -147,7 +147,8 @@ struct ServerState {
         return first..<self.inbox.fields.count
     }
 
-    /// Notes that RST_STREAM is in the output. Unless the owner asked for it, the request broke the rules of HTTP.
+    /// Handles RST_STREAM having been put into the output. Unless the owner asked for it, the request broke the rules
+    /// of HTTP.
     mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard errorCode == .protocolError, let entry = self.entry(session, streamID), !entry.pointee.isResetByOwner
         else {

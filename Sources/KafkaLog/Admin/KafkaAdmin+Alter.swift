@@ -1,8 +1,9 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Gives topics more partitions; answers for each. `NewTopic.partitionCount` is the number that its topic will
-    /// have; its other fields are ignored. Kafka cannot take partitions away again. Blocks, at most about `limit`.
+    /// Gives topics more partitions, and returns an answer for each. `NewTopic.partitionCount` is the number that its
+    /// topic will have; its other fields are ignored. Kafka cannot take partitions away again. Blocks, at most about
+    /// `limit`.
     public func addPartitions(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
@@ -31,8 +32,8 @@ extension KafkaAdmin {
             })
     }
 
-    /// Gives topics other settings; answers for each. A setting that a `NewTopic` does not name gets the broker's
-    /// default; its counts are ignored. Blocks, at most about `limit`.
+    /// Gives topics other settings, and returns an answer for each. A setting that a `NewTopic` does not name gets the
+    /// broker's default; its counts are ignored. Blocks, at most about `limit`.
     public func configureTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var resources: [OpaquePointer?] = topics.map {

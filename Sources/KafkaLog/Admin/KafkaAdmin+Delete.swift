@@ -1,8 +1,8 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Deletes topics; answers for each. The answer for a topic that does not exist is `unknownTopicOrPartition`.
-    /// Blocks, at most about `limit`.
+    /// Deletes topics, and returns an answer for each. The answer for a topic that does not exist is
+    /// `unknownTopicOrPartition`. Blocks, at most about `limit`.
     public func deleteTopics(_ names: [String], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteTopic_new($0) }
@@ -16,8 +16,9 @@ extension KafkaAdmin {
             })
     }
 
-    /// Deletes consumer groups and their committed offsets; answers for each. The answer for a group with members is
-    /// Kafka's `NON_EMPTY_GROUP`, for one that does not exist `groupIDNotFound`. Blocks, at most about `limit`.
+    /// Deletes consumer groups and their committed offsets, and returns an answer for each. The answer for a group with
+    /// members is Kafka's `NON_EMPTY_GROUP`, for one that does not exist `groupIDNotFound`. Blocks, at most about
+    /// `limit`.
     public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }

@@ -11,7 +11,7 @@ public enum BrokerList {
     /// address is in brackets. No user is accepted, because it would be shown wherever brokers are.
     public static func isValid(_ text: String) -> Bool {
         let brokers = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
-        // A comma behind the last one is what lists that are put together end with.
+        // A list that a program has put together may end with a comma.
         return (brokers.count > 1 && brokers.last == "" ? brokers.dropLast() : brokers[...]).allSatisfy(Self.isBroker)
     }
 

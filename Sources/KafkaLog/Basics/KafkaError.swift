@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What Kafka, or librdkafka in front of it, refused, and what the error is about. A value: nothing in this module
+/// An error of Kafka, or of librdkafka in front of it, and what it is about. It is a value: nothing in this module
 /// traps because of a broker.
 public struct KafkaError: Error, Sendable, Hashable {
     /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's
@@ -81,7 +81,7 @@ extension KafkaError.Code {
     public static let autoOffsetReset = Self(rawValue: -140)
     /// The handle is closed or closing (`_DESTROY`).
     public static let closed = Self(rawValue: -197)
-    /// The broker refused user or password, before it says so in a code of its own (`_AUTHENTICATION`).
+    /// The broker refused user or password, and did not say so in a code of its own (`_AUTHENTICATION`).
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
     public static let ssl = Self(rawValue: -181)
@@ -95,7 +95,7 @@ extension KafkaError.Code {
     public static let unsupportedSASLMechanism = Self(rawValue: 33)
     /// The broker refused user or password.
     public static let saslAuthenticationFailed = Self(rawValue: 58)
-    /// The broker does not know the topic or the partition; it may be about to.
+    /// The broker does not know the topic or the partition; it may know it soon.
     public static let unknownTopicOrPartition = Self(rawValue: 3)
     /// librdkafka's own: the partition is no longer in the topic's metadata.
     public static let unknownPartition = Self(rawValue: -190)
@@ -117,12 +117,12 @@ extension KafkaError.Code {
     public static let inconsistentGroupProtocol = Self(rawValue: 23)
     /// The group does not exist.
     public static let groupIDNotFound = Self(rawValue: 69)
-    /// Another process uses the same `group.instance.id` and has taken this one's place.
+    /// Another process with the same `group.instance.id` has replaced this one.
     public static let fencedInstance = Self(rawValue: 82)
 
-    /// Whether errors with this code are usually retriable, by this table: librdkafka marks only some of its answers.
-    /// For broker codes it follows the protocol guide's "retriable" column; of librdkafka's own codes it has those that
-    /// name a moment, not a fault.
+    /// Whether errors with this code are usually retriable, by a table here, because librdkafka marks only some of its
+    /// answers. For broker codes the table follows the "retriable" column of the protocol guide. It also has
+    /// librdkafka's own codes for a state that passes.
     var isUsuallyRetriable: Bool {
         switch self.rawValue {
         case -195, -192, -187, -185, -184, -193, -190, -172, -171, -170, -167, -166: true

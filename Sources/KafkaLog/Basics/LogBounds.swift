@@ -2,7 +2,7 @@ import CRDKafka
 
 /// Asks for the first and next offsets of many partitions, with one request per leader instead of one per partition.
 enum LogBounds {
-    /// Asks for the offsets at both ends. ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and
+    /// Asks for the offsets at both ends. ListOffsets takes -2 and -1 instead of a timestamp for "earliest" and
     /// "latest", and `rd_kafka_offsets_for_times` passes the number on.
     static func query(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant

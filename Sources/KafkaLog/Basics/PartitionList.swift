@@ -25,7 +25,7 @@ struct PartitionList: ~Copyable {
         let element = rd_kafka_topic_partition_list_add(self.pointer, topic, partition)
         if let offset { element?.pointee.offset = offset }
         if let metadata, let bytes = strdup(metadata) {
-            // The list will free this memory.
+            // The list itself will free this memory.
             element?.pointee.metadata = UnsafeMutableRawPointer(bytes)
             element?.pointee.metadata_size = strlen(bytes)
         }

@@ -2,10 +2,10 @@ import CRDKafka
 import Glibc
 import Redaction
 
-/// Kind of a property that librdkafka knows; it says what may be shown of the value. Read from librdkafka's own list. A
-/// property that is not in the list may be a misspelt password.
+/// The kind of a property that librdkafka knows, read from librdkafka's own list. It says what may be shown of the
+/// value. A property that is not in the list may be a misspelt password.
 enum PropertyKind: Sendable, Equatable {
-    /// A number, a boolean, or words out of a few.
+    /// A number, a boolean, or one of a few words.
     case closed
     /// The path of a file.
     case path

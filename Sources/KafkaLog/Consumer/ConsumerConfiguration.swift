@@ -42,8 +42,8 @@ public struct ConsumerConfiguration: Sendable {
     /// The driver topic, then the riding topics. A reader's `topicIndex` is an index into this.
     public var topics: [String] { [self.driverTopic] + self.ridingTopics }
 
-    /// Used unless `settings` says otherwise. (`allow.auto.create.topics` is false for consumers already; naming it
-    /// makes librdkafka warn of old brokers.)
+    /// Properties that are used unless `settings` says otherwise. (`allow.auto.create.topics` is false for consumers
+    /// already; naming it makes librdkafka warn of old brokers.)
     ///
     /// **Fetching.** librdkafka has one Fetch under way per broker. It leaves out each partition whose queue holds
     /// `queued.min.messages` records or `queued.max.messages.kbytes`. When only empty partitions are left to ask for,
@@ -68,7 +68,7 @@ public struct ConsumerConfiguration: Sendable {
     /// longer than that, because a lease that ended earlier would stop every worker.
     ///
     /// **Metadata.** A partition that somebody adds is not read until a member of the group asks for metadata again.
-    /// With librdkafka's own five minutes its updates would be that late.
+    /// With librdkafka's own five minutes its updates would wait that long.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),

@@ -23,7 +23,7 @@ public struct CommitResult: Sendable {
     public struct Refusal: Sendable {
         /// The offset that was to be committed.
         public var position: TopicPartitionOffset
-        /// Why it was refused.
+        /// Why Kafka refused the offset.
         public var error: KafkaError
 
         public init(position: TopicPartitionOffset, error: KafkaError) {
@@ -31,7 +31,7 @@ public struct CommitResult: Sendable {
             self.error = error
         }
     }
-    /// Whether Kafka holds every offset that it was given.
+    /// Whether Kafka accepted every offset of the commit.
     public var isSuccess: Bool { self.refused.isEmpty }
 
     public init(committed: [TopicPartitionOffset], refused: [Refusal]) {

@@ -100,8 +100,8 @@ public final class KafkaConsumer: Sendable {
     public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
         let list = PartitionList(positions)
-        // A queue of our own, because `rd_kafka_commit` has no time limit. Destroying the queue disables it: a late
-        // answer is dropped.
+        // A queue of our own, because `rd_kafka_commit` has no time limit. Destroying the queue disables it: an answer
+        // after that is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         let failure = rd_kafka_commit_queue(self.client.pointer, list.pointer, answers.pointer, nil, nil)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {

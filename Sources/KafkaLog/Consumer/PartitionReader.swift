@@ -44,7 +44,7 @@ public struct ReadResult: Sendable {
 ///
 /// The consumer closes the reader when the partition leaves. Reading on is harmless then and finds nothing.
 public final class PartitionReader: Sendable {
-    /// The partition that it reads.
+    /// The partition that is read.
     public let topicPartition: TopicPartition
     /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
     public let topicIndex: Int
@@ -114,7 +114,8 @@ public final class PartitionReader: Sendable {
         var isOver = false
         var failure: PartitionFailure?
 
-        /// Calls the closure in place. Taken out of the run, the closure would be retained for every record.
+        /// Calls the closure where it is stored. If it were first copied out of the run, it would be retained for every
+        /// record.
         private borrowing func hand(_ record: borrowing KafkaRecord) { self.body(record) }
 
         /// librdkafka destroys the message afterwards.

@@ -58,7 +58,7 @@ public final class EmbeddedKafka: Sendable {
     public static let partitionCountMax = 10_000
 
     /// Settings for producers where requests fail. A real broker refuses a batch that does not follow the last one it
-    /// has; the mock accepts it although the one before failed. The producer then believes that both are written: the
+    /// has; the mock accepts it although the previous one failed. The producer then believes that both are written: the
     /// first is lost, and its delivery is a success without an offset (`rd_kafka_dr_implicit_ack`). With one request
     /// under way at a time, no batch overtakes another.
     public static let producerSettings = KafkaSettings([.init("max.in.flight.requests.per.connection", "1")])

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes a line to standard error when the caller gave no place for it.
+/// Writes a line to standard error when the caller gave no handler for it.
 enum FallbackOutput {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)

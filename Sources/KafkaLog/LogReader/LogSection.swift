@@ -3,7 +3,7 @@ import Synchronization
 
 /// A part of one partition being read: like a `PartitionReader`, with an end.
 public final class LogSection: Sendable {
-    /// The partition that it reads.
+    /// The partition that is read.
     public let topicPartition: TopicPartition
     /// The offset after the last one wanted.
     public let endOffset: Int64

@@ -1,5 +1,5 @@
 /// Finds out which settings of a topic a cluster refuses. The cluster's answer names at most one, so it is asked about
-/// the same topic with some of the settings. Decides the questions; the caller asks them.
+/// the same topic with some of the settings. This type only decides the questions; the caller asks them.
 public struct SettingSearch: Sendable {
     /// What the caller does next.
     public enum Step: Sendable, Hashable {
@@ -93,8 +93,8 @@ extension KafkaError {
 }
 
 extension KafkaAdmin {
-    /// Finds the settings that make the cluster refuse these topics: it is asked about each topic with some of them.
-    /// Creates nothing. Blocks, at most about `limit` for each of some ten questions.
+    /// Finds the settings that make the cluster refuse these topics. It does so by asking about each topic with only
+    /// some of its settings. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
     /// - Parameters:
     ///   - topics: each refused with all its settings.
     ///   - first: see `SettingSearch`.

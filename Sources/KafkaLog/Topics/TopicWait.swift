@@ -1,5 +1,5 @@
 /// Waits for topics that were just created or deleted: a KRaft controller acknowledges either a moment before the
-/// brokers' metadata shows it. Decides; the caller asks the cluster and passes the time.
+/// brokers' metadata shows it. It only decides; the caller asks the cluster and passes the time.
 public struct TopicWait: Sendable {
     /// What the caller does after one look at the cluster.
     public enum Step: Sendable, Hashable {

@@ -1,8 +1,9 @@
-/// Owners of the audiences whose home is a partition of this shard, by their slots. Each is lent in place.
+/// The owners of the audiences whose ids belong to partitions of this shard, by their slots. Each owner is changed in
+/// place.
 struct AudienceOwners {
     private var owners: [SlotID: AudienceOwner] = [:]
 
-    /// The owner of the slot's audience, lent in place. One that knows nothing, where nothing is known of the audience.
+    /// The owner of the slot's audience, accessed in place. If nothing is known of the audience, it is a new owner.
     subscript(_ slot: SlotID) -> AudienceOwner {
         _read {
             if let index = self.owners.index(forKey: slot) {
@@ -13,8 +14,8 @@ struct AudienceOwners {
         }
         _modify { yield &self.owners[slot, default: AudienceOwner()] }
     }
-    /// As a record of `state` tells it.
+    /// Restores an owner from a record of `state`.
     mutating func restore(_ owner: AudienceOwner, of slot: SlotID) { self.owners[slot] = owner }
-    /// The slot leaves memory.
+    /// Forgets the owner of a slot that leaves memory.
     mutating func remove(_ slot: SlotID) { self.owners[slot] = nil }
 }

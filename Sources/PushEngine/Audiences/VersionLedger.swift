@@ -1,11 +1,11 @@
 import PushModel
 
-/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit comes back an hour after the last partition has
-/// reported that it gives nobody priority 10.
+/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit returns an hour
+/// after the last partition has reported that it gives nobody priority 10 now.
 struct VersionLedger: Equatable {
-    /// Stamps of versions that have not been reported yet, oldest first.
+    /// Stamps of versions that may still be sent with priority 10, oldest first.
     private(set) var open: [Int64] = []
-    /// Times of the reports on the others, steady, oldest first.
+    /// Times at which the versions that are no longer `open` were reported as done, steady, oldest first.
     private(set) var returning: [Int64] = []
 
     mutating func spent(nowMillis: Int64) -> Int {
@@ -29,7 +29,7 @@ struct VersionLedger: Equatable {
     }
 }
 
-/// The ledgers of one audience: for members without `frequent-updates`, and for those with.
+/// The two ledgers of one audience: for members without `frequent-updates`, and for members with it.
 struct AudienceBudget {
     private(set) var ledger = VersionLedger()
     private(set) var frequentLedger = VersionLedger()
@@ -40,7 +40,7 @@ struct AudienceBudget {
         self.frequentLedger = frequentLedger
     }
 
-    /// Gives the version priority 10 for each of the two kinds of members whose ledger has a unit.
+    /// Gives the version priority 10 for each kind of members whose ledger has a unit.
     mutating func takeUnits(for version: inout Version, by rules: OwnerRules, now: EngineTime) {
         let reserve = rules.reserve(for: version)
         version.isHigh = self.ledger.hasUnit(
@@ -50,8 +50,8 @@ struct AudienceBudget {
         if version.isHigh { self.ledger.take(stampSeconds: version.stampSeconds) }
         if version.isFrequentHigh { self.frequentLedger.take(stampSeconds: version.stampSeconds) }
     }
-    /// Takes a second unit of each ledger, for a version that goes both ways.
-    /// - Returns: whether both had one.
+    /// Takes a second unit of each ledger for a version that goes both ways.
+    /// - Returns: whether both ledgers had one.
     mutating func takeSecondUnits(for version: Version, by rules: OwnerRules, now: EngineTime) -> Bool {
         let reserve = rules.reserve(for: version)
         guard self.ledger.hasUnit(of: rules.app.budgetAudiencePerHour - reserve, nowMillis: now.steadyMillis),
@@ -62,7 +62,8 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// Lets the units of versions up to that stamp return: none of them gives anybody priority 10 now.
+    /// Lets the units of versions up to that stamp return, because none of these versions gives anybody priority 10
+    /// now.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

@@ -1,21 +1,21 @@
 import PushModel
 
-/// What waits at an audience's slot to become a version, with the stamps that it gets.
+/// What waits in an audience's slot to become a version, with the stamps that it gets.
 struct VersionOffer {
     var top: Layer
     var stampSeconds: Int64
-    /// Older content beneath it, the oldest first, each with a stamp of its own.
+    /// Older content beneath the newest, the oldest first, each with a stamp of its own.
     var under: [(stampSeconds: Int64, layer: Layer)] = []
     var mergedCount: UInt32 = 1
     var withdrawsAlert = false
-    /// Whether some of it is to leave with priority 10.
+    /// Whether some of the content should leave with priority 10.
     var isHigh = false
 
     var isEnd: Bool { self.top.isEnd }
 }
 
 extension ShardMemory {
-    /// Takes the offer of an update that becomes a version next: its stamps are used up.
+    /// Takes the offer of an update that becomes the next version. Its stamps are thereby used up.
     mutating func takeOffer(_ update: UpdateID, of slot: SlotID) -> VersionOffer {
         let under = self.updates[update].under.map { layer in
             (self.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds), layer)
@@ -45,8 +45,8 @@ extension Version {
         self.layer = layer
     }
 
-    /// Takes along the content of the former version for an `end` without content. Members that have not got the former
-    /// version show that content when they end.
+    /// Takes over the content of the former version for an `end` without content. Members that have not got the former
+    /// version then show its content at the end.
     mutating func bringAlong(contentOf former: Version) {
         guard self.layer.isEnd, self.layer.content.contentState.isEmpty, former.life == self.life else { return }
         var content = former.layer
@@ -57,9 +57,9 @@ extension Version {
             self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
         if isTooLarge { self.layer = own }
     }
-    /// The version as a partition gets it that has just asked. Its members joined after the version, so its alert and
-    /// its priority are not for them.
-    /// - Parameter keepsAlert: whether the version itself may reach that partition only after this.
+    /// The version as it is sent to a partition that has just asked. The version's priority is not for members there,
+    /// nor is its alert if they joined after it.
+    /// - Parameter keepsAlert: whether the partition's members are owed the alert.
     func answer(keepsAlert: Bool) -> Version {
         var version = self
         version.isHigh = false
@@ -67,11 +67,11 @@ extension Version {
         if !keepsAlert { version.layer.alert = ByteRange() }
         return version
     }
-    /// Lets everybody get the version by token.
+    /// Lets all members get the version by token.
     mutating func leaveNothingToChannels() {
         for index in self.channels.indices { self.channels[index].serves = false }
     }
-    /// Whether content and that alert go into one broadcast.
+    /// Whether the content and that alert fit into one broadcast.
     func fitsOnChannel(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

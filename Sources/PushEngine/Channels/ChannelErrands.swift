@@ -5,8 +5,8 @@ import PushModel
 /// A keeper in this shard: an element of `Keepers`.
 struct KeeperID: Identifier { let rawValue: Int32 }
 
-/// A request about a channel that is not a push of a slot: a keeper's, or an audience's broadcast. It is tried once;
-/// the one that asked decides about a second attempt.
+/// A request about a channel that is not a push of a slot: a keeper's request, or an audience's broadcast. It is tried
+/// once; its sender decides about a second attempt.
 struct ChannelErrand {
     enum Sender {
         case keeper(KeeperID, generation: UInt32, request: UInt64)
@@ -22,13 +22,12 @@ struct ChannelErrand {
     var body: [UInt8] = []
     var priority = PushPriority.low
     var expirationSeconds: Int64 = 0
-    /// For an audience's broadcast, the stamps of the version that it brings and of the one whose alert goes along; 0:
-    /// none.
+    /// Stamps of an audience's broadcast: that of the version, and that of the version whose alert goes along; 0: none.
     var stampSeconds: Int64 = 0
     var alertStampSeconds: Int64 = 0
     /// When the request was handed over, steady.
     var askedMillis: Int64
-    /// For a traced broadcast, what is known of it when it leaves.
+    /// What is known of a traced broadcast when it leaves; `nil`: it is not traced.
     var traced: TracedBroadcast?
 }
 
@@ -36,8 +35,8 @@ struct ChannelErrand {
 struct ChannelErrands {
     /// Maximum wait for a connection. A request that waits longer is given up: it surely has not left.
     static let waitMillisMax: Int64 = 15_000
-    /// Marks the numbers of errands, unlike those of pushes and questions. The highest bit of the lower half is set,
-    /// and the next is not.
+    /// The mark by which numbers of errands differ from those of pushes and questions. The highest bit of the lower
+    /// half is set, and the next is not.
     private static let mark: UInt64 = 0x8000_0000
 
     private var waiting: [UInt16: Deque<ChannelErrand>] = [:]
@@ -62,7 +61,7 @@ struct ChannelErrands {
         self.setDeadline()
         return errand
     }
-    /// Notes that the request leaves, and returns its number.
+    /// Keeps a request that leaves until its answer, and returns its number.
     mutating func send(_ errand: ChannelErrand) -> PushID {
         self.lastNumber &+= 1
         self.sent[self.lastNumber] = errand
@@ -71,7 +70,7 @@ struct ChannelErrands {
 
     static func isErrand(_ push: PushID) -> Bool { push.rawValue & 0xc000_0000 == Self.mark }
 
-    /// Takes out the errand that a push has answered; `nil`: nobody waits for the answer now.
+    /// Takes out the errand that a push has answered; `nil`: nobody waits for the answer.
     mutating func take(_ push: PushID) -> ChannelErrand? {
         guard Self.isErrand(push) else { return nil }
         return self.sent.removeValue(forKey: UInt32(truncatingIfNeeded: push.rawValue >> 32))
@@ -93,7 +92,7 @@ struct ChannelErrands {
         return withdrawn
     }
 
-    /// Forgets a partition that has left: nobody waits for its answers.
+    /// Forgets a partition that has left. Nobody waits for the answers to its requests.
     mutating func forget(partition: PartitionIndex) {
         _ = self.withdraw { $0.partition == partition }
         self.sent = self.sent.filter { $0.value.partition != partition }

@@ -1,11 +1,11 @@
 import ChannelKeeping
 import PushModel
 
-/// Records of `state` about channels that are kept for audiences (fan-out contract: A channel kept for an audience), by
-/// partition. They are what `state` has, or will have once Kafka has what was written. Keepers begin with them, and
+/// Records of `state` about channels that are kept for audiences, by partition (fan-out contract: A channel kept for an
+/// audience). They are what `state` has, or will have once Kafka has what was written. Keepers begin with them, and
 /// repair what others write over them.
 struct KeptRecords {
-    /// All channels that `state` has; none is left out. The keepers that write them keep to `KeeperSettings.keptMax`.
+    /// All channels in `state`; none is left out. Keepers write no more than `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
     /// Keys of the channels that have an id.
     private var keys: [PartitionIndex: [Name: KeptChannelKey]] = [:]
@@ -21,7 +21,7 @@ struct KeptRecords {
         get { self.channels[partition]?[key] }
         set {
             func name(_ id: [UInt8]) -> Name { Name(bundleID: key.bundleID, environment: key.environment, id: id) }
-            // Another record may have the id by now.
+            // Another channel may have got the id since.
             if let old = self.channels[partition]?[key], self.keys[partition]?[name(old.id)] == key {
                 self.keys[partition]?[name(old.id)] = nil
             }
@@ -35,9 +35,9 @@ struct KeptRecords {
         self.keys[partition] = nil
     }
 
-    /// The channel with this id, from when Apple has made it until its list no longer shows it. `nil`: it is none of
-    /// the keeper's. A channel that is only listed, as a lost answer may have made it, is not returned: somebody else
-    /// may use it.
+    /// The keeper's channel with this id, from when Apple has made it until its list no longer shows it. `nil`: the
+    /// keeper has no such channel. Channels that are only listed are not returned: a lost answer may have made them,
+    /// but somebody else may use them.
     func channel(
         id: [UInt8], of partition: PartitionIndex, bundleID: String, environment: PushEnvironment
     ) -> KeptChannel? {

@@ -1,13 +1,13 @@
 import PushModel
 
-/// Withdraws alerts for `"alert": null` (contract: Withdrawn alerts): the goal was none. An alert that has not been
-/// sent does not sound.
+/// Withdraws alerts for `"alert": null` (contract: Withdrawn alerts), for instance when a goal was disallowed. An alert
+/// that has not been sent does not sound.
 extension Coalescer {
-    /// Withdraws the alerts that are not newer than the event in `scratchLayer`. An `end` withdraws all, because it is
-    /// the last word whatever its timestamp. The event is merged after this, like any event.
+    /// Withdraws the alerts that are not newer than the event in `scratchLayer`. An `end` withdraws all alerts, because
+    /// it is the last word no matter what its timestamp is. The event is merged after this, like any event.
     ///
     /// An alert in flight may have sounded. If its update is sent again, it is sent without the alert. A start keeps
-    /// its alert: no phone would show it without one.
+    /// its alert, because no phone would show it without one.
     mutating func withdrawAlerts(of slot: SlotID, in memory: inout ShardMemory) {
         let newestSeconds = self.scratchLayer.isEnd ? .max : self.scratchLayer.timestampSeconds
         let pending = memory.slots[slot].pending
@@ -18,14 +18,14 @@ extension Coalescer {
                 _ = memory.updates[update].under[index].withdrawAlert(upTo: newestSeconds)
             }
             guard memory.updates[update].top.withdrawAlert(upTo: newestSeconds) else { continue }
-            // Other content has another stamp. `state` still says with which stamp the update in flight left.
+            // The changed content needs another stamp. `state` still says with which stamp the update in flight left.
             if update == memory.slots[slot].inFlight {
                 memory.updates[update].isChangedInFlight = true
             } else {
                 memory.updates[update].stampSeconds = nil
             }
         }
-        // `pending` was to go first only because of its alert.
+        // `pending` was only to go first because of its alert.
         guard behind.isSome, !memory.updates[pending].isStart, memory.updates[pending].top.alert.isEmpty else { return }
         var event = Layer()
         swap(&event, &self.scratchLayer)

@@ -4,55 +4,58 @@ import PushModel
 struct Layer {
     /// The record that the event is from. Outcomes name it.
     var source = SourcePosition(topic: 0, partition: 0, offset: 0)
-    /// Number of the arrival. It grows from event to event of this engine.
+    /// Number of the event's arrival. It grows from event to event of this engine. Events from `state` all have 0: they
+    /// arrived before all others, and count as having arrived in the order of their times.
     var arrival: UInt64 = 0
-    /// The event's time in seconds. It decides which event is newest, before the arrival does.
+    /// The event's time in seconds. The event with the latest time is the newest; among equal times, the one that
+    /// arrived last.
     var timestampSeconds: Int64 = 0
-    /// The lowest stamp the push may have: the newest event time of all that went into it. It differs from the event's
-    /// for an `end` that is older.
+    /// The lowest stamp that the push may have: the newest event time of all that went into it. It is later than the
+    /// event's own time only for an `end` that is older than what it replaced.
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
     /// When the event was taken, steady.
     var takenMillis: Int64 = 0
-    /// Seconds since 1970 after which it must not be sent; `Int64.max`: never.
+    /// Seconds since 1970 after which the event must not be sent; `Int64.max`: never.
     var expiresSeconds: Int64 = .max
     /// The header `apns-expiration` of the event; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
-    /// Whether the event may be on the phone already. An attempt to send it, or the one it replaced, got no answer, or
-    /// an earlier owner may have sent it.
+    /// Whether the event may be on the phone already. An attempt to send it, or to send the event that it replaced, got
+    /// no answer, or a former owner may have sent it.
     var mayBeSent = false
     /// Whether the event is the `start` itself.
     var isStart = false
-    /// Whether a state record that holds the event has been written. No ledger entry guards its outcome then.
+    /// Whether a state record that holds the event has been written. If so, no ledger entry guards its outcome.
     var isWritten = false
-    /// Whether the event had an alert, its own or another's, that was withdrawn.
+    /// Whether the event had an alert that was withdrawn, its own or one taken over from another event.
     var alertIsWithdrawn = false
     /// Whether the alert in `blob` is from an event that this one replaced.
     var alertIsInherited = false
-    /// Whether the content-state is from an event that this one replaced, and with it the relevance-score. Only an
-    /// `end` takes it over.
+    /// Whether the content-state and the relevance-score are from an event that this one replaced. Only an `end` takes
+    /// them over.
     var contentIsInherited = false
     var scoreIsInherited = false
     var staleDateIsInherited = false
-    /// Whether what happens to the event is traced. It is not written down: only this process keeps the trace.
+    /// Whether what happens to the event is traced. This is not written down, because only this process keeps the
+    /// trace.
     var isTraced = false
-    /// Timestamps of the events that the alert and the content-state are from. The device would have ignored them after
-    /// something newer.
+    /// Timestamps of the events that the alert and the content-state are from. The device would have ignored older
+    /// parts after something newer.
     var alertSeconds: Int64 = 0
     var contentSeconds: Int64 = 0
     var content = PayloadContent()
     var alert = ByteRange()
     var eventID = ByteRange()
-    /// The header `traceparent`. A traced event's is followed by its `tracestate`: see
+    /// The value of the header `traceparent`. In a traced event its `tracestate` follows: see
     /// `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     var traceparent = ByteRange()
     /// The bytes that the ranges above refer to.
     var blob: [UInt8] = []
 
     /// The part of `traceparent` that is written down. The next owner does not continue the trace, so it needs no
-    /// `tracestate`. A restored event is as one without a trace.
+    /// `tracestate`. A restored event is like one without a trace.
     var keptTraceparent: ByteRange {
         let range = self.traceparent
         let count = TraceContext.headerByteCount(ofCarried: Int(range.count), isTraced: self.isTraced)
@@ -67,20 +70,20 @@ struct Layer {
     func isShared(with older: Layer) -> Bool {
         self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
     }
-    /// Whether its alert was taken over from the older event, or both took it over from the same event.
+    /// Whether this event's alert was taken over from the older one, or both took it over from the same event.
     func sharesAlert(with older: Layer) -> Bool {
         self.alertIsInherited && !older.alert.isEmpty && self.alertSeconds == older.alertSeconds
             && self.blob[self.alert.range] == older.blob[older.alert.range]
     }
 
-    /// When the content becomes stale, seconds since 1970; `Int64.max`: never. A time in a broken record of `state` is
-    /// kept within bounds.
+    /// When the content becomes stale, seconds since 1970; `Int64.max`: never. A time from a broken record of `state`
+    /// is limited to possible values.
     @inline(__always) var staleSeconds: Int64 {
         guard let seconds = self.content.staleDateSeconds, seconds <= StateCodec.timeSecondsMax else { return .max }
         return max(0, seconds)
     }
 
-    /// Whether the event expires at its stale date, as an app may want it.
+    /// Whether the event's stale date is also its expiry, as an app may configure.
     var isExpiredByStaleDate: Bool {
         self.expirationHeaderSeconds == nil && self.expiresSeconds == self.content.staleDateSeconds
     }
@@ -93,7 +96,8 @@ struct Layer {
         return ByteRange(start: start, count: bytes.count)
     }
 
-    /// The ranges of what is said, and the events they are from. Saved before a merge that may turn out too large.
+    /// The ranges of all parts, and the events that they are from. They are saved before a merge whose result may turn
+    /// out too large.
     struct Parts {
         var content: PayloadContent
         var alert: ByteRange
@@ -121,7 +125,7 @@ struct Layer {
         }
     }
 
-    /// Drops what was taken over from an event older than one the device has.
+    /// Drops parts that were taken over from an event older than one that the device has.
     mutating func dropInherited(olderThan seconds: Int64) {
         if self.alertIsInherited, self.alertSeconds < seconds {
             self.alert = ByteRange()
@@ -137,8 +141,8 @@ struct Layer {
         }
     }
 
-    /// Removes the bytes that no range covers. An alert that is taken over and given back with every attempt would pile
-    /// up otherwise. It moves the ranges, so it must not run between saving `parts` and putting them back.
+    /// Removes the bytes that no range covers. Otherwise an alert that is taken over and given back with every attempt
+    /// would pile up. It moves the ranges, so it must not run between saving `parts` and putting them back.
     mutating func dropUncoveredBytes() {
         let covered =
             self.content.contentState.count + self.content.attributesType.count + self.content.attributes.count
@@ -158,7 +162,7 @@ struct Layer {
         self.traceparent = self.append(old.span.extracting(self.traceparent.range))
     }
 
-    /// Takes over what it lacks from the event it replaces: the alert, and for an `end` the content.
+    /// Takes over what this event lacks from the one it replaces: the alert, and for an `end` the content.
     mutating func inherit(from older: Layer) {
         if self.isEnd, self.content.contentState.isEmpty, !older.content.contentState.isEmpty {
             self.content.contentState = self.append(older.blob.span.extracting(older.content.contentState.range))
@@ -181,11 +185,11 @@ struct Layer {
         }
     }
 
-    /// Number of bytes of a blob that are prefetched, the array's header included. The processor itself prefetches the
-    /// rest of a longer one.
+    /// Number of bytes of a blob that are prefetched, including the array's header. The processor itself prefetches the
+    /// rest of a longer blob.
     static var prefetchedBlobByteCount: Int { 320 }
 
-    /// Resets the layer. The blob keeps its storage unless it is large.
+    /// Resets the layer. The blob keeps its storage, unless that is large.
     mutating func reset() {
         var blob: [UInt8] = []
         swap(&blob, &self.blob)
@@ -194,8 +198,8 @@ struct Layer {
         swap(&blob, &self.blob)
     }
 
-    /// Makes this the layer of an update, in place of one with which it expires. Two things of the former remain: that
-    /// an attempt may have arrived, and its latest stamp.
+    /// Makes this the layer of an event that replaces the present one and expires no sooner. `mayBeSent` stays as it
+    /// is, and `stampFloorSeconds` never falls.
     mutating func replace(
         with event: borrowing DecodedEvent, value: Span<UInt8>, traceparent: Span<UInt8>, isTraced: Bool,
         source: SourcePosition,
@@ -229,7 +233,7 @@ struct Layer {
         if byteCount != self.blob.count {
             self.blob.removeAll(keepingCapacity: self.blob.capacity <= Self.keptByteCountMax)
         }
-        // Bytes of the same length as those present are written over them. Updates of one activity often have equal
+        // Parts of the same length as before are written over the old bytes. Updates of one activity often have equal
         // lengths.
         var end = 0
         self.content.contentState = self.put(value.extracting(event.contentStateInValue.range), at: &end)
@@ -239,9 +243,9 @@ struct Layer {
         self.traceparent = self.put(traceparent, at: &end)
     }
 
-    /// Copies `bytes` to `end`: over what the blob holds there, which is long enough, or behind its last byte.
+    /// Copies `bytes` to `end`: over bytes that the blob has there, or behind its last byte.
     @inline(__always) private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
-        // Most events lack most parts.
+        // The check first, because most events lack most parts.
         bytes.isEmpty ? ByteRange() : self.putBytes(bytes, at: &end)
     }
 
@@ -266,15 +270,15 @@ struct Layer {
     static let keptByteCountMax = 4_096
 }
 
-/// The parts of a `start` that later updates do not replace. Present only while the start is unsent or in flight.
+/// The parts of a `start` that later updates do not replace. They exist only while the start is unsent or in flight.
 struct StartPart {
     /// The raw push-to-start token.
     var token: [UInt8]
     var environment: PushEnvironment
     /// The bytes of `attributes-type`, `attributes` and `input-push-channel`.
     var blob: [UInt8]
-    /// The start's own ranges, into `blob`, and `inputPushToken`. All else is empty.
+    /// The start's own ranges, into `blob`, and `inputPushToken`. All other parts are empty.
     var content: PayloadContent
-    /// When the start expires unsent, seconds since 1970.
+    /// When the start expires if it is still unsent, seconds since 1970.
     var expiresSeconds: Int64
 }

@@ -14,8 +14,8 @@ extension Layer {
             alert: blob.span.extracting(self.alert.range))
     }
 
-    /// The time by which the payload is sized. A stamp may be later than its event's time, and must not make the
-    /// payload longer than was checked.
+    /// The time with which the payload's size is computed. A stamp may be later than its event's time, and must not
+    /// make the payload longer than was checked.
     private var sizedStampSeconds: Int64 { max(self.timestampSeconds, EventRules.sizedStampSecondsMin) }
 
     /// The bytes of a start: the newest content first, then the start's own parts.

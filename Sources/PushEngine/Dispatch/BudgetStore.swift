@@ -1,4 +1,5 @@
-/// The budgets of the activities that have units out. All others take no room. The slot keeps its budget's number.
+/// The budgets of the activities that have units out. Other activities take no room. Each slot keeps the number of its
+/// budget.
 struct BudgetStore: ~Copyable {
     private var budgets = ChunkedStore<BudgetID, RollingBudget>()
     private var free: [BudgetID] = []
@@ -6,12 +7,12 @@ struct BudgetStore: ~Copyable {
     /// Number of budgets with units out, or not yet given back.
     var count: Int { self.budgets.count - self.free.count }
 
-    /// Begins to load the budget, which will be read soon.
+    /// Prefetches the budget, which will be read soon.
     func prefetch(_ id: BudgetID) {
         if id.isSome { self.budgets.prefetch(id) }
     }
 
-    /// Number of units taken at `nowMillis`.
+    /// Number of units that are out at `nowMillis`.
     mutating func spent(_ id: inout BudgetID, nowMillis: Int64) -> Int {
         guard id.isSome else { return 0 }
         let spent = self.budgets[id].spent(nowMillis: nowMillis)
@@ -24,7 +25,7 @@ struct BudgetStore: ~Copyable {
         self.budgets[id].take()
     }
 
-    /// Starts the hour after which the unit in flight returns. Its push was answered, or nobody knows.
+    /// Starts the hour after which the unit in flight returns. Its push was answered, or its result is unknown.
     mutating func startReturn(_ id: BudgetID, nowMillis: Int64) { self.budgets[id].startReturn(nowMillis: nowMillis) }
 
     /// Returns the unit in flight at once.
@@ -39,7 +40,7 @@ struct BudgetStore: ~Copyable {
         if self.budgets[id].answers.isEmpty, !self.budgets[id].inFlight { self.release(&id) }
     }
 
-    /// When fewer than `limit` units will be taken: see `RollingBudget.returnMillis`.
+    /// When fewer than `limit` units will be out: see `RollingBudget.returnMillis`.
     func returnMillis(_ id: BudgetID, limit: Int) -> Int64? {
         guard id.isSome else { return limit > 0 ? Int64.min : nil }
         return self.budgets[id].returnMillis(limit: limit)
@@ -60,7 +61,7 @@ struct BudgetStore: ~Copyable {
         return held + (self.budgets[id].inFlight ? 1 : 0)
     }
 
-    /// Milliseconds until each answered unit returns, the next first.
+    /// Milliseconds until each answered unit returns, the first to return first.
     func returnsMillis(_ id: BudgetID, nowMillis: Int64) -> [Int64] {
         guard id.isSome else { return [] }
         return self.budgets[id].answers.compactMap { answer in
@@ -72,7 +73,7 @@ struct BudgetStore: ~Copyable {
     /// Whether a unit is in flight.
     func isInFlight(_ id: BudgetID) -> Bool { id.isSome && self.budgets[id].inFlight }
 
-    /// Answer times of the units out, oldest first. Valid until the budget changes, which owns the array.
+    /// Answer times of the units out, oldest first. Valid until the budget changes, because the budget owns the array.
     @unsafe func answers(_ id: BudgetID) -> UnsafeBufferPointer<Int64> {
         guard id.isSome else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
         return unsafe self.budgets[id].answers.withUnsafeBufferPointer { unsafe $0 }

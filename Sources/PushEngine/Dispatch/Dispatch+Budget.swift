@@ -2,10 +2,11 @@ import PushModel
 
 /// Counts what an attempt costs: units of the budget, the distance to the next push, and a rest after a failure.
 extension Dispatch {
-    /// Number of units the pending update may use. The reserve is for pushes with an alert, for starts and for ends.
+    /// Number of units that the pending update may use. The reserve is for pushes with an alert, for starts and for
+    /// ends.
     func budgetLimit(_ slot: SlotID, update: UpdateID, in memory: borrowing ShardMemory) -> Int {
         let app = Int(memory.slots[slot].app)
-        // A budget set for channels may be used up whole.
+        // A budget that is configured for channels has no reserve.
         if memory.slots[slot].kind == .channel {
             let limit = memory.configuration.apps[app].channelBudgetPerHour
             return limit > 0 ? limit : .max
@@ -47,12 +48,12 @@ extension Dispatch {
         self.budgets.restore(&memory.slots[slot].budget, ageMillis: ageMillis, nowMillis: now.steadyMillis)
     }
 
-    /// Returns all units. A later record of the same slot states its units again.
+    /// Returns all units, because a later record of the same slot states its units again.
     mutating func forgetBudget(_ slot: SlotID, in memory: inout ShardMemory) {
         self.budgets.release(&memory.slots[slot].budget)
     }
 
-    /// Starts the hour after which the push's unit returns. It was answered, or nobody knows.
+    /// Starts the hour after which the push's unit returns. The push was answered, or its result is unknown.
     @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
         let budget = memory.slots[memory.updates[update].slot].budget
         guard memory.updates[update].sentPriority == .high, self.budgets.isInFlight(budget) else { return }
@@ -67,9 +68,9 @@ extension Dispatch {
         self.budgets.refunded(&memory.slots[slot].budget)
     }
 
-    /// Counts a unit for the one push that a previous process may have sent without a record in `state` (contract: The
-    /// budget). Each owner that died over the same events counts one more, dated before the next owner took over, and
-    /// after the event was written. It counts at most once per slot and assignment.
+    /// Counts a unit for the one push that a former owner may have sent without a record in `state` (contract: The
+    /// budget). Each owner that died over the same events counts for one more, dated before the next owner took over
+    /// and after the event was written. Units are counted at most once per slot and assignment.
     /// - Parameter recordMillis: when the first event that may have been sent was written.
     mutating func countUnrecordedPush(
         _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime
@@ -87,8 +88,8 @@ extension Dispatch {
         self.budgets.restore(&memory.slots[slot].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 
-    /// Sets the rest after a failure. It doubles from attempt to attempt; half of it is random, so that a fleet does
-    /// not return at once.
+    /// Sets the wait after a failed attempt. It doubles from attempt to attempt. Half of it is random, so that not all
+    /// phones are pushed to again at once.
     mutating func backOff(
         _ slot: SlotID, retryAfterSeconds: Int64?, millisMax: Int64 = .max, in memory: inout ShardMemory,
         now: EngineTime
@@ -107,12 +108,12 @@ extension Dispatch {
     ) -> Int64 {
         let full = min(millisMax, settings.retryBackoffMaxMillis, settings.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
-        // The server's `retry-after` is honoured up to an hour. More is taken as nonsense.
+        // A `retry-after` of the server counts up to an hour. A longer one is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
         return max(drawn, asked)
     }
 
-    /// Forgets earlier failures, which say nothing now: the device has been reached, or has another token.
+    /// Forgets earlier failures, because the device has been reached, or has another token.
     @inline(__always) mutating func forgetFailures(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].attempt = 0
         memory.slots[slot].backoffUntilMillis = .min
@@ -120,13 +121,13 @@ extension Dispatch {
 
     // MARK: Departures
 
-    /// Notes that an audience's version leaves. The next one keeps its distance.
+    /// Delays the next version of an audience by the minimum distance, because a version leaves now.
     mutating func versionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].notBeforeMillis =
             now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
     }
 
-    /// Notes that the update leaves now. It takes its unit of the budget, and the next update keeps its distance.
+    /// Takes a unit of the budget for an update that leaves now, and delays the next update by the minimum distance.
     @inline(__always) mutating func departed(_ update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
         let slot = memory.updates[update].slot
         memory.updates[update].sentPriority = self.takeBudget(slot, update: update, in: &memory, now: now)
@@ -141,14 +142,15 @@ extension Dispatch {
         memory.counters.pushesSent += 1
     }
 
-    /// Takes the distance back: the device never got this update.
+    /// Takes the minimum distance back, because the device never got this update.
     mutating func takeDistanceBack(_ update: UpdateID, in memory: inout ShardMemory) {
         memory.slots[memory.updates[update].slot].notBeforeMillis = memory.updates[update].notBeforeOfPrevious
     }
 
     // MARK: Device tokens
 
-    /// Whether many tokens seemed bad lately, which is probably a fault of ours, or no token has been found good yet.
+    /// Whether answers about tokens are doubted. If many tokens have seemed bad lately, that is probably a fault of
+    /// ours. Answers are also doubted until a token has been found good.
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 
     /// A random UUID (RFC 9562 §5.4, version 4).

@@ -3,7 +3,7 @@ import PushModel
 /// An errand of an app in one environment: its ready slots, its share of what is pending, and the guard over its
 /// tokens.
 struct Lane {
-    /// The lane's route; `nil`: the app has none in this environment, or nobody can be asked there.
+    /// The lane's route; `nil`: the app has none in this environment, or the errand needs none.
     var route: UInt16?
     var ready = ReadyQueue()
     /// Number of slots in `ready`.
@@ -19,7 +19,7 @@ struct Lane {
 }
 
 extension LaneIndex {
-    /// Number of environments. `allCases` would be made anew for every call.
+    /// Number of environments. `allCases` would be built again for every call.
     private static let environmentCount = PushEnvironment.allCases.count
     private static let errandCount = Errand.allCases.count
 

@@ -1,35 +1,35 @@
 import APNSProtocol
 import PushModel
 
-/// Stops one app on one route while APNs refuses its topic. Its pushes would be refused one by one, slow the connection
-/// for everybody and say nothing new. A probe now and then finds out when the refusals are over. Other apps of the
-/// route go on.
+/// Stops one app on one route while APNs refuses its topic. Otherwise its pushes would be refused one by one, and slow
+/// the connection for all apps. A probe now and then finds out when the refusals are over. Other apps of the route
+/// continue.
 struct LaneGate: Sendable {
     /// Number of refusals in a row that close the gate.
     static let streakMax = 3
     static let restMillisMin: Int64 = 30_000
     static let restMillisMax: Int64 = 300_000
-    /// How long a probe's answer is waited for, milliseconds. Then another probe takes its place.
+    /// How long a probe's answer is awaited, milliseconds. Then another probe is sent.
     static let probeMillis: Int64 = 60_000
 
     private var gate = RouteGate(
         streakMax: LaneGate.streakMax, restMillisMin: LaneGate.restMillisMin, restMillisMax: LaneGate.restMillisMax)
-    /// Until when the current probe's answer is awaited.
+    /// Until when the current probe's answer is awaited, steady; `nil`: no probe is out.
     private var probeUntilMillis: Int64?
 
     /// Whether nothing may leave now.
     private(set) var isClosed = false
-    /// Whether an answer or a departure would change something. If not, neither need be reported.
+    /// Whether an answer or a departure would change something. If not, neither has to be reported.
     private(set) var isWatching = false
 
-    /// Notes that a push left.
+    /// Closes the gate until the answer, if the push that left is the probe.
     mutating func left(now: EngineTime) {
         guard self.gate.state == .probing else { return }
         self.probeUntilMillis = now.steadyMillis + Self.probeMillis
         self.isClosed = true
     }
 
-    /// Notes that APNs refused the topic.
+    /// Takes APNs' refusal of the topic.
     /// - Returns: whether this closed the lane, which an operator should know.
     mutating func refused(now: EngineTime, using random: inout some RandomNumberGenerator) -> Bool {
         self.isWatching = true
@@ -45,7 +45,7 @@ struct LaneGate: Sendable {
         }
     }
 
-    /// Notes that APNs took the topic: the push was accepted, or only its device token was refused.
+    /// Takes an answer by which APNs accepts the topic: the push was accepted, or only its device token was refused.
     mutating func accepted() {
         switch self.gate.succeeded() {
         case .none:
@@ -58,7 +58,7 @@ struct LaneGate: Sendable {
         }
     }
 
-    /// Notes an answer that says nothing about the topic. If it was a probe's, the probe is tried again.
+    /// Takes an answer that says nothing about the topic. If it was the probe's answer, another probe is sent.
     mutating func answeredOtherwise() {
         guard self.probeUntilMillis != nil else { return }
         self.probeUntilMillis = nil

@@ -2,9 +2,9 @@ import APNSProtocol
 import PushModel
 
 extension PushRequest {
-    /// Fills the whole request, as for every push of the engine. Its buffers keep their memory.
+    /// Fills every field of the request. The request's buffers keep their memory.
     /// - Parameters:
-    ///   - target: appends the token or id that it goes to.
+    ///   - target: appends the token or the channel's id.
     ///   - body: appends the payload.
     @inline(__always) mutating func fill(
         _ kind: RequestKind, id: PushID, app: UInt16, priority: PushPriority, expirationSeconds: Int64,
@@ -23,9 +23,9 @@ extension PushRequest {
     }
 }
 
-/// The request of a push: token, headers and payload of what a slot has in flight.
+/// Composes the request of a push: token, headers and payload of what a slot has in flight.
 enum PushComposer {
-    /// Fills `request` with what the slot sends now, and notes the hash of the token it goes to.
+    /// Fills `request` with what the slot sends now, and remembers the hash of the token.
     static func fill(_ request: inout PushRequest, update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
         let slot = memory.updates[update].slot
         let kind: EventKind =
@@ -66,7 +66,7 @@ enum PushComposer {
             alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &body)
     }
 
-    /// Appends a phone's token in hex, or the channel's id as it is. Notes its hash.
+    /// Appends a phone's token in hex, or a channel's id as it is, and remembers its hash.
     @inline(__always) private static func appendTarget(
         of update: UpdateID, slot: SlotID, in memory: inout ShardMemory, to target: inout [UInt8]
     ) {
@@ -88,14 +88,14 @@ enum PushComposer {
         Hex.append(token, to: &target)
     }
 
-    /// The expiration that a broadcast leaves with. A channel that stores nothing takes only 0, and 0 suits one whose
-    /// policy is unknown. A storing channel keeps a message up to 8 h (Apple: "Sending broadcast push notification
-    /// requests to APNs").
+    /// The expiration with which a broadcast leaves. A channel that stores nothing accepts only 0, and 0 is also used
+    /// while the policy is unknown. A storing channel keeps a message up to 8 h (Apple: "Sending broadcast push
+    /// notification requests to APNs").
     static func broadcastExpirationSeconds(_ wanted: Int64, storage: StoragePolicy, now: EngineTime) -> Int64 {
         storage == .mostRecent ? min(wanted, now.wallSeconds + EventRules.broadcastStoredSecondsMax) : 0
     }
 
-    /// Fills the question what a channel stores.
+    /// Fills `request` with the question what a channel stores.
     static func fillQuestion(
         _ request: inout PushRequest, id: PushID, apnsID: (UInt64, UInt64), slot: SlotID,
         in memory: borrowing ShardMemory
@@ -110,7 +110,7 @@ enum PushComposer {
         }
     }
 
-    /// 64 bits of FNV-1a over the token: enough to tell tokens apart in a log, useless for sending.
+    /// FNV-1a over the token, 64 bits. It is enough to distinguish tokens in a log, and useless for sending.
     static func hash(ofToken token: Span<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in token.indices { hash = (hash ^ UInt64(token[index])) &* 0x0000_0100_0000_01b3 }

@@ -1,15 +1,16 @@
 import DequeModule
 import PushModel
 
-/// The slots of one lane (an app in one environment) that could be sent now: high before low, oldest first within each.
-/// A low one is taken as if it had become ready `agingMillis` later, so it waits behind newer high ones only that long.
+/// The slots of one lane that could be sent now: high before low priority, the oldest first within each. A slot of low
+/// priority counts as if it had become ready `agingMillis` later. It therefore waits behind newer slots of high
+/// priority for only that long.
 ///
-/// An entry is a hint. The slot says whether and where it is in this queue (`Slot.queuedTicket`), so leaving costs
-/// nothing.
+/// An entry is a hint. The slot says whether it is in this queue, and by which entry (`Slot.queuedTicket`), so leaving
+/// the queue costs nothing.
 struct ReadyQueue {
     struct Entry {
         var slot: SlotID
-        /// The entry's ticket. It equals the slot's while the slot is in the queue.
+        /// The entry's ticket. The entry is valid while the slot has the same ticket.
         var ticket: UInt32
         var readyMillis: Int64
     }
@@ -26,7 +27,7 @@ struct ReadyQueue {
         }
     }
 
-    /// Takes the next valid entry. Entries of slots that left are dropped on the way.
+    /// Takes the next valid entry. Invalid entries before it are dropped.
     mutating func popFirst(agingMillis: Int64, slots: borrowing SlotTable) -> Entry? {
         while let entry = self.high.first, !Self.stands(entry, slots) { self.high.removeFirst() }
         while let entry = self.low.first, !Self.stands(entry, slots) { self.low.removeFirst() }
@@ -39,7 +40,7 @@ struct ReadyQueue {
         }
     }
 
-    /// Drops the entries of slots that left when they outnumber the valid ones, so that the queue is bounded by slots.
+    /// Drops invalid entries when they outnumber the valid ones, so that the queue is bounded by the number of slots.
     mutating func compact(standing: Int, slots: borrowing SlotTable) {
         guard self.entryCount > 2 * standing + 64 else { return }
         self.high.removeAll { !Self.stands($0, slots) }

@@ -6,11 +6,11 @@
 struct RollingBudget {
     static let windowMillis: Int64 = 3_600_000
 
-    /// Answer times, oldest first.
+    /// Answer times of the units that are out, oldest first.
     private(set) var answers: [Int64] = []
     private(set) var inFlight = false
 
-    /// Number of units taken at `nowMillis`.
+    /// Number of units that are out at `nowMillis`.
     mutating func spent(nowMillis: Int64) -> Int {
         self.dropReturned(nowMillis: nowMillis)
         return self.answers.count + (self.inFlight ? 1 : 0)
@@ -22,7 +22,7 @@ struct RollingBudget {
         self.inFlight = true
     }
 
-    /// Starts the hour after which the unit returns: the push was answered, or nobody knows.
+    /// Starts the hour after which the unit returns. The push was answered, or its result is unknown.
     mutating func startReturn(nowMillis: Int64) {
         precondition(self.inFlight, "no unit is in flight")
         self.inFlight = false
@@ -35,12 +35,12 @@ struct RollingBudget {
         self.inFlight = false
     }
 
-    /// When fewer than `limit` units will be taken if nothing else happens; `nil` if that needs the answer of the one
-    /// in flight.
+    /// When fewer than `limit` units will be out if nothing else happens, steady; `nil`: that needs the answer to the
+    /// push in flight.
     func returnMillis(limit: Int) -> Int64? {
         let held = self.inFlight ? 1 : 0
         guard limit > held else { return nil }
-        // Once `answers[index]` has returned, count - index - 1 + held < limit units are left.
+        // Once `answers[index]` has returned, count - index - 1 + held units are out, which is below `limit`.
         let index = self.answers.count - limit + held
         guard index >= 0 else { return Int64.min }
         return self.answers[index] + Self.windowMillis
@@ -60,7 +60,7 @@ struct RollingBudget {
         self.answers.append(max(nowMillis - age, self.answers.last ?? Int64.min))
     }
 
-    /// Number of answers that have returned by `nowMillis`, which is the index of the first that has not.
+    /// Number of units that have returned by `nowMillis`. It is also the index of the first unit that has not.
     func firstHeld(nowMillis: Int64) -> Int {
         var index = 0
         while index < self.answers.count, self.answers[index] + Self.windowMillis <= nowMillis { index += 1 }

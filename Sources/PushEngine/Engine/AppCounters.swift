@@ -9,7 +9,7 @@ public struct AppCounters: Sendable, Equatable {
     public var refused: UInt64 = 0
     /// Requests that APNs did not process. They are sent again.
     public var notProcessed: UInt64 = 0
-    /// Requests without an answer: nobody knows what became of them.
+    /// Requests without an answer, whose result is unknown.
     public var unknown: UInt64 = 0
     /// Number of refused requests by reason: one that the table knows, `unknownReason` or `noReason`.
     public private(set) var refusals: [String: UInt64] = [:]
@@ -19,10 +19,10 @@ public struct AppCounters: Sendable, Equatable {
     /// Key for an answer without a reason.
     public static let noReason = "none"
 
-    /// Nothing counted yet.
+    /// Creates counters that have counted nothing.
     public init() {}
 
-    /// Counts a refused request. Refusals are rare, so this is out of line.
+    /// Counts a refused request. Refusals are rare, so this function is not inlined.
     @inline(never)
     public mutating func countRefusal(_ reason: String) {
         self.refused += 1

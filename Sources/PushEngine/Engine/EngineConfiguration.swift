@@ -1,12 +1,12 @@
 public import APNSProtocol
 public import PushModel
 
-/// One app as the engine sees it. `AppIndex` is its index in `EngineConfiguration.apps`.
+/// One app as the engine sees it. Elsewhere an app is named by its index in `EngineConfiguration.apps`.
 public struct AppConfiguration: Sendable {
     /// What happens to a high-priority update when no budget is left: `downgrade` sends it at once with priority 5,
     /// `defer` delays it until budget returns.
     public enum BudgetPolicy: String, Sendable, CaseIterable { case downgrade, `defer` }
-    /// Whether a push is sent again when nobody knows whether the first attempt arrived.
+    /// Whether a push is sent again if it is unknown whether the first attempt arrived.
     public enum UnknownAnswerPolicy: String, Sendable, CaseIterable { case resend, drop }
 
     /// The app's bundle identifier, such as `com.example.pizza`. Events name the app by it.
@@ -16,28 +16,29 @@ public struct AppConfiguration: Sendable {
     /// High-priority pushes per activity in any rolling hour, for a registration with `frequent-updates: true`.
     /// 1...3,600.
     public var budgetFrequentPerHour: Int = 120
-    /// Versions of an audience that go out with priority 10 in any rolling hour, for members without `frequent-updates`. 1...3,600.
+    /// Versions of an audience that are sent with priority 10 in any rolling hour, for members without
+    /// `frequent-updates`. 1...3,600.
     public var budgetAudiencePerHour: Int = 15
-    /// Versions of an audience with priority 10 in any rolling hour, for members with `frequent-updates: true`.
-    /// 1...3,600.
+    /// Versions of an audience that are sent with priority 10 in any rolling hour, for members with `frequent-updates:
+    /// true`. 1...3,600.
     public var budgetAudienceFrequentPerHour: Int = 120
-    /// Starts of audiences that a push-to-start token is sent in any rolling hour. 1...`startsPerHourMax`.
+    /// Starts of audiences that a push-to-start token gets at most in any rolling hour. 1...`startsPerHourMax`.
     public var startsPerHour: Int = 4
     /// The largest value of `startsPerHour`.
     public static var startsPerHourMax: Int { 16 }
-    /// How long a start member stays without joining again, milliseconds.
+    /// How long a start member is kept without joining again, milliseconds.
     public var startMemberLifeMillis: Int64 = 30 * 86_400_000
-    /// The time over which a start of an audience is spread, milliseconds. 0: it goes out at once.
+    /// The time over which a start of an audience is spread, milliseconds. 0: it is sent at once.
     public var audienceSpreadMillis: Int64 = 0
     /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
     /// What happens to a high-priority update when no budget is left.
     public var budgetPolicy: BudgetPolicy = .downgrade
-    /// Whether an alert is sent again when nobody knows whether it arrived. A phone may sound twice.
+    /// Whether an alert is sent again if it is unknown whether it arrived. A phone may sound twice.
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
-    /// Whether a `start` is sent again when nobody knows whether it arrived. A second card may appear.
+    /// Whether a `start` is sent again if it is unknown whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
-    /// Whether an update without `expires` is not sent after its `stale-date`.
+    /// Whether an update without `expires` is no longer sent after its `stale-date`.
     public var staleDateExpires = false
     /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
@@ -47,24 +48,26 @@ public struct AppConfiguration: Sendable {
     public var registrationWaitMillis: Int64 = 300_000
     /// How long an ended activity is remembered, milliseconds.
     public var retentionAfterEndMillis: Int64 = 3_600_000
-    /// Share of `EngineSettings.pendingMax` this app may take, 0...1.
+    /// Share of `EngineSettings.pendingMax` that this app may take, 0...1.
     public var pendingShare: Double = 1.0
-    /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. Doubled when APNs throttles the channel.
+    /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. It is doubled when APNs
+    /// throttles the channel.
     public var channelMinimumDistanceMillis: Int64 = 15_000
     /// High-priority broadcasts per channel in any rolling hour; 0: not counted.
     public var channelBudgetPerHour: Int = 0
     /// How the worker knows what a channel stores for phones that are off.
     public var channelStorage: ChannelStoragePolicy = .ask
-    /// Whether channels are opened for the app's audiences, which phones of iOS 18 can listen on.
+    /// Whether channels are opened for the app's audiences. Phones with iOS 18 can listen on them.
     public var audienceChannel: AudienceChannelPolicy = .none
-    /// What such channels store for phones that are off.
+    /// What channels that are opened for audiences store for phones that are off.
     public var audienceChannelStorage: AudienceChannelStorage = .none
-    /// How long members that listen on a channel wait while APNs has not taken a broadcast, milliseconds. Then they are
+    /// How long members that listen on a channel wait if APNs does not accept a broadcast, milliseconds. Then they are
     /// served by their tokens.
     public var channelFallbackMillis: Int64 = 60_000
     /// How long a channel stays after its audience's end, milliseconds.
     public var channelLingerMillis: Int64 = 8 * 3_600_000
-    /// Whether nobody else creates channels in this app. What is new after a creation without an answer is ours then.
+    /// Whether nobody else creates channels in this app. If so, a new channel that appears after a creation without an
+    /// answer is ours.
     public var channelsExclusive = false
     /// Number of channels in each environment that are made before an audience asks for one.
     public var channelsWarm = 0
@@ -76,9 +79,9 @@ public struct AppConfiguration: Sendable {
     public var productionBroadcastRoute: UInt16?
     /// Route for broadcasts in the development environment.
     public var developmentBroadcastRoute: UInt16?
-    /// Route for questions about channels in production; `nil`: none can be asked.
+    /// Route for questions about channels in production; `nil`: APNs cannot be asked.
     public var productionManageRoute: UInt16?
-    /// Route for questions about channels in the development environment; `nil`: none can be asked.
+    /// Route for questions about channels in the development environment; `nil`: APNs cannot be asked.
     public var developmentManageRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }

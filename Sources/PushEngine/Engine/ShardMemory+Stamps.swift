@@ -1,8 +1,8 @@
 import PushModel
 
-/// Gives stamps (contract: Wire stamp): `aps.timestamp` of what a slot sends next.
+/// Gives stamps to what a slot sends: the pushes' `aps.timestamp` (contract: Wire stamp).
 extension ShardMemory {
-    /// The time of the newest event that the slot has taken, as far as it remembers; 0: none.
+    /// The time of the newest event that the slot has taken, as far as the slot remembers; 0: none.
     func newestSeconds(of slot: SlotID) -> Int64 {
         var newest = max(0, self.slots[slot].lastAcceptedSeconds)
         for update in [self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind] where update.isSome
@@ -12,15 +12,15 @@ extension ShardMemory {
         return newest
     }
 
-    /// Gives the update its stamp. The device drops what is not newer than what it has.
+    /// Gives the update its stamp. The device drops a push whose stamp is not newer than the last one's.
     private mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
         let stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)
         self.updates[update].stampSeconds = stamp
         self.slots[slot].lastStampSeconds = stamp
     }
 
-    /// Gives a leaving update its stamp. It keeps that of an earlier attempt, or gets a new one, which can be taken
-    /// back.
+    /// Gives a leaving update its stamp. It keeps the stamp of an earlier attempt, or gets a new one, which can be
+    /// taken back.
     @inline(__always) mutating func giveStampForAttempt(_ update: UpdateID, of slot: SlotID) {
         self.updates[update].stampBeforeSeconds = nil
         guard self.updates[update].stampSeconds == nil else { return }
@@ -31,13 +31,13 @@ extension ShardMemory {
         self.giveStamp(update, of: slot)
     }
 
-    /// Steps past the stamps that earlier owners may have sent an event with, unrecorded. The event is sent again now,
-    /// or given up. The caller has the slot written down.
+    /// Skips the stamps that former owners may have used for an event without a record. The event is now sent again, or
+    /// given up. The caller has the slot written down.
     ///
-    /// Each earlier owner may have sent one unrecorded push, with a stamp one above the owner before it. This owner
-    /// therefore steps over all of them once, however many events it sends again or gives up. If it stepped twice and
-    /// died before `state` had that, the next owner would stay behind. The time of the assignment helps where markers
-    /// of earlier owners are gone.
+    /// Each former owner may have sent one push without a record, with a stamp one above that of the owner before it.
+    /// Therefore this owner skips all of these stamps once, no matter how many events it sends again or gives up. If it
+    /// skipped them twice and died before `state` had that, the next owner's stamps would be too low. The time of the
+    /// assignment helps if markers of former owners are gone.
     @inline(never) mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         let partition = self.slots[slot].partition
         let assigned = max(
@@ -50,8 +50,8 @@ extension ShardMemory {
         self.slots[slot].hasPassedUnrecorded = true
     }
 
-    /// Takes back a stamp first given to this attempt: the push did not reach the phone. There is therefore never more
-    /// than one stamp that `state` does not have, which is what a replay steps over (contract: Wire stamp).
+    /// Takes back a new stamp that this attempt got, because the push did not reach the phone. That way `state` never
+    /// lacks more than one stamp, and a replay skips just that one (contract: Wire stamp).
     mutating func takeStampBack(_ update: UpdateID) {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
         self.slots[self.updates[update].slot].lastStampSeconds = before
@@ -60,8 +60,8 @@ extension ShardMemory {
 
     // MARK: Announcing a start
 
-    /// Announces a start before it leaves: `state` gets that it may have left, and its stamp. A second card is worse
-    /// than none (contract: Unknown answers).
+    /// Announces a start before it leaves: `state` gets the start's stamp, and that the start may have left. A second
+    /// card is worse than no card (contract: Unknown answers).
     mutating func announceStart(_ update: UpdateID, of slot: SlotID) {
         if self.updates[update].containsReplay {
             self.passUnrecordedStamp(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
@@ -70,7 +70,7 @@ extension ShardMemory {
         self.updates[update].isAnnounced = true
     }
 
-    /// Withdraws the announcement: the start does not leave after all, or has not reached the phone.
+    /// Withdraws the announcement, because the start does not leave after all, or has not reached the phone.
     mutating func withdrawAnnouncement(_ update: UpdateID) {
         self.updates[update].isAnnounced = false
         self.updates[update].stampSeconds = nil
@@ -78,8 +78,8 @@ extension ShardMemory {
 
     // MARK: Versions of an audience
 
-    /// The next version's stamp. The version is in `state` before it leaves, so no stamp has to be passed over
-    /// (contract: Wire stamp).
+    /// The next version's stamp. The version is in `state` before it leaves, so no stamp has to be skipped (contract:
+    /// Wire stamp).
     mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
         let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
         self.slots[slot].lastStampSeconds = stamp

@@ -1,20 +1,20 @@
 import PushModel
 
-/// What one partition knows of an audience's members. It has neither tokens nor content.
+/// What one partition knows of an audience's members. It contains neither tokens nor content.
 public struct CrowdStatus: Sendable, Equatable, Encodable {
     /// How far the newest version has been sent to the members of one ring.
     public struct Ring: Sendable, Equatable, Encodable {
         /// `production` or `development`.
         public var environment: String
-        /// Whether its members listen on a channel.
+        /// Whether the ring's members listen on a channel.
         public var listens: Bool
         /// Number of members.
         public var members: Int
         /// Share of the round that is done, 0 to 1.
         public var progress: Double
-        /// Number of members that are owed something, including those without an answer.
+        /// Number of members that are owed something, including those whose push is unanswered.
         public var waiting: Int
-        /// Number of members without an answer.
+        /// Number of members whose push is unanswered.
         public var inFlight: Int
         /// Number of members that wait for another attempt.
         public var retrying: Int
@@ -26,9 +26,9 @@ public struct CrowdStatus: Sendable, Equatable, Encodable {
     public var partition: Int32
     /// Whether the audience is over, and its members are being removed.
     public var isLeaving: Bool
-    /// Whether an operator has stopped it.
+    /// Whether an operator has stopped the pushes to these members.
     public var isPaused: Bool
-    /// Stamp of the newest version here; 0: there was none.
+    /// Stamp of the newest version in this partition; 0: none.
     public var stampSeconds: Int64
     /// Number of update members.
     public var members: Int
@@ -36,11 +36,12 @@ public struct CrowdStatus: Sendable, Equatable, Encodable {
     public var startMembers: Int
     /// Number of push-to-start members that a start has not reached yet.
     public var startsWaiting: Int
-    /// Rings by environment and by the way that versions take.
+    /// Rings by environment, and by whether their members listen on a channel.
     public var rings: [Ring]
 }
 
 extension Crowd {
+    /// Describes the crowd for an operator.
     /// - Parameters:
     ///   - bundleID: bundle identifier of its app.
     ///   - partition: number of its partition.

@@ -1,4 +1,4 @@
-/// Keeps the first sighting of something in each input topic, so that it is warned about once.
+/// Keeps the first occurrence of something in each input topic, so that there is one warning per topic.
 struct FirstOfTopics<Sighting> {
     private var isKnown: [Bool] = []
     private(set) var waiting: [Sighting] = []

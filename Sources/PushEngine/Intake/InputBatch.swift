@@ -1,16 +1,17 @@
 /// Records of input topics, copied out of Kafka's buffers, to be taken together by `ShardEngine.consume(_:now:)`.
 ///
 /// A backlog touches activities all over the memory. For a single record the processor learns only step by step where
-/// to look, and waits at each step. For several together it is told ahead. Confined to its engine's loop.
+/// to look, and waits at each step. For several records together, those addresses are prefetched. A batch is confined
+/// to its engine's loop.
 @safe public struct InputBatch: ~Copyable {
-    /// The largest number of records in a batch.
+    /// Maximum number of records in a batch.
     public static let recordCountMax = 32
-    /// The largest number of bytes of keys, values and headers in a batch of several records.
+    /// Maximum number of bytes of keys, values and headers in a batch of several records.
     public static let byteCountMax = 49_152
 
     struct Element {
         var record: InputRecord
-        /// Where the key begins. The value and the traceparent follow it.
+        /// Index of the key's first byte. The value and the traceparent follow the key.
         var start: Int32
         var keyByteCount: Int32
         var valueByteCount: Int32
@@ -39,11 +40,11 @@
         unsafe self.memory.deallocate()
     }
 
-    /// Whether it holds no record.
+    /// Whether the batch holds no record.
     public var isEmpty: Bool { self.count == 0 }
 
-    /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again: an empty one has
-    /// room for any record.
+    /// Copies a record in. `false`: there is no room. Then let the engine take the batch and try again: an empty batch
+    /// has room for any record.
     /// - Parameters: see `ShardEngine.consume(_:key:value:traceparent:now:)`.
     public mutating func append(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>
@@ -58,7 +59,7 @@
         self.copy(key)
         self.copy(value)
         self.copy(traceparent)
-        // The place is within the capacity.
+        // The index is within the capacity.
         unsafe (self.elements + self.count).initialize(
             to: Element(
                 record: record, start: Int32(truncatingIfNeeded: start),
@@ -71,7 +72,7 @@
 
     private mutating func copy(_ span: Span<UInt8>) {
         guard !span.isEmpty else { return }
-        // The caller has seen that there is room.
+        // The caller has checked that there is room.
         unsafe span.withUnsafeBufferPointer { bytes in
             unsafe (self.memory + self.byteCount).update(from: bytes.baseAddress!, count: bytes.count)
         }
@@ -97,11 +98,11 @@
     mutating func removeAll() {
         self.count = 0
         self.byteCount = 0
-        // The batch held a record larger than any event may be.
+        // The batch had grown for a single record, larger than any event may be.
         if self.capacity > Self.byteCountMax { self.allocate(Self.byteCountMax) }
     }
 
-    /// Allocates the bytes. The batch is empty.
+    /// Allocates the bytes. The batch must be empty.
     private mutating func allocate(_ byteCount: Int) {
         unsafe self.memory.deallocate()
         unsafe self.memory = .allocate(capacity: byteCount)

@@ -1,10 +1,10 @@
 public import PushModel
 
-/// The place of a record and the time when it was written. Its bytes are passed separately, borrowed.
+/// The position of a record and the time when it was written. Its bytes are passed separately, borrowed.
 public struct InputRecord: Sendable {
     /// Index into `EngineConfiguration.inputTopics`.
     public var topic: UInt16
-    /// The number of its partition, from 0.
+    /// The number of the record's partition, from 0.
     public var partition: Int32
     /// The record's offset in the partition's log.
     public var offset: Int64
@@ -14,11 +14,11 @@ public struct InputRecord: Sendable {
     public var hasKey: Bool
     /// Whether the record has a value; `false`: it is null.
     public var hasValue: Bool
-    /// Where a forwarded record first lay.
+    /// First position of a forwarded record; `nil`: the record was not forwarded.
     public var origin: SourcePosition?
-    /// The kind of a record of the topic `routed`. In every other topic, an event.
+    /// The kind of a record of the topic `routed`. In every other topic it is an event.
     public var kind: RoutedKind
-    /// Whether somebody keeps a trace of the event. What happens to it is reported then (`ShardEngine.takeTraceNotes`).
+    /// Whether the event is traced. If so, what happens to it is reported (`ShardEngine.takeTraceNotices`).
     public var isTraced = false
 
     public init(

@@ -1,13 +1,13 @@
 import PushModel
 
-/// Makes what a slot keeps of an event. Its bytes are copied once, out of the record.
+/// Makes what a slot keeps of an event. The event's bytes are copied once, out of the record.
 extension Intake {
-    /// Seconds after its event at which a `start` without `expires` is no longer sent.
+    /// Age from which a `start` without `expires` is no longer sent, seconds.
     static var startExpirySeconds: Int64 { 900 }
 
-    /// Copies what the payload and the outcome will need into `layer`, in place of what it said.
+    /// Copies what the payload and the outcome will need into `layer`, and replaces what was there.
     /// - Parameters:
-    ///   - arrival: grows from event to event.
+    ///   - arrival: a number that grows from event to event.
     ///   - timestamp: `orderSeconds` of the slot.
     func fill(_ layer: inout Layer, value: Span<UInt8>, arrival: UInt64, timestamp: Int64, now: EngineTime) {
         layer.reset()
@@ -47,7 +47,7 @@ extension Intake {
             token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment,
             blob: layer.blob, content: content, expiresSeconds: self.startExpiresSeconds(now: now))
     }
-    /// When a `start` expires unsent, seconds since 1970.
+    /// When a `start` expires if it is still unsent, seconds since 1970.
     func startExpiresSeconds(now: EngineTime) -> Int64 {
         let writtenSeconds = min(self.writtenMillis, now.wallMillis) / 1_000
         return self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds

@@ -1,4 +1,5 @@
-/// A record that its producer's client put on another partition than the one its key belongs to (contract: Placement).
+/// A record that its producer's client put on another partition than the one that its key belongs to (contract:
+/// Placement).
 public struct Misplacement: Sendable, Hashable {
     /// Index of the input topic.
     public var topic: UInt16
@@ -6,7 +7,7 @@ public struct Misplacement: Sendable, Hashable {
     public var partition: Int32
     /// The record's offset in that partition.
     public var offset: Int64
-    /// The partition where records of its key belong.
+    /// The partition that the record's key belongs to.
     public var properPartition: Int32
 
     public init(topic: UInt16, partition: Int32, offset: Int64, properPartition: Int32) {

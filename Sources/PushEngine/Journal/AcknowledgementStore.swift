@@ -1,4 +1,4 @@
-/// What the engine waits for from Kafka: one element per record handed over.
+/// A record handed over to Kafka, and what the engine waits for.
 struct PendingAcknowledgement {
     var waiter: Waiter
     var partition: PartitionIndex
@@ -13,8 +13,8 @@ struct PendingAcknowledgement {
     }
 }
 
-/// Acknowledgements by number. The number handed out carries a sequence: it shows that a number is given back twice,
-/// and which of two records was made first.
+/// Acknowledgements by number. A number includes a sequence. It shows whether a number is given back twice, and which
+/// of two records was made first.
 struct AcknowledgementStore {
     private var elements: [PendingAcknowledgement] = []
     private var lastSequence: UInt32 = 0
@@ -38,7 +38,7 @@ struct AcknowledgementStore {
         return UInt64(id) | UInt64(element.sequence) << 32
     }
 
-    /// Prefetches the element: it will be looked at soon.
+    /// Prefetches the element, which will be looked at soon.
     func prefetch(_ rawValue: UInt64) {
         let id = Int(rawValue & 0xffff_ffff)
         guard id < self.elements.count else { return }
@@ -49,7 +49,7 @@ struct AcknowledgementStore {
         }
     }
 
-    /// The slot that the element is about, if the element exists. It serves prefetching, and decides nothing.
+    /// The slot that the element is about, if the element exists. It may only be used for prefetching.
     func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
         return id < self.elements.count ? self.elements[id].waiter.slot : .none

@@ -2,13 +2,13 @@
 public struct EngineRecord: Sendable {
     /// Which of the worker's topics a record is for.
     public enum Topic: UInt8, Sendable, CaseIterable {
-        /// Their names in the cluster are configured; the engine does not know them.
+        /// The topics; their names in the cluster are configured, and the engine does not know them.
         case state, outcomes, deadLetters, routed
 
         /// Whether the records of a partition must be in Kafka in the order in which they were made.
         public var isOrdered: Bool { self == .state || self == .routed }
 
-        /// Its name in settings, lines and metrics.
+        /// The topic's name in settings, log lines and metrics.
         public var label: String {
             switch self {
             case .state: "state"
@@ -18,35 +18,35 @@ public struct EngineRecord: Sendable {
             }
         }
     }
-    /// Which of the worker's topics it is for.
+    /// Which of the worker's topics the record is for.
     public var topic: Topic
-    /// Explicit for `state` and `routed`; -1 leaves it to the partitioner.
+    /// The record's partition, given for `state` and `routed`; -1 leaves it to the partitioner.
     public var partition: Int32
     /// Range of the key in `RecordBatch.bytes`.
     public var key: Range<Int>
-    /// `false`: a null key.
+    /// Whether the record has a key; `false`: a null key.
     public var hasKey: Bool
-    /// Empty and `isTombstone`: a null value.
+    /// Range of the value in `RecordBatch.bytes`. With `isTombstone` it is empty, and means null.
     public var value: Range<Int>
-    /// `true`: a null value, which removes the key from a compacted topic.
+    /// Whether the value is null, which removes the key from a compacted topic.
     public var isTombstone: Bool
-    /// Index range into `RecordBatch.headers`.
+    /// Range of the record's headers in `RecordBatch.headers`.
     public var headers: Range<Int>
     /// The record's time, milliseconds since 1970; 0: now.
     public var timestampMillis: Int64
-    /// Given back with `ShardEngine.acknowledged`.
+    /// Number to give back with `ShardEngine.acknowledged`.
     public var acknowledgement: UInt64
 
-    /// Whether the record of the one acknowledgement was made before that of the other. Holds while fewer than 2^31
-    /// records are made between the two, which takes hours at the pace of a whole processor.
+    /// Whether the record of one acknowledgement was made before that of the other. The answer is right if fewer than
+    /// 2^31 records are made between the two, which would take hours even at full speed.
     public static func isMade(_ acknowledgement: UInt64, before other: UInt64) -> Bool {
         // The upper half counts the records and may wrap around.
         Int32(bitPattern: UInt32(acknowledgement >> 32) &- UInt32(other >> 32)) < 0
     }
 }
 
-/// Records that the engine wants written, in order, since the loop last took them. The loop hands each to the producer
-/// and calls `removeAll`.
+/// Records that the engine wants written, in order, since the loop last took them. The loop hands each record to the
+/// producer and calls `removeAll`.
 public struct RecordBatch: Sendable {
     /// One header of a record.
     public struct Header: Sendable {
@@ -61,14 +61,14 @@ public struct RecordBatch: Sendable {
     public var records: [EngineRecord] = []
     /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
-    /// Bytes of key, value and headers of the largest record. Four bytes: a batch of more than 32 bytes would be
-    /// borrowed through the heap.
+    /// Number of bytes of key, value and headers of the largest record. It has four bytes, because a batch of more than
+    /// 32 bytes would be borrowed through the heap.
     public var recordByteCountMax: UInt32 = 0
-    /// Whether something waits for one of these to be written (a forwarded event, a start to be announced, a partition
-    /// to be claimed). They should go out now, even if writing them together later would be cheaper.
+    /// Whether somebody waits for one of these records (a forwarded event, a start to be announced, a partition to be
+    /// claimed). They should be sent now, even if writing them together with later ones would be cheaper.
     public var isUrgent = false
 
-    /// An empty batch.
+    /// Creates an empty batch.
     public init() {}
 
     /// Whether there is nothing to be written.
@@ -97,7 +97,7 @@ public struct CommitPosition: Hashable, Sendable {
     public var topic: UInt16
     /// The number of the partition, from 0.
     public var partition: Int32
-    /// The offset after the last record that is done with.
+    /// The offset after the last record that is resolved.
     public var nextOffset: Int64
 
     public init(topic: UInt16, partition: Int32, nextOffset: Int64) {

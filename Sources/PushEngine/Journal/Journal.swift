@@ -1,14 +1,15 @@
 import PushModel
 
-/// What is written to Kafka, in which order, and which offsets that resolves (contract: Order of acknowledgement).
+/// Decides what is written to Kafka, in which order, and which offsets are thereby resolved (contract: Order of
+/// acknowledgement).
 ///
-/// There are two rules. An outcome or a dead letter is acknowledged before the slot's next state record is written, or
-/// else the slot's open entry waits for it. That entry is settled by the state record that covers its events.
-/// `Consequence` informs the engine of what an acknowledgement means for other parts.
+/// There are two rules. First, an outcome or a dead letter is acknowledged before the slot's next state record is
+/// written, or the slot's open entry waits for it. Second, that entry is settled by the state record that covers its
+/// events. `Consequence` says what an acknowledgement means for other parts of the engine.
 ///
-/// Only the journal writes what a slot keeps of that (its row in the table of `Slot`).
+/// Only the journal writes the slot's fields for this (its row in the table of `Slot`).
 struct Journal: ~Copyable {
-    /// Records to be produced, in order. The loop empties it.
+    /// Records to be produced, in order. The loop empties the batch.
     var batch = RecordBatch()
     var ledger = OffsetLedger()
     var acknowledgements = AcknowledgementStore()
@@ -18,10 +19,10 @@ struct Journal: ~Copyable {
     var stateFlushAtMillis: Int64?
     /// Slots whose tombstone has been written since the engine last took them out of memory.
     var forgottenSlots: [SlotID] = []
-    /// Hashes of the input topics' names, by topic index: how a position is written down.
+    /// Hashes of the input topics' names, by topic index. Written positions name their topic by them.
     let topicHashes: [UInt32]
     private(set) var texts: RecordTexts
-    /// Reused from record to record.
+    /// Scratch space, reused from record to record.
     var scratchBytes: [UInt8] = []
     private let addressOnly = AddressOnly()
 
@@ -30,7 +31,7 @@ struct Journal: ~Copyable {
         self.texts = RecordTexts(configuration)
     }
 
-    /// Follows a changed configuration: records about new apps may have to be written from now on.
+    /// Follows a changed configuration, because records about new apps may have to be written from now on.
     mutating func follow(_ configuration: borrowing EngineConfiguration) { self.texts = RecordTexts(configuration) }
 
     /// Adds the value of a record to the batch, and returns its range.

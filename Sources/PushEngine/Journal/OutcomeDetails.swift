@@ -3,10 +3,10 @@ import PushModel
 
 /// What an outcome record says besides the event and its outcome (contract: What an outcome says).
 struct OutcomeDetails {
-    /// The reason when APNs gave none of its own.
+    /// Why the event got its outcome, if APNs gave no reason.
     enum Cause {
         case none
-        /// `state` says that the event was applied: it is a replay after a restart.
+        /// `state` says that the event was applied, so it is a replay after a restart.
         case replay
         case afterEnd
         case alreadyStarted
@@ -14,25 +14,26 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
-        /// The channel is gone, and there is never another id.
+        /// The channel is gone, and cannot get another id.
         case channelGone
         /// The channel is kept for an audience, whose id is in `reason`.
         case channelKept
         case expires
         case lifeOver
         case startExpired
-        /// The update is stale: its app takes a stale date for an expiry.
+        /// The update is stale, and its app treats a stale date as an expiry.
         case updateStale
-        /// The start is stale: a phone would have shown no card.
+        /// The start is stale: a phone would show no card.
         case startStale
         case mayBeSent
-        /// An attempt may have reached the device before the event was superseded. An earlier owner may have said so.
+        /// An attempt, perhaps of a former owner, may have reached the device before the event was superseded.
         case mayBeSentBefore
-        /// `"alert": null` arrived before the superseded event's alert, or one it had taken over, was sent.
+        /// `"alert": null` arrived before the alert of the superseded event was sent; the event may have taken over
+        /// that alert.
         case alertWithdrawn
 
         /// The cause in words.
-        /// - Parameter kind: what the event is about.
+        /// - Parameter kind: kind of the slot that the event is about.
         func text(of kind: SlotKind) -> StaticString? {
             switch self {
             case .none: nil
@@ -72,19 +73,20 @@ struct OutcomeDetails {
     var cause = Cause.none
     /// APNs' status; 0: no answer.
     var status: UInt16 = 0
-    /// APNs' reason, what became of the connection, or what is wrong with the record.
+    /// APNs' reason, what happened to the connection, or what is wrong with the record.
     var reason = ""
     var apnsMicros: Int64 = -1
     // Details of the push attempt, if there was one.
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
-    /// What APNs had said of the token. `former`: the push went to the token before the newest, which APNs had refused.
-    /// `dead`, `doubted`: it went nowhere, because APNs had refused the token.
+    /// What APNs had said about the token. `former`: the push went to the token before the newest, which APNs had
+    /// refused. `dead`, `doubted`: nothing was sent, because APNs had refused the token.
     var tokenStanding = TokenStanding.usable
-    /// Whether there is a token's hash without a push: that of the token that the event was about.
+    /// Whether the record has a token's hash although there was no push. It is then the hash of the token that the
+    /// event was about.
     var hasTokenHash = false
-    /// Hash of the living token that a registration replaced; `nil`: it replaced none.
+    /// Hash of the usable token that a registration replaced; `nil`: it replaced none.
     var replacedTokenHash: UInt64?
     /// `aps.timestamp` of the version that an audience's event became; 0: none.
     var versionStampSeconds: Int64 = 0

@@ -3,8 +3,9 @@ import PushModel
 /// The text of an outcome record (contract: What an outcome says): one JSON object. It is composed in one piece,
 /// because every push writes one.
 enum OutcomeWriter {
+    /// Writes the record's text.
     /// - Parameters:
-    ///   - eventID: empty if the event gave none; likewise `key` and `traceparent`.
+    ///   - eventID: empty if the event has none, like `key` and `traceparent`.
     ///   - details: if there was a push, its token's hash is written.
     static func write(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,

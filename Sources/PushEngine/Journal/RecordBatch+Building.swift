@@ -39,6 +39,7 @@ extension RecordBatch {
         self.headers.append(Header(name: stateName, value: self.append(carried.extracting(droppingFirst: byteCount))))
     }
 
+    /// Appends a record.
     /// - Parameters:
     ///   - partition: -1 leaves it to the partitioner.
     ///   - timestampMillis: since 1970; 0: now.

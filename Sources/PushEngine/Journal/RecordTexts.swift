@@ -1,15 +1,16 @@
 import PushModel
 
-/// Texts that records repeat, made once: escaped, in UTF-8, ready to be copied. Also reads the key of a state record.
+/// Texts that records repeat. They are made once: escaped, in UTF-8, ready to be copied. This type also reads the key
+/// of a state record.
 final class RecordTexts: Sendable {
-    /// By app: `,"app":"<bundle id>"`.
+    /// The text `,"app":"<bundle id>"` for each app.
     let appMembers: [[UInt8]]
-    /// By input topic: `"topic":"<name>","partition":`.
+    /// The text `"topic":"<name>","partition":` for each input topic.
     let topicMembers: [[UInt8]]
-    /// By app and kind of slot: the beginning of a state key, `a/<bundle id>/`. See `stateKeyPrefix(app:kind:)`.
+    /// The beginning of a state key, `a/<bundle id>/`, for each app and kind of slot. See `stateKeyPrefix(app:kind:)`.
     private let stateKeyPrefixes: [[UInt8]]
 
-    /// By app and record: the beginning of the key of a record about a crowd.
+    /// The beginning of the key of a crowd's record, for each app and kind of record.
     private let crowdKeyPrefixes: [[UInt8]]
     /// The cluster's name in markers.
     let clusterID: [UInt8]
@@ -47,7 +48,7 @@ final class RecordTexts: Sendable {
 
     private static let kindCount = SlotKind.allCases.count
 
-    /// The beginning of the key of a state record about such a slot.
+    /// The beginning of the key of a state record about a slot of this kind and app.
     @inline(__always) func stateKeyPrefix(app: UInt16, kind: SlotKind) -> [UInt8] {
         self.stateKeyPrefixes[Int(app) * Self.kindCount + Int(kind.rawValue) - 1]
     }

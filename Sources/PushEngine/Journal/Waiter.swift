@@ -1,24 +1,26 @@
-/// What waits for Kafka to have a record, and which record of it that is.
+/// What waits until Kafka has a record, and which kind of record that is.
 enum Waiter {
-    /// A partition, for a marker. The number is not 0 if the marker is to begin an epoch
+    /// A partition waits for a marker. `claimNumber` is not 0 if the marker is to begin an epoch
     /// (`PartitionState.claimNumber`).
     case partition(claimNumber: UInt32)
-    /// Only the log of the event behind it: a record of `state` covers that.
+    /// Only the log of an event waits, for a record of `state` that covers the event.
     case logState(EntryID)
-    /// Only that log, for a record about the event that is for another topic than `state`.
+    /// Only the log of an event waits, for a record about the event in another topic than `state`.
     case logRecord(EventRecord, EntryID)
-    /// A slot, for its record of `state` with this number, which covers what the entries guard.
+    /// A slot waits for its record of `state` with this number. The record covers the events that the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)
-    /// A slot, for a record about an event of its own. `isUnguarded`: the event is guarded by the slot rather than by an entry.
+    /// A slot waits for a record about one of its events. `isUnguarded`: the event is guarded by the slot rather than
+    /// by an entry.
     case slotRecord(EventRecord, SlotReference, isUnguarded: Bool, LedgerEntries)
-    /// The owner of an audience, for a version that is sent to a partition. `stampLow`: the lower half of its stamp.
+    /// The owner of an audience waits for a version that is sent to a partition. `stampLow`: the lower half of the
+    /// version's stamp.
     case owner(SlotReference, stampLow: UInt32)
-    /// A crowd, for one of its records of `state`.
+    /// A crowd waits for one of its records.
     case crowd(CrowdWait)
-    /// A keeper of channels.
+    /// A keeper of channels waits for one of its records.
     case keeper(KeeperWait)
 
-    /// Whether it is a record of `state`.
+    /// Whether the awaited record is one of `state`.
     var isState: Bool {
         switch self {
         case .partition, .logState, .slotState, .crowd: true
@@ -26,7 +28,7 @@ enum Waiter {
         case .keeper(let wait): wait.record == .state
         }
     }
-    /// The slot that it concerns; none: it concerns no slot.
+    /// The slot that the record concerns; `none`: it concerns no slot.
     var slot: SlotID {
         switch self {
         case .slotState(let reference, _, _), .slotRecord(_, let reference, _, _), .owner(let reference, _):
@@ -34,7 +36,7 @@ enum Waiter {
         case .partition, .logState, .logRecord, .crowd, .keeper: .none
         }
     }
-    /// The kind of the record if it is about one event; otherwise `nil`.
+    /// The kind of the record if it is about one event; `nil`: it is not.
     var eventRecord: EventRecord? {
         switch self {
         case .logRecord(let record, _), .slotRecord(let record, _, _, _): record
@@ -43,26 +45,27 @@ enum Waiter {
     }
 }
 
-/// A record about one event that is for another topic than `state`.
+/// A record about one event, in another topic than `state`.
 enum EventRecord {
     case outcome, deadLetter, routed
     /// A dead letter of a valid event that could not be forwarded.
     case strandedEvent
 }
 
-/// A slot as it was when a record about it was made. Another slot may be in its place since.
+/// A slot as it was when a record about it was made. Its number may belong to another slot by now.
 struct SlotReference: Equatable {
     var slot: SlotID
     var generation: UInt32
 }
 
-/// Ledger entries of a slot's events: settled by a record of `state`, acknowledged by others.
+/// Ledger entries of a slot's events. An acknowledged record of `state` settles them. Other acknowledged records are
+/// only counted.
 struct LedgerEntries {
     var entry = EntryID.none
     var routedEntry = EntryID.none
 }
 
-/// What a crowd waits for. It means the crowd of that generation, or none.
+/// What a crowd waits for. If its number belongs to a crowd of another generation by now, none is meant.
 struct CrowdWait {
     enum Record: Equatable {
         /// Records of its versions, of its progress, or of the end of its audience.
@@ -73,8 +76,8 @@ struct CrowdWait {
         case startProgress
         case startMember(round: UInt8)
 
-        /// Whether its entry waits for a record of `state` that is still to come. Otherwise the record covers the event
-        /// itself.
+        /// Whether the event's entry waits for a later record of `state`, too. If not, this record itself covers the
+        /// event.
         var isBeforeState: Bool {
             switch self {
             case .progress, .startMember: true
@@ -87,11 +90,11 @@ struct CrowdWait {
     var record: Record
     /// The record's number, counted per crowd.
     var number: UInt32 = 0
-    /// The entry of the event behind it; none: there is no event.
+    /// The entry of the event that led to the record; `none`: there is no event.
     var entry = EntryID.none
 }
 
-/// What a keeper of channels waits for. It means the keeper of that generation, or none.
+/// What a keeper of channels waits for. If its number belongs to a keeper of another generation by now, none is meant.
 struct KeeperWait {
     enum Record {
         /// A record of `state`.
@@ -102,7 +105,7 @@ struct KeeperWait {
     var keeper: KeeperID
     var generation: UInt32
     var record: Record
-    /// The lower half of the number by which the keeper knows the record. No keeper lives for 2^32 of them.
+    /// The lower half of the number by which the keeper knows the record. No keeper writes 2^32 records in its life.
     var token: UInt32
 }
 

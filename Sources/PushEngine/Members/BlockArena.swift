@@ -1,22 +1,22 @@
 /// Names a block of `BlockArena` by its first granule.
 struct BlockID: Identifier { let rawValue: Int32 }
 
-/// The header of a block. As many entries of four bytes as its capacity says follow it.
+/// The header of a block. The block's entries follow it, four bytes each, as many as its capacity says.
 struct BlockHeader {
-    /// Number of entries that mean something. `BlockArena` marks free blocks with it.
+    /// Number of entries in use. Free blocks have a special value here.
     var count: UInt16
     let capacity: UInt16
-    /// The next block, as the block's user means it. In a free block: another free block of its size.
+    /// The next block, as the block's user defines it. For a free block: another free block of the same size.
     var next: BlockID
 }
 
 /// Blocks of many sizes, cut from chunks that never move.
 ///
-/// A released block is merged with the free blocks behind it, and cut anew. Other sizes are in demand when buckets are
-/// split, and when one ring of a million members is followed by many of a few. The arena only grows.
+/// A released block is merged with the free blocks behind it, and cut anew. The sizes in demand change, for instance
+/// when buckets are split, or when many small rings follow one ring of a million members. The arena only grows.
 @safe struct BlockArena: ~Copyable {
-    /// Number of entries of the largest block. Any block can be cut from one of `granulesMax`: the rest is empty or has
-    /// two granules.
+    /// Number of entries of the largest block. It is chosen so that any block can be cut from a block of `granulesMax`:
+    /// the rest is empty, or has at least two granules.
     static var capacityMax: Int { 2 * (Self.granulesMax - 2 - 1) }
 
     private static var granule: Int { 8 }
@@ -40,10 +40,11 @@ struct BlockHeader {
 
     var allocatedByteCount: Int { unsafe self.chunks.count * Self.chunkGranules * Self.granule }
 
-    /// Returns an empty block. `capacity` is even: a block ends with a granule.
+    /// Returns an empty block.
+    /// - Parameter capacity: number of entries; even, because a block ends with a granule.
     mutating func allocate(capacity: Int, next: BlockID) -> BlockID {
         let wanted = 1 + capacity / 2
-        // A free block of the same size, or one so much larger that the rest is a block, too.
+        // Blocks that fit have the same size, or are larger by so much that the rest is a block, too.
         let fitting = self.freeSizes & (1 << UInt64(wanted) | ~0 << UInt64(wanted + 2))
         guard fitting != 0 else {
             self.appendChunk()
@@ -58,12 +59,13 @@ struct BlockHeader {
         return id
     }
 
-    /// Gives a block back, merged with the free blocks behind it. A block that was cut is whole again when its first
-    /// part is given back.
+    /// Gives a block back, and merges it with the free blocks behind it. The parts of a block that was cut are merged
+    /// again when the first part is given back.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {
-            // Another block follows every block, or the chunk's last granule, whose header is that of a block in use.
+            // Behind every block is another block, or the chunk's last granule. That granule's header looks like that
+            // of a block in use.
             let next = BlockID(index: id.index + granules)
             guard unsafe self.block(next).pointee.count == Self.freeMark else { break }
             let more = self.granules(of: next)
@@ -82,10 +84,10 @@ struct BlockHeader {
 
     private func granules(of id: BlockID) -> Int { unsafe 1 + Int(self.block(id).pointee.capacity) / 2 }
 
-    // MARK: Blocks that nobody has
+    // MARK: Free blocks
 
-    /// Puts a block at the head of its size's free list. The link to the previous head is kept where the first entries
-    /// would be: there is room for two.
+    /// Puts a block at the head of its size's free list. The link to the previous head is stored where the first two
+    /// entries were, which every block has.
     private mutating func putFree(_ id: BlockID, granules: Int) {
         let next = self.free[granules]
         let block = unsafe self.block(id)
@@ -119,7 +121,7 @@ struct BlockHeader {
         let start = unsafe (self.chunks.count - 1) << Self.chunkBits
         let end = start + Self.chunkGranules - 1
         unsafe self.block(BlockID(index: end)).initialize(to: BlockHeader(count: 0, capacity: 0, next: .none))
-        // The last block is put first, so that the first is taken first.
+        // The last block is put in first, so that the first one is taken first.
         for index in stride(from: start, to: end, by: Self.granulesMax).reversed() {
             self.putFree(BlockID(index: index), granules: min(Self.granulesMax, end - index))
         }

@@ -1,9 +1,9 @@
-/// A member of an audience: an update token in its one ring, or a start token's membership in one of its rings. It
-/// names an element of `MemberTable`, and is used again after `free`.
+/// A member of an audience: an update token in its one ring, or a start token's membership in one of its rings. The
+/// number names an element of `MemberTable`, and may be used again after `free`.
 struct MemberID: Identifier { let rawValue: Int32 }
 
-/// The members that one pass goes round: an audience's update or start members in one environment. It names an element
-/// of `MemberTable`.
+/// The members that one pass goes round: an audience's update members or start members in one environment. The number
+/// names an element of `MemberTable`.
 struct RingID: Identifier { let rawValue: Int32 }
 
 /// The kind of a member. All members of a ring have one kind.
@@ -14,16 +14,16 @@ enum MemberKind: UInt8 {
     case start
 }
 
-/// Marks of a member. The user of the table gives them a meaning.
+/// Marks of a member. The user of the table gives them their meaning.
 struct MemberFlags: OptionSet, Sendable {
-    /// Bits 0 to 11; the table has no room for more.
+    /// The marks, in bits 0 to 11; the table has no room for more.
     let rawValue: UInt16
 
     static var bitCount: Int { 12 }
 
     init(rawValue: UInt16) { self.rawValue = rawValue & (1 << Self.bitCount - 1) }
 
-    /// The mark of this bit, below `bitCount`.
+    /// Creates the mark of this bit, which is below `bitCount`.
     init(bit: Int) { self.init(rawValue: 1 << UInt16(bit)) }
 }
 

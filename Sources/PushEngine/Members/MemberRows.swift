@@ -18,19 +18,19 @@ struct RowField<Value: BitwiseCopyable> {
     init(at offset: Int) { self.offset = offset }
 }
 
-/// Rows of members and of start tokens. The raw token is at the row's end: a look at a member has its token in the same
-/// cache line.
+/// Rows of members and of start tokens. The raw token is at the row's end, so reading a member brings its token in the
+/// same cache line.
 ///
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|
 /// | 0 | ring and flags | the same | its first membership |
-/// | 4 | joined | the same | memberships, those linked |
+/// | 4 | joined | the same | number of memberships, and of linked ones |
 /// | 8 | the token | the start token's row | the token |
 /// | 12 | | the token's next membership | |
 ///
-/// Rows of one kind and one token length share chunks, so that no row stores either. Chunks never move. A released row is
-/// used again for the same kind and length. The store only grows, up to `2^idBits` rows, or fewer when many are long or of a
-/// rare kind.
+/// Rows of one kind and one token length share chunks, so no row stores its kind or length. Chunks never move. A
+/// released row is used again for the same kind and length. The store only grows, up to `2^idBits` rows. It holds fewer
+/// when many are long or of a rare kind.
 @safe struct MemberRows: ~Copyable {
     @safe private struct Chunk {
         let rows: UnsafeMutableRawPointer
@@ -46,13 +46,13 @@ struct RowField<Value: BitwiseCopyable> {
     private struct Class {
         let kind: RowKind
         let tokenByteCount: Int
-        /// The row that was given back last. Its `nextFree` names the next.
+        /// The row that was given back last. Its `nextFree` names the one before it.
         var free = RowID.none
         /// Rows of the newest chunk that were never used.
         var fresh = 0..<0
     }
 
-    /// Number of bits of a row's number. The rest of the word has room for something else.
+    /// Number of bits of a row's number. The rest of a 32-bit word is free for other things.
     static var idBits: Int { 24 }
     private static var rowBits: Int { 9 }
     static var chunksMax: Int { 1 << (Self.idBits - Self.rowBits) }
@@ -62,13 +62,14 @@ struct RowField<Value: BitwiseCopyable> {
     private var chunkCount = 0
     private var chunkCapacity = 16
     private var classes: [Class] = []
-    /// Indices into `classes`, in the order of kind and length.
+    /// Indices into `classes`, sorted by kind and length.
     private var sortedClasses: [UInt16] = []
     private var chunkByteCount = 0
 
     private let chunksMax: Int
 
-    /// - Parameter chunksMax: fewer than `Self.chunksMax` for tests.
+    /// Creates a store without rows.
+    /// - Parameter chunksMax: maximum number of chunks. Tests use fewer than `Self.chunksMax`.
     init(chunksMax: Int = Self.chunksMax) {
         unsafe self.chunks = .allocate(capacity: 16)
         self.chunksMax = chunksMax
@@ -83,8 +84,8 @@ struct RowField<Value: BitwiseCopyable> {
 
     // MARK: Rows
 
-    /// Returns a new row for a token of this length, 0 without one. Its fields mean nothing yet. `none`: all rows are
-    /// in use.
+    /// Returns a new row for a token of this length; 0: a row without a token. Its fields have no defined values yet.
+    /// `none`: all rows are in use.
     mutating func allocate(_ kind: RowKind, tokenByteCount: Int) -> RowID {
         let number = self.classNumber(kind, tokenByteCount: tokenByteCount)
         let free = self.classes[number].free
@@ -117,14 +118,14 @@ struct RowField<Value: BitwiseCopyable> {
     @inline(__always) func kind(of row: RowID) -> RowKind { unsafe self.chunk(of: row).kind }
 
     subscript<Value>(_ row: RowID, _ field: RowField<Value>) -> Value {
-        // Every field is stored in its row, whatever the row's kind.
+        // The field's bytes are within the row: a row is asked only for fields of its kind.
         @inline(__always) get { unsafe self.address(of: row).load(fromByteOffset: field.offset, as: Value.self) }
         @inline(__always) set {
             unsafe self.address(of: row).storeBytes(of: newValue, toByteOffset: field.offset, as: Value.self)
         }
     }
 
-    /// The row's own token. Empty for a start member.
+    /// The token stored in the row itself. Empty for a start member.
     @inline(__always) @unsafe func ownToken(_ row: RowID) -> UnsafeMutableRawBufferPointer {
         let chunk = unsafe self.chunk(of: row)
         return unsafe UnsafeMutableRawBufferPointer(
@@ -136,7 +137,7 @@ struct RowField<Value: BitwiseCopyable> {
         unsafe UnsafeRawBufferPointer(self.ownToken(self.rowOfToken(row)))
     }
 
-    /// The row that stores the row's token.
+    /// The row in which the token is stored: this row, or for a start member that of the start token.
     @inline(__always) func rowOfToken(_ row: RowID) -> RowID {
         self.kind(of: row) == .startMember ? self[row, .startToken] : row
     }
@@ -148,7 +149,7 @@ struct RowField<Value: BitwiseCopyable> {
         return unsafe Span(_unsafeElements: UnsafeBufferPointer(bytes)).holdsSameBytes(as: token)
     }
 
-    /// Begins to load the row and its token, which will be read soon.
+    /// Prefetches the row and its token, which will be read soon.
     @inline(__always) func prefetch(_ row: RowID) {
         unsafe Prefetch.lines(from: self.address(of: row), byteCount: Int(self.chunk(of: row).stride))
     }
@@ -180,7 +181,7 @@ struct RowField<Value: BitwiseCopyable> {
         let stride = (Self.tokenOffset(of: kind) + tokenByteCount + 3) & ~3
         let rowCount = min(1 << Self.rowBits, Self.chunkByteCountMax / stride)
         if self.chunkCount == self.chunkCapacity { self.growDirectory() }
-        // The directory has room for the chunk, and nothing is stored there yet.
+        // The directory has room for the chunk, and nothing is stored at that index yet.
         unsafe (self.chunks + self.chunkCount).initialize(
             to: Chunk(
                 rows: .allocate(byteCount: rowCount * stride, alignment: 8), stride: UInt16(stride),
@@ -199,7 +200,8 @@ struct RowField<Value: BitwiseCopyable> {
         self.chunkCapacity *= 2
     }
 
-    /// The class of rows of this kind and token length. Tokens have one length or a few, but strangers may send any.
+    /// The class of rows of this kind and token length. Real tokens have one length or a few, but publishers may send
+    /// any.
     private mutating func classNumber(_ kind: RowKind, tokenByteCount: Int) -> Int {
         func order(_ kind: RowKind, _ tokenByteCount: Int) -> Int { Int(kind.rawValue) << 16 | tokenByteCount }
         let wanted = order(kind, tokenByteCount)
@@ -225,7 +227,7 @@ extension RowField where Value == RowID {
 }
 
 extension RowField where Value == UInt32 {
-    /// The ring's number and, below it, the flags.
+    /// The ring's number and, in the lower bits, the flags.
     static var ringAndFlags: Self { Self(at: 0) }
     static var joinedSeconds: Self { Self(at: 4) }
 }

@@ -1,7 +1,7 @@
 /// Adds members, moves them to another ring, and removes them.
 extension MemberTable {
-    /// Adds a member. The caller knows that it is new: no update member has this token, or this start token has no
-    /// membership in the ring.
+    /// Adds a member. The caller has checked that it is new: no update member has this token, or this start token has
+    /// no membership in the ring.
     ///
     /// - Parameter token: 1 to `tokenByteCountMax` bytes.
     /// - Returns: the new member; `none`: the start token is in `ringsOfStartTokenMax` rings already, or all rows are
@@ -30,7 +30,7 @@ extension MemberTable {
         self.rows.hasRoom(for: .updateMember, tokenByteCount: tokenByteCount)
     }
 
-    /// Moves an update member to another ring of update members. Its flags and the time it joined stay.
+    /// Moves an update member to another ring of update members. It keeps its flags and the time when it joined.
     mutating func move(_ member: MemberID, to ring: RingID) {
         let old = self.ring(of: member)
         precondition(old.isSome, "member \(member) is in no ring")
@@ -68,7 +68,7 @@ extension MemberTable {
 
     /// Takes at most `max` steps towards an empty ring. Most steps remove a member; `count(of:)` says whether more
     /// remain.
-    /// - Parameter kept: a member with one of these flags is only unlinked. The code that set the flag frees it.
+    /// - Parameter kept: a member with one of these flags is only unlinked. The code that set the flag frees it later.
     /// - Returns: the number of members that left.
     @discardableResult mutating func removeSome(
         of ring: RingID, max: Int, unlinkingOnly kept: MemberFlags = []
@@ -84,7 +84,7 @@ extension MemberTable {
         return removed
     }
 
-    /// Notes that the member has left its ring.
+    /// Forgets a member that has left its ring.
     private mutating func forget(_ member: MemberID) {
         let row = member.row
         if self.rows.kind(of: row) == .startMember {
@@ -108,12 +108,14 @@ extension MemberTable {
 
     // MARK: Start tokens
 
-    /// Adds a membership of a start token. `none`: the token has as many as it can have, or there is no room.
+    /// Adds a membership of a start token. `none`: the token has the maximum number of memberships, or there is no
+    /// room.
     private mutating func insertMembership(of token: Span<UInt8>) -> RowID {
         let row = self.rows.allocate(.startMember, tokenByteCount: 0)
         guard row.isSome else { return .none }
         let tokenRow = self.rowOfStartToken(token)
-        // Unlinked memberships that were not freed are many only when their pushes get no answer.
+        // The second limit counts unlinked memberships that are not freed yet, too. There are many of them only when
+        // pushes get no answer.
         guard tokenRow.isSome, self.rows[tokenRow, .linkedMembershipCount] < Self.ringsOfStartTokenMax,
             self.rows[tokenRow, .membershipCount] < UInt16.max
         else {
@@ -142,7 +144,7 @@ extension MemberTable {
         return row
     }
 
-    /// Takes a membership out of what can be found. Its token stays.
+    /// Takes a membership out of everything by which it can be found. Its token stays.
     private mutating func unlinkMembership(_ row: RowID) {
         let token = self.rows[row, .startToken]
         let next = self.rows[row, .nextMembership]
@@ -157,7 +159,7 @@ extension MemberTable {
         self.rows[token, .linkedMembershipCount] -= 1
     }
 
-    /// Releases the token with the last membership that names it.
+    /// Releases the token's row, if no other membership names it.
     private mutating func releaseStartToken(of row: RowID) {
         let token = self.rows[row, .startToken]
         self.rows[token, .membershipCount] -= 1

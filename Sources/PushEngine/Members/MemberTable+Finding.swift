@@ -20,7 +20,7 @@ extension MemberTable {
         }
     }
 
-    /// One of the memberships of a start token; `none`: it has none. `nextMembership` gives the others.
+    /// One of the memberships of a start token; `none`: it has none. `nextMembership` leads to the others.
     func firstMembership(ofStartToken token: Span<UInt8>) -> MemberID {
         let row = self.row(.startToken, of: token, hash: self.searchHash(of: token))
         return row.isNone ? .none : MemberID(self.rows[row, .firstMembership])

@@ -1,10 +1,11 @@
 /// Lists the members of a ring in the order of their positions.
 extension MemberTable {
-    /// Appends members of a ring in ascending order, from `position` on. Takes `limit` members and those at the last
-    /// one's position, or as many as there are before the end. Looks at no more buckets than hold these.
+    /// Appends members of a ring in ascending order, from `position` on. It appends `limit` members and any others at
+    /// the last one's position, or all up to the ring's end if there are fewer. It looks only at buckets that hold
+    /// these members.
     /// - Parameter limit: at least 1.
-    /// - Returns: the position before which all members are now contained; `RingPosition.end`: the ring has no more.
-    ///   The next call goes on from there.
+    /// - Returns: the position before which all members have now been appended; `RingPosition.end`: the ring has no
+    ///   more. The next call continues from there.
     func fill(_ ring: RingID, from position: UInt64, limit: Int, into entries: inout [RingEntry]) -> UInt64 {
         precondition(limit > 0, "a limit is at least 1")
         guard position < RingPosition.end else { return RingPosition.end }
@@ -12,7 +13,8 @@ extension MemberTable {
         var bucket = RingBucket(at: position, in: self.rings[ring].members)
         self.rows.prefetchTokens(of: bucket.rows, in: self.blocks)
         while true {
-            // While one bucket is read, the next one's rows are loaded, and the entries of the bucket behind that.
+            // While one bucket is read, the next bucket's rows are prefetched, and the entries of the bucket after
+            // that.
             let next = bucket.next(in: self.rings[ring].members)
             if let next {
                 self.rows.prefetchTokens(of: next.rows, in: self.blocks)
@@ -37,14 +39,14 @@ extension MemberTable {
         }
         guard entries.count - first > 1 else { return }
         unsafe entries.withUnsafeMutableBufferPointer { entries in
-            // Sorted in place: a slice of an array would be copied.
+            // The part is sorted in place, because a slice of an array would be copied.
             var new = unsafe UnsafeMutableBufferPointer(rebasing: entries[first...])
             unsafe new.sort { $0.position < $1.position }
         }
     }
 
     /// Removes entries beyond `wanted`, except those at the position of the last entry that stays.
-    /// - Returns: the position of the first entry that was removed.
+    /// - Returns: the position of the first entry that was removed; `nil`: none was.
     static func cut(_ entries: inout [RingEntry], toAbout wanted: Int) -> UInt64? {
         let last = entries[wanted - 1].position
         var end = wanted
@@ -65,8 +67,7 @@ private struct RingBucket {
     init(at position: UInt64, in buckets: RowBuckets) {
         let number = buckets.bucket(of: (position << (64 - UInt64(RingPosition.bitCount))).bitReversed)
         self.rows = buckets[number]
-        // Buckets that were split have one bit more: those before the one that is split next, and those that the splits
-        // made.
+        // Linear hashing: a bucket that has been split, or that a split has made, is named by one more bit of the hash.
         let bitCount = buckets.bitCount
         let half = 1 << bitCount
         let isSplit = number >= half || number < buckets.headCount - half

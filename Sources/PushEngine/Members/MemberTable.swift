@@ -1,4 +1,4 @@
-/// The tokens of one partition's audience members. They are found by token and walked ring by ring, in an order that
+/// The tokens of one partition's audience members. They are found by token, and walked ring by ring in an order that
 /// neither restarts nor growth change.
 ///
 /// A member is a row of `MemberRows`, an entry in a bucket of the index, and one in a bucket of its ring. Measured
@@ -6,9 +6,9 @@
 /// 23.9 in 50,000 rings of 20 members. Tokens of 32 and of 80 bytes give the same figures. A start member takes 22
 /// bytes. Its token is stored once for all its rings, and takes 15 bytes besides its own.
 ///
-/// No operation on one member takes longer when there are a million. One thing can slow a walk: tokens prepared for one
-/// place in a ring, which takes 2^n attempts each for n bits of a position. They lengthen the walk through their own
-/// bucket only.
+/// No operation on one member takes longer when there are a million. A walk can be slowed only by tokens that were
+/// prepared for one position in a ring. Preparing one takes about 2^n attempts for n bits of the position, and only the
+/// walk through that position's bucket gets longer.
 @safe struct MemberTable: ~Copyable {
     /// A ring: its members in the order of their positions.
     struct Ring {
@@ -43,7 +43,7 @@
     /// Creates an empty table.
     /// - Parameter seed: key of the index; random and secret, so that nobody can prepare colliding tokens. The order of
     ///   rings does not depend on it.
-    /// - Parameter chunksMax: the largest number of chunks of its rows; fewer in tests.
+    /// - Parameter chunksMax: maximum number of chunks of its rows; fewer in tests.
     init(seed: UInt64, chunksMax: Int = MemberRows.chunksMax) {
         self.rows = MemberRows(chunksMax: chunksMax)
         self.indexing = .index(TokenHash(seed: seed))
@@ -65,7 +65,7 @@
 
     // MARK: Rings
 
-    /// Returns a new empty ring. `none`: there are `ringsMax`.
+    /// Returns a new empty ring. `none`: there are `ringsMax` already.
     mutating func makeRing(of kind: MemberKind) -> RingID {
         if let ring = self.freeRings.popLast() {
             self.rings[ring].kind = kind
@@ -81,7 +81,7 @@
     /// Removes an empty ring. Its number is used again.
     mutating func removeRing(_ ring: RingID) {
         precondition(self.rings[ring].members.count == 0, "ring \(ring) has members")
-        // Heads of buckets may be left of the members that it had.
+        // An empty ring may still have buckets from the members that it had.
         self.rings[ring].members.deallocate()
         self.rings[ring].members = RowBuckets()
         self.freeRings.append(ring)
@@ -91,7 +91,7 @@
 
     func kind(of ring: RingID) -> MemberKind { self.rings[ring].kind }
 
-    /// Buckets of the index and of a ring, for tests.
+    /// Number of buckets of the index and of a ring, for tests.
     var indexBucketCount: Int { self.index.headCount }
     func bucketCount(of ring: RingID) -> Int { self.rings[ring].members.headCount }
 
@@ -135,7 +135,7 @@
     /// The member's raw token.
     @_lifetime(borrow self)
     func token(of member: MemberID) -> Span<UInt8> {
-        // The row stays where it is and has its token as long as nobody changes the table.
+        // The row does not move, and has its token, as long as nobody changes the table.
         let span = unsafe Span(_unsafeElements: self.tokenBytes(member))
         return unsafe _overrideLifetime(span, borrowing: self)
     }
@@ -145,10 +145,10 @@
         unsafe self.rows.token(member.row).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Begins to load the member, which will be read soon. For an update member that includes the token.
+    /// Prefetches the member, which will be read soon. For an update member that includes the token.
     @inline(__always) func prefetch(_ member: MemberID) { self.rows.prefetch(member.row) }
 
-    /// Begins to load the member's token. Reads the row of a start member, whose token is stored elsewhere.
+    /// Prefetches the member's token. For a start member this reads the row, because the token is stored elsewhere.
     @inline(__always) func prefetchToken(_ member: MemberID) { self.rows.prefetch(self.rows.rowOfToken(member.row)) }
 }
 

@@ -1,8 +1,9 @@
-/// The position of a member in its ring: a function of the token alone. A position written down today means the same
-/// tomorrow, in any worker, no matter which members have joined or left. This function must therefore never change.
+/// The position of a member in its ring, which depends on the token alone. A position that is written down means the
+/// same later and in any worker, no matter which members have joined or left. This function must therefore never
+/// change.
 ///
-/// It is SipHash-1-3 under a key that everybody can know. Strangers register tokens. With a weaker function they could
-/// prepare any number of tokens for one position.
+/// The position comes from SipHash-1-3 under a key that everybody can know. Strangers register tokens. With a weaker
+/// function they could prepare any number of tokens for one position.
 enum RingPosition {
     static var bitCount: Int { 48 }
     /// One more than the last position.
@@ -12,7 +13,7 @@ enum RingPosition {
     private static var secondKey: UInt64 { 0xd6e8_feb8_6659_fd93 }
 
     static func of(_ token: Span<UInt8>) -> UInt64 {
-        // The token is valid as long as it is lent.
+        // The token is valid for the duration of the call.
         unsafe token.withUnsafeBytes { unsafe Self.of($0) }
     }
 
@@ -25,7 +26,7 @@ enum RingPosition {
         var state = State()
         var index = 0
         while token.count &- index >= 8 {
-            // Eight bytes are left.
+            // At least eight bytes are left.
             state.take(unsafe token.word(at: index))
             index &+= 8
         }

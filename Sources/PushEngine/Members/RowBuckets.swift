@@ -4,14 +4,15 @@
 /// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits, or n + 1 for buckets that were split
 /// since there were 2^n.
 ///
-/// One head is kept in place. Up to 1,024 are kept in one block; more in pages of 1,024, which never move. A copy of
-/// this value owns nothing: its owner calls `deallocate` once.
+/// A single head is stored in this value itself. Up to 1,024 heads are in one block; more are in pages of 1,024, which
+/// never move. A copy of this value owns nothing: its owner calls `deallocate` once.
 @safe struct RowBuckets {
-    /// One bucket: its head. Up to a page: the address of the heads. More: the address of the pages' addresses.
+    /// The head of the only bucket. With more buckets, up to one page, it is the address of the heads. With more pages
+    /// it is the address of the list of pages.
     private var storage = UInt(truncatingIfNeeded: BlockID.none.rawValue)
-    /// At least 1.
+    /// Number of buckets, at least 1.
     private var bucketCount: UInt32 = 1
-    /// Rows in all buckets.
+    /// Number of rows in all buckets.
     private(set) var count: UInt32 = 0
 
     private static var pageBits: Int { 10 }
@@ -34,7 +35,8 @@
         return bucket < self.headCount ? bucket : bucket - half
     }
 
-    /// The bucket that the last one was split from, and would be merged with. There is more than one bucket.
+    /// The bucket from which the last one was split, and with which it would be merged. There must be more than one
+    /// bucket.
     var parentOfLast: Int {
         let last = self.bucketCount - 1
         return Int(last - 1 << (31 - UInt32(last.leadingZeroBitCount)))
@@ -103,16 +105,17 @@
             + self.pagesInUse * Self.pageCount * MemoryLayout<BlockID>.stride
     }
 
-    // MARK: Where heads lie
+    // MARK: Storage of heads
 
     private var block: Heads { unsafe Heads(bitPattern: self.storage)! }
     private var pages: UnsafeMutablePointer<Heads> { unsafe UnsafeMutablePointer(bitPattern: self.storage)! }
     private var pagesInUse: Int { (self.headCount + Self.pageCount - 1) >> Self.pageBits }
 
-    /// Number of places in a block of heads, or in the list of pages, that has room for `count`.
+    /// Number of elements for which a block of heads, or the list of pages, is allocated if it must have room for
+    /// `count`.
     private static func capacity(_ count: Int) -> Int { max(4, 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) }
 
-    /// The address of a bucket's head. There is more than one bucket.
+    /// The address of a bucket's head. There must be more than one bucket.
     @inline(__always) @unsafe private func address(of bucket: Int) -> Heads {
         precondition(UInt(bitPattern: bucket) < UInt(self.bucketCount), "no such bucket")
         if self.bucketCount <= UInt32(Self.pageCount) { return unsafe self.block + bucket }

@@ -1,11 +1,12 @@
 /// How rows are spread over buckets.
 enum RowSpreading {
-    /// By token, where only the token is known.
+    /// Rows are spread by token, where only the token is known.
     case index(TokenHash)
-    /// By position: a bucket holds the members between two positions.
+    /// Rows are spread by position: a bucket holds the members between two positions.
     case ring
 
-    /// Number of rows of a bucket on average, at most. It is at least half of that, or there is one bucket.
+    /// Maximum average number of rows in a bucket. The average is at least half of that, unless there is only one
+    /// bucket.
     @inline(__always) static var rowsPerBucket: Int { 16 }
 
     /// Returns the hash of a token. Its last bits name the bucket.
@@ -17,7 +18,7 @@ enum RowSpreading {
     }
 
     func hash(_ token: Span<UInt8>) -> UInt64 {
-        // The token is valid as long as it is lent.
+        // The token is valid for the duration of the call.
         unsafe token.withUnsafeBytes { unsafe self.hash($0) }
     }
 }
@@ -68,7 +69,7 @@ extension RowBlocks {
         return row
     }
 
-    /// Splits a bucket. The rows whose hash has one more bit move to a new bucket.
+    /// Splits a bucket. Rows in whose hash the next bit is set move to a new bucket.
     private mutating func splitBucket(
         of buckets: inout RowBuckets, _ spreading: RowSpreading, rows: borrowing MemberRows
     ) {
@@ -93,7 +94,7 @@ extension RowBlocks {
 }
 
 extension MemberRows {
-    /// Begins to load the tokens of these rows, which will be read soon.
+    /// Prefetches the tokens of these rows, which will be read soon.
     func prefetchTokens(of set: BlockID, in blocks: borrowing RowBlocks) {
         blocks.forEach(in: set) { self.prefetch($0) }
         blocks.forEach(in: set) { if self.kind(of: $0) == .startMember { self.prefetch(self.rowOfToken($0)) } }

@@ -1,8 +1,8 @@
 import PushModel
 
-/// A keyed hash of a raw token, two words a multiplication. Each product's halves are folded together, so that every
-/// bit of a word reaches every bit of the result. It is fast. Only a secret key keeps a stranger from preparing tokens
-/// of one hash.
+/// A keyed hash of a raw token, which takes two words with one multiplication. The halves of each product are folded
+/// together, so that every bit of a word reaches every bit of the result. The hash is fast, and only its secret key
+/// keeps a stranger from preparing tokens with the same hash.
 struct TokenHash {
     private let first: UInt64
     private let second: UInt64
@@ -20,8 +20,7 @@ struct TokenHash {
         let count = token.count
         var state = self.first
         var index = 0
-        // Every offset below is followed by as many bytes as are loaded: 16 while more than 16 are left, then the last
-        // 8 or 4.
+        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 8 or 4.
         while count &- index > 16 {
             state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
             index &+= 16
@@ -54,7 +53,7 @@ extension UnsafeRawBufferPointer {
         unsafe UInt64(littleEndian: self.baseAddress!.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The bytes from `offset` on: fewer than eight.
+    /// The bytes from `offset` to the end. They are fewer than eight.
     @inline(__always) @unsafe func lastWord(from offset: Int) -> UInt64 {
         var word: UInt64 = 0
         var index = self.count

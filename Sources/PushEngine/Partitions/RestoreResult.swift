@@ -2,12 +2,13 @@
 public enum RestoreResult: Equatable, Sendable {
     /// The slot is in memory as the record says.
     case restored
-    /// A tombstone, a marker, a record of an older epoch behind one of a newer, or of an app that is not configured.
+    /// The record changes nothing. It is a tombstone or a marker, its app is not configured, or its epoch is older than
+    /// that of an earlier record.
     case ignored
-    /// Written by a newer release: the partition must stop (contract: Unknown kinds).
+    /// The record was written by a newer release: the partition must stop (contract: Unknown kinds).
     case unknownVersion(UInt8)
-    /// Nothing that any release writes. The reason is in words.
+    /// No release writes such a record. The reason is in words.
     case malformed(String)
-    /// Written for another layout of the topics: the partition must stop. The reason is in words.
+    /// The record was written for another layout of the topics: the partition must stop. The reason is in words.
     case refused(String)
 }

@@ -75,7 +75,8 @@ extension PayloadContent {
         writer.optional(self.staleDateSeconds)
         writer.optional(self.dismissalDateSeconds)
     }
-    /// - Parameter byteCount: ranges end within this number of bytes.
+    /// Reads the ranges of a payload.
+    /// - Parameter byteCount: number of bytes within which all ranges must end.
     init(_ reader: inout StateReader, within byteCount: Int) throws(StateError) {
         self.init()
         self.contentState = try ByteRange(&reader, within: byteCount)

@@ -1,19 +1,19 @@
 import PushModel
 
-/// The record with which an owner takes the partition, or confirms that it has it. Its key is `m`.
+/// The record with which an owner takes a partition over, or confirms its ownership. Its key is `m`.
 ///
-/// A marker before an owner's first push also has the header `RecordHeader.takeovers`. Releases that do not know the
-/// header ignore it.
+/// A marker written before an owner's first push also has the header `RecordHeader.takeovers`. Releases that do not
+/// know the header ignore it.
 struct MarkerRecord: Equatable {
     /// Offset of the owner's first marker; -1: this record is the first.
     var epoch: Int64
-    /// Wall milliseconds.
+    /// When the owner took the partition over, wall milliseconds.
     var takenOverWallMillis: Int64
     /// Number of partitions of the topics.
     var partitionCount: Int32
     /// Kafka's name of the cluster; empty: not known.
     var clusterID: [UInt8]
-    /// Records of `state` below this offset name positions of other logs; -1: none does.
+    /// Records of `state` below this offset have positions of other logs; -1: there are none.
     var voidBefore: Int64 = -1
 
     static let key: [UInt8] = [UInt8(ascii: "m")]
@@ -25,13 +25,13 @@ struct MarkerRecord: Equatable {
         writer.signed(self.takenOverWallMillis)
         writer.signed(Int64(self.partitionCount))
         writer.run(self.clusterID.span)
-        // Releases that do not know the field stop at it, so it is written only when it says something.
+        // Older releases stop at a field that they do not know, so the field is written only when it has a value.
         if self.voidBefore >= 0 { writer.signed(self.voidBefore) }
     }
 }
 
 extension MarkerRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.takenOverWallMillis = try reader.signed()

@@ -1,41 +1,42 @@
 import PushModel
 
-/// A member of an audience, or one that has left and is kept for an hour. Its key is `t`, then the raw token.
+/// A member of an audience, or a former member that is remembered for an hour. Its key is `t`, then the raw token.
 struct MemberRecord: Equatable {
-    /// A position in an input topic, which is named by the hash of its name.
+    /// A position in an input topic, with a hash of the topic's name.
     struct Origin: Equatable {
         var topicHash: UInt32
         var partition: Int32
         var offset: Int64
     }
     static let keyMark = UInt8(ascii: "t")
-    /// Maximum number of channels that members of a crowd name in one environment at a time.
+    /// Maximum number of channels that members of a crowd may name in one environment at a time.
     static let channelNumbersMax: UInt8 = 8
 
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
     var environment = PushEnvironment.production
     var isFrequent = false
     var isMoved = false
-    /// Whether the record is a rewrite for a member that was known, and not late.
+    /// Whether the record was written again for a member that was known, and not late.
     var isKnown = false
     /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
     /// listens on none.
     var channelNumber: UInt8?
-    /// When the member joined, seconds since 1970. For one that has left, when it did.
+    /// When the member joined, seconds since 1970. For a former member, when it left.
     var joinedSeconds: UInt32 = 0
-    /// `CrowdTable.reference`. For one that has left, 0 if it had moved from another audience within the hour.
+    /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved there from another
+    /// audience within the hour.
     var reference: UInt64 = 0
-    /// First position of the member's last record, if that was forwarded.
+    /// First position of the member's last record, if that record was forwarded.
     var origin: Origin?
     /// First position of the last forwarded record from any other partition.
     var formerOrigin: Origin?
-    /// Whether it is no longer a member.
+    /// Whether this is a former member.
     var hasLeft = false
-    /// Whether it has left, and may have had priority 10 there within the hour.
+    /// Whether this is a former member that may have had priority 10 in its audience within the hour.
     var hadTens = false
-    /// Stamp of the version whose alert the member is owed. It moved to its ring before it got the alert in its former
-    /// one; 0: none is owed.
+    /// Stamp of the version whose alert the member is owed; 0: none. The member moved to its ring before it got the
+    /// alert in its former ring.
     var owedAlertStampSeconds: Int64 = 0
 
     func write(to writer: inout ByteCursor) {
@@ -49,7 +50,7 @@ struct MemberRecord: Equatable {
         let marks: UInt8 =
             (self.origin == nil ? 0 : 1) | (self.hasLeft ? 2 : 0) | (self.hadTens ? 4 : 0)
             | (self.owedAlertStampSeconds == 0 ? 0 : 8) | (self.formerOrigin == nil ? 0 : 16)
-        // Most records end here.
+        // Most records end here, because most members have no marks.
         guard marks != 0 else { return }
         writer.byte(marks)
         self.origin?.write(to: &writer)
@@ -59,7 +60,7 @@ struct MemberRecord: Equatable {
 }
 
 extension MemberRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         let flags = try reader.byte()
@@ -84,7 +85,8 @@ extension MemberRecord {
         if marks & 8 != 0 { self.owedAlertStampSeconds = try StateCodec.readSeconds(&reader) }
     }
 
-    /// - Parameter key: of the record.
+    /// Describes the record for tools.
+    /// - Parameter key: the record's key.
     func described(key: [UInt8]) throws(StateError) -> StateRecordDescription.Member {
         guard key.count > 1, key[0] == Self.keyMark else { throw .malformed("a member under a key that names none") }
         return .init(

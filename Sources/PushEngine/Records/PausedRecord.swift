@@ -1,11 +1,11 @@
 import PushModel
 
-/// An operator's stop of the pushes of an audience in a partition, or of all audiences of an app. Its key is `h/<bundle
-/// id>/<audience id>`; without an audience id it is about the app.
+/// An operator's stop of the pushes of an audience in a partition, or of all audiences of an app. The record's key is
+/// `h/<bundle id>/<audience id>`; without an audience id it is about the app.
 struct PausedRecord: Equatable {
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64
-    /// When the operator stopped them, wall milliseconds.
+    /// When the operator stopped the pushes, wall milliseconds.
     var sinceMillis: Int64
 
     func write(to writer: inout ByteCursor) {
@@ -14,14 +14,15 @@ struct PausedRecord: Equatable {
         writer.signed(self.sinceMillis)
     }
 
-    /// - Parameter isOfApp: whether its key names no audience.
+    /// Describes the record for tools.
+    /// - Parameter isOfApp: whether the record's key names no audience.
     func described(isOfApp: Bool) -> StateRecordDescription.Pause {
         .init(epoch: self.epoch, sinceMillis: self.sinceMillis, isOfApp: isOfApp)
     }
 }
 
 extension PausedRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.sinceMillis = try StateCodec.readMillis(&reader)

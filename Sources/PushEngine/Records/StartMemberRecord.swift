@@ -1,6 +1,6 @@
 import PushModel
 
-/// A start member of an audience, or one that has left and is kept to remember what it was sent. Its key is `s`, 8
+/// A start member of an audience, or a former one that is kept to remember what it was sent. The record's key is `s`, 8
 /// bytes of the audience's reference, then the raw token.
 struct StartMemberRecord: Equatable {
     enum Mark: UInt8 {
@@ -11,7 +11,7 @@ struct StartMemberRecord: Equatable {
         case sent
     }
 
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
     var environment = PushEnvironment.production
     var isFrequent = false
@@ -39,7 +39,7 @@ struct StartMemberRecord: Equatable {
 }
 
 extension StartMemberRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         let flags = try reader.byte()
@@ -58,7 +58,8 @@ extension StartMemberRecord {
         try reader.checkEnd(behind: "the start member")
     }
 
-    /// - Parameter key: of the record.
+    /// Describes the record for tools.
+    /// - Parameter key: the record's key.
     func described(key: [UInt8]) throws(StateError) -> StateRecordDescription.Member {
         guard let token = Self.tokenRange(inKey: key.span) else {
             throw .malformed("a start member under a key that names none")
@@ -80,7 +81,7 @@ extension StartMemberRecord {
     }
 }
 
-// MARK: - Its key
+// MARK: - Key
 
 extension StartMemberRecord {
     static let keyMark = UInt8(ascii: "s")
@@ -93,7 +94,7 @@ extension StartMemberRecord {
         }
         bytes.append(copying: token)
     }
-    /// Range of the token in such a key; `nil`: the key is of another kind.
+    /// Range of the token in the key of a start member; `nil`: the key is of another kind.
     static func tokenRange(inKey key: Span<UInt8>) -> Range<Int>? {
         let head = 1 + Self.referenceByteCount
         guard key.count > head, key[0] == Self.keyMark, key.count - head <= MemberTable.tokenByteCountMax else {
@@ -101,7 +102,7 @@ extension StartMemberRecord {
         }
         return head..<key.count
     }
-    /// Reference in a key that has a token.
+    /// The audience's reference in a key that has a token.
     static func reference(inKey key: Span<UInt8>) -> UInt64 {
         var reference: UInt64 = 0
         for index in 0..<Self.referenceByteCount { reference |= UInt64(key[1 + index]) << UInt64(8 * index) }

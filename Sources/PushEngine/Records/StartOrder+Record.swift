@@ -1,6 +1,6 @@
 import PushModel
 
-/// Writes and reads a start, for a version or the book of its audience.
+/// Writes and reads a start, as part of a version or of its audience's book.
 extension StartOrder {
     /// Writes the start with its stamp: a version may carry the start of an earlier version.
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
@@ -25,6 +25,7 @@ extension StartOrder {
 /// Writes and reads a start's life as its difference to the stamp. The two are close, so the difference is short.
 extension StartStamp {
     func writeLife(to writer: inout ByteCursor) { writer.signed(self.life &- self.stampSeconds) }
+    /// Reads the life.
     /// - Parameter stampSeconds: the stamp, which has been read before.
     init(stampSeconds: Int64, lifeFrom reader: inout StateReader) throws(StateError) {
         let (life, isOver) = stampSeconds.addingReportingOverflow(try reader.signed())

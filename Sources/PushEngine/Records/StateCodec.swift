@@ -1,21 +1,22 @@
 import PushModel
 
 /// What all records of `state` have in common, version 1. Each kind has a file of its own beside this one that writes
-/// and reads it. Integers are LEB128 (signed: zigzag), and byte runs follow their count.
+/// and reads it. Integers are LEB128 (signed: zigzag), and runs of bytes follow their length.
 ///
-/// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
+/// Positions name topics by a hash of the topic's name, so that they stay right when the order of `topics.events`
+/// changes.
 enum StateCodec {
     private static let version: UInt8 = 1
-    /// Maximum length of a run in a record. A payload is at most 4,096 bytes; former releases could let an update grow
-    /// with every attempt, up to what Kafka takes.
+    /// Maximum length of a run of bytes in a record. A payload has at most 4,096 bytes, but older releases could let an
+    /// update grow with every attempt, up to what Kafka accepts.
     static let runByteCountMax = 1_048_576
     static let tokenByteCountMax = 1_024
-    /// Maximum distance of a time from 1970, in seconds. Milliseconds, and what is added to them, stay in range.
+    /// Maximum distance of a time from 1970, in seconds. Its milliseconds, and sums with them, do not overflow.
     static let timeSecondsMax: Int64 = 1 << 50
-    /// Upper bound of the events that one push can have merged. Three such counts can be added without overflow.
+    /// Maximum number of events merged into one push. Three such counts can be added without overflow.
     static let mergedCountMax = 1 << 30
 
-    /// The kind of a record. 11 has never been used.
+    /// The kind of a record. The number 11 has never been used.
     enum Kind: UInt8 {
         /// See `SlotRecord`.
         case activity = 1, channel = 3, audience = 4
@@ -30,7 +31,7 @@ enum StateCodec {
         case keptChannel = 13
     }
 
-    /// Writes what a record begins with.
+    /// Writes the beginning of each record: version and kind.
     @inline(__always) static func writeKind(_ kind: Kind, to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.byte(kind.rawValue)
@@ -44,7 +45,7 @@ enum StateCodec {
         return kind
     }
 
-    // MARK: Parts of many
+    // MARK: Parts of several kinds
 
     static func readSeconds(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let seconds = try reader.signed()
@@ -78,7 +79,7 @@ enum StateCodec {
         }
         return environment
     }
-    /// FNV-1a, 32 bits; 0 is kept for "none".
+    /// The hash by which positions name a topic: FNV-1a, 32 bits; 0 means "none".
     static func topicHash(_ name: String) -> UInt32 {
         var hash: UInt32 = 0x811c_9dc5
         for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
@@ -115,7 +116,7 @@ enum StateCodec {
         bytes.append(UInt8(ascii: "/"))
         bytes.append(copying: id)
     }
-    /// The beginning of the key of a record about such a slot.
+    /// The beginning of the key of a record about a slot of this kind.
     static func keyPrefix(of kind: SlotKind) -> StaticString {
         switch kind {
         case .activity: "a/"

@@ -1,16 +1,16 @@
 import PushModel
 
-/// The versions that a partition sends to its members. Its key is `v/<bundle id>/<audience id>`.
+/// The versions that a partition sends to its members. The record's key is `v/<bundle id>/<audience id>`.
 struct VersionsRecord {
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
-    /// Life of the newest version ever, which may have expired since; 0: there was none.
+    /// Life of the newest version that has arrived, even if it has expired since; 0: none has arrived.
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
     var versions: [Version] = []
-    /// The version whose alert is owed to some members, unless it is the newest.
+    /// The version whose alert is owed to some members, if that is not the newest version.
     var alert: Version?
-    /// Whether that life is over: none of its versions is sent to anybody now.
+    /// Whether that life is over, so that none of its versions is sent now.
     var isLifeOver = false
     /// A start that is going round although its version has expired: one element, or none.
     var orders: [StartOrder] = []
@@ -27,7 +27,7 @@ struct VersionsRecord {
         self.alert?.write(topicHashes: topicHashes, to: &writer)
         self.orders.first?.write(topicHashes: topicHashes, to: &writer)
     }
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) {
         self.epoch = try reader.signed()
         self.life = try StateCodec.readSeconds(&reader)

@@ -27,7 +27,7 @@
         for index in unsafe self.chunks.indices { unsafe self.chunks[index].deallocate() }
     }
 
-    /// Returns room for `byteCount` bytes, 1 to `byteCountMax`. Its content means nothing yet.
+    /// Returns room for `byteCount` bytes, 1 to `byteCountMax`. Its content is undefined.
     mutating func allocate(_ byteCount: Int) -> Handle {
         precondition(byteCount > 0 && byteCount <= Self.byteCountMax, "a run has 1 to 2,048 bytes")
         let granules = Self.granules(byteCount)
@@ -66,7 +66,7 @@
             start: self.address(of: handle).assumingMemoryBound(to: UInt8.self), count: byteCount)
     }
 
-    /// Begins to load the run, which will be read soon.
+    /// Prefetches the run, which will be read soon.
     @inline(__always) func prefetch(_ handle: Handle, byteCount: Int) {
         guard handle != Self.none else { return }
         unsafe Prefetch.lines(from: self.address(of: handle), byteCount: byteCount)

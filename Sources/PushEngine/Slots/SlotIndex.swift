@@ -4,8 +4,8 @@
 /// A `Dictionary` would need an owned key per look-up. Here the caller's borrowed bytes are compared with the slot's
 /// own.
 struct SlotIndex {
-    /// A slot's number and its hash. A search skips other slots by the hash without reading them, which would cost a
-    /// wait for memory each.
+    /// A slot's number and its hash. By the hash a search skips other slots without reading them. Each read would wait
+    /// for memory.
     private struct Bucket {
         /// The slot; `none`: the bucket is free.
         var slot = SlotID.none
@@ -24,8 +24,8 @@ struct SlotIndex {
     }
 
     /// Hashes the identity, eight bytes at a time. Each word is multiplied to 128 bits whose halves are folded
-    /// together, so that every bit of it reaches every bit of the result. The app is left out, because it is not known
-    /// before an event is decoded. Two apps seldom have activities of one id.
+    /// together, so that every bit of the word reaches every bit of the result. The app is left out, because it is not
+    /// known before an event is decoded. Two apps seldom have activities with the same id.
     func hash(kind: UInt8, id: Span<UInt8>) -> UInt32 {
         var hash = Self.fold(self.seed ^ UInt64(id.count) << 32 ^ UInt64(kind), 0x9e37_79b9_7f4a_7c15)
         var index = 0
@@ -37,7 +37,7 @@ struct SlotIndex {
         }
         var rest: UInt64 = 0
         if id.count >= 8 {
-            // The last eight bytes. Some of them, or all, are read a second time.
+            // The last eight bytes. Some of them may have been read already.
             rest = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: id.count - 8, as: UInt64.self)
         } else {
             while index < id.count {
@@ -54,7 +54,7 @@ struct SlotIndex {
         return product.high ^ product.low
     }
 
-    /// Begins to load the bucket where a search for this hash will begin soon.
+    /// Prefetches the bucket where a search for this hash will soon begin.
     @inline(__always) func prefetchHome(of hash: UInt32) {
         unsafe self.buckets.withUnsafeBufferPointer { buckets in
             // There are always buckets, and the home bucket is one of them.
@@ -64,14 +64,14 @@ struct SlotIndex {
         }
     }
 
-    /// The first bucket that holds a slot with this hash; `nil`: none does. Walk on with `next`.
+    /// The first bucket that holds a slot with this hash; `nil`: none does. `next` finds further ones.
     func first(hash: UInt32) -> Int? { self.search(from: Int(truncatingIfNeeded: hash) & self.mask, hash: hash) }
 
     func next(after bucket: Int, hash: UInt32) -> Int? { self.search(from: (bucket + 1) & self.mask, hash: hash) }
 
     func slot(at bucket: Int) -> SlotID { self.buckets[bucket].slot }
 
-    /// Adds a slot. The caller knows that no equal slot is present.
+    /// Adds a slot. The caller has checked that no equal slot is present.
     mutating func insert(_ slot: SlotID, hash: UInt32) {
         if (self.count + 1) * 4 > self.buckets.count * 3 { self.grow() }
         self.put(Bucket(slot: slot, hash: hash))

@@ -1,6 +1,6 @@
 import PushModel
 
-/// The kind of thing that a slot describes. It is part of the slot's identity.
+/// The kind of thing that a slot describes: part of the slot's identity.
 enum SlotKind: UInt8, CaseIterable {
     case activity = 1
     /// A broadcast channel. Its id is its token.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// A slot's bytes: the id, and behind it the raw device token.
+/// A slot's bytes: the id, followed by the raw device token.
 extension SlotTable {
     /// The slot's id and token. Valid until the slot's token changes or the slot is removed.
     @inline(__always) @unsafe func identityBytes(_ slot: SlotID) -> UnsafeMutableBufferPointer<UInt8> {
@@ -32,7 +32,7 @@ extension SlotTable {
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
     }
 
-    /// Stores the id and token of a new slot. Nothing has been said of the token yet.
+    /// Stores the id and token of a new slot. APNs has said nothing about the token yet.
     @inline(__always) mutating func setIdentity(id: Span<UInt8>, token: Span<UInt8>, _ slot: SlotID) {
         self[slot].identity = self.identities.allocate(id.count + token.count)
         self[slot].idLastIndex = UInt8(id.count - 1)
@@ -43,7 +43,7 @@ extension SlotTable {
         unsafe Self.copy(token, to: bytes, at: id.count)
     }
 
-    /// Copies bytes into the identity. `bytes` has room for them from `start` on.
+    /// Copies bytes into the identity, beginning at `start`. `bytes` must have room for them.
     @inline(__always) @unsafe private static func copy(
         _ source: Span<UInt8>, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int
     ) {
@@ -75,7 +75,7 @@ extension SlotTable {
         unsafe Self.copy(token, to: bytes, at: idByteCount)
     }
 
-    /// Counts the token as new although its bytes are equal: a channel's id in another environment.
+    /// Counts the token as new although its bytes are equal: a channel's id now names a channel in another environment.
     mutating func renewToken(of slot: SlotID) { self[slot].tokenGeneration &+= 1 }
 
     mutating func clearToken(of slot: SlotID) { self.setToken(Span(), of: slot) }

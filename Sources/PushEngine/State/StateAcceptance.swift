@@ -1,16 +1,16 @@
 import PushModel
 
-/// The record by which a person accepts that a partition's `state` is lost: a marker that no owner wrote, under the key
-/// of markers.
+/// The record by which a person accepts that a partition's `state` is lost. It is a marker that no owner wrote, under
+/// the key of markers.
 ///
-/// It holds for one loss alone, and until an owner has written behind it. Its header `RecordHeader.acceptedEnd` says
+/// It is valid for one loss only, and until an owner has written behind it. Its header `RecordHeader.acceptedEnd` says
 /// how far `state` had been acknowledged. Releases that do not know the header take it for the claim of an owner that
 /// did nothing.
 public enum StateAcceptance {
     /// The record's key.
     public static var key: [UInt8] { MarkerRecord.key }
 
-    /// The record's value.
+    /// Makes the record's value.
     /// - Parameters:
     ///   - partitionCount: number of partitions of the topics.
     ///   - clusterID: Kafka's name of the cluster; empty: not known.

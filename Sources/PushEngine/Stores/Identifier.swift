@@ -1,5 +1,5 @@
-/// A number that names an element of one kind and of no other. A slot cannot be mistaken for an update, and the store
-/// of a kind is asked by it. It is used again when its element has gone.
+/// A number that names an element of one kind. Each kind has its own type, so a slot cannot be mistaken for an update.
+/// A number is used again after its element has been removed.
 ///
 /// -1 is `none`. An optional would take twice the room, and a million slots hold several identifiers.
 protocol Identifier: Hashable, Sendable, CustomStringConvertible {
@@ -10,10 +10,10 @@ protocol Identifier: Hashable, Sendable, CustomStringConvertible {
 extension Identifier {
     @inline(__always) static var none: Self { Self(rawValue: -1) }
 
-    /// The element at this place of its store.
+    /// Names the element at this index of its store.
     @inline(__always) init(index: Int) { self.init(rawValue: Int32(index)) }
 
-    /// The element's place in its store. `none` has no place.
+    /// The element's index in its store. `none` has no index.
     @inline(__always) var index: Int { Int(self.rawValue) }
 
     @inline(__always) var isNone: Bool { self.rawValue < 0 }

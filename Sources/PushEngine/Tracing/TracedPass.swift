@@ -1,9 +1,9 @@
 public import APNSProtocol
 public import PushModel
 
-/// Names one traced pass. No other pass of the same engine has its number.
+/// Names one traced pass. No other pass of the same engine has this number.
 public struct PassTraceID: Sendable, Hashable {
-    /// The number, one more for each pass.
+    /// The number, which grows by one for each pass.
     public var rawValue: UInt64
     /// Names the pass with this number.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -12,7 +12,7 @@ public struct PassTraceID: Sendable, Hashable {
 /// What is reported of a pass: one partition brings a version of an audience, or a start, to its members. It never
 /// contains a token.
 public struct TracedPass: Sendable, Equatable {
-    /// The identifier by which later notes name the pass.
+    /// The identifier by which later notices name the pass.
     public var id: PassTraceID
     /// Index into `EngineConfiguration.apps`.
     public var app: UInt16
@@ -26,8 +26,8 @@ public struct TracedPass: Sendable, Equatable {
     public var stampSeconds: Int64
     /// Whether the pass starts cards: its members are push-to-start tokens.
     public var isStart: Bool
-    /// Whether the pass continues where it had stopped. Another worker had it before, an operator has let it go on, or
-    /// the version after it has expired.
+    /// Whether the pass continues where it had stopped. The reason may be that another worker had it before, that an
+    /// operator has let it continue, or that the version after it has expired.
     public var isResumed: Bool
     /// When the event's record was written, milliseconds since 1970.
     public var recordMillis: Int64
@@ -39,17 +39,17 @@ public struct TracedPass: Sendable, Equatable {
 public struct TracedMemberPush: Sendable, Equatable {
     /// The route to APNs that the push took.
     public var route: UInt16
-    /// The priority that it left with.
+    /// The priority with which the push left.
     public var priority: PushPriority
-    /// `apns-id`: the UUID's two halves, big-endian order.
+    /// The upper half of the UUID in `apns-id`, big-endian.
     public var apnsIDHigh: UInt64
-    /// See `apnsIDHigh`.
+    /// The lower half of the UUID in `apns-id`, big-endian.
     public var apnsIDLow: UInt64
-    /// When it left, steady.
+    /// When the push left, steady.
     public var sentMillis: Int64
-    /// Number of attempts for this member before this one.
+    /// Number of earlier attempts for this member.
     public var attempt: UInt8
-    /// The answer.
+    /// APNs' answer to the push.
     public var answer: PushAnswer
 }
 
@@ -57,11 +57,11 @@ public struct TracedMemberPush: Sendable, Equatable {
 public enum PassEnd: Sendable, Equatable {
     /// Every member has what it was due.
     case finished
-    /// A newer version has taken over.
+    /// A newer version has replaced what the pass brings.
     case superseded
     /// What the pass brings has expired.
     case expired
-    /// An operator has stopped it.
+    /// An operator has stopped the pass.
     case paused
     /// The audience is over.
     case voided
@@ -69,17 +69,17 @@ public enum PassEnd: Sendable, Equatable {
     case handedOver
 }
 
-/// The result of a pass, counted as in its outcome `pass` or `start-pass`. A pass that another worker had before is
-/// counted from its beginning.
+/// The result of a pass, counted as in its outcome `pass` or `start-pass`. If another worker had the pass before, its
+/// part is included.
 public struct PassTally: Sendable, Equatable {
     /// Number of members by result. `waiting` is not used here.
     public var counts: MemberCounters
-    /// Number of members still waiting, those without an answer included.
+    /// Number of members that still wait, including those whose push is unanswered.
     public var waitingCount: UInt64
-    /// How often APNs gave each reason that ended what a member was due.
+    /// How often APNs gave each reason for which members were not served.
     public var refusals: [Refusal]
 
-    /// A reason, or a status where the answer had no reason.
+    /// A reason, or a status if the answer had no reason.
     public struct Refusal: Sendable, Equatable {
         /// The reason as APNs gives it.
         public var reason: String

@@ -48,7 +48,7 @@ public struct CardFace: Equatable, Sendable {
     public var timerSeconds: Int64?
     /// Home and away of a match; otherwise empty.
     public var sides: [Side]
-    /// Values for which the template has no place.
+    /// Values that the card lists by name.
     public var rows: [Row]
     /// Keys that a developer's template names and the content lacks.
     public var missing: [String] = []
@@ -154,7 +154,7 @@ public struct CardFace: Equatable, Sendable {
 }
 
 extension CardFace {
-    /// For the page and the API.
+    /// The face as JSON for the page and the API.
     public var json: JSONTree {
         [
             "template": .string(self.template.rawValue), "headline": .string(self.headline),

@@ -1,6 +1,6 @@
 /// The differences between two values of a `content-state`, path by path.
 public enum ContentDifference {
-    /// One path at which they differ.
+    /// One path at which the two values differ.
     public struct Change: Equatable, Sendable {
         /// The path, such as `driver.name`; empty: the whole value.
         public var path: String
@@ -15,7 +15,7 @@ public enum ContentDifference {
             self.after = after
         }
 
-        /// For the page and the API.
+        /// The change as JSON for the page and the API.
         public var json: JSONTree {
             ["path": .string(self.path), "before": .optional(self.before), "after": .optional(self.after)]
         }

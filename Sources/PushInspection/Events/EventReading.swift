@@ -23,8 +23,8 @@ public struct EventReading: Equatable, Sendable {
         public var eventID: String
         /// The token in the event, in lower-case hex; empty: none. A secret.
         public var token: String
-        /// Id of the audience that the event addresses or that a member joins or leaves. Or id of the channel that it
-        /// addresses. Empty: none.
+        /// Id of the audience that the event addresses, or that a member joins or leaves; otherwise the id of the
+        /// channel that the event addresses. Empty: none.
         public var group: String
         /// Whether the joining member has a push-to-start token.
         public var isStartMember: Bool

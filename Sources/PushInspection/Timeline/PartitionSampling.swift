@@ -27,7 +27,7 @@ struct PartitionSampling: Sendable {
     /// Events that are listed and have no outcome yet.
     private struct Awaited {
         var count = 0
-        /// When the last of these events was listed.
+        /// When the last of the awaited events was listed.
         var listedMillis: Int64 = .min
     }
 
@@ -55,8 +55,8 @@ struct PartitionSampling: Sendable {
     mutating func choose(looked: Set<String>, phones: [String]) {
         self.chosen = Set(looked.map { self.partition(of: $0) })
         guard self.chosen.isEmpty else { return }
-        // Keep the partition while it has phones. Where many register, each second has another newest phone, and no
-        // activity would be seen from beginning to end.
+        // Keep the partition while it has phones. Where many phones register, the newest one changes every second, and
+        // no activity would be seen from beginning to end.
         let phonePartitions = phones.map { self.partition(of: $0) }
         if self.home.map({ !phonePartitions.contains($0) }) ?? true {
             self.home = phonePartitions.last ?? self.home ?? 0
@@ -64,10 +64,10 @@ struct PartitionSampling: Sendable {
         if let home = self.home { self.chosen = [home] }
     }
 
-    /// Notes that everything is read. The next choice begins anew.
+    /// Chooses all partitions. The next choice starts over.
     mutating func chooseAll() { (self.chosen, self.home) = ([], nil) }
 
-    /// Notes an event of the sample that was in another partition than its outcome. Its producer partitions
+    /// Remembers an event of the sample that was in another partition than its outcome. Its producer partitions
     /// differently, and will put the next event there, too.
     mutating func strayed(event: Int32, outcome: Int32, nowMillis: Int64) {
         guard event != outcome, (0..<self.partitionCount).contains(event) else { return }
@@ -76,7 +76,7 @@ struct PartitionSampling: Sendable {
 
     // MARK: Waiting for outcomes
 
-    /// Notes that the number of listed events without an outcome has changed.
+    /// Changes the number of listed events without an outcome.
     mutating func count(awaited key: [UInt8], by difference: Int) {
         self.awaited[self.partition(ofKey: key), default: Awaited()].count += difference
     }
@@ -87,7 +87,7 @@ struct PartitionSampling: Sendable {
 
     func awaits(outcomesIn partition: Int32) -> Bool { (self.awaited[partition]?.count ?? 0) > 0 }
 
-    // MARK: What is read
+    // MARK: Choice of partitions
 
     func read(nowMillis: Int64) -> ReadPartitions {
         let strays = self.strayUntilMillis.filter { $0.value > nowMillis }.keys

@@ -51,7 +51,7 @@ public struct PhoneStatus: Equatable, Sendable {
         package static let names: [String] = PushVerdict.Word.allCases.map(\.rawValue) + Self.own.map(\.name)
     }
 
-    /// What a person can do about it. The page has a button for each.
+    /// What a person can do about the phone's status. The page has a button for each.
     public enum Remedy: Equatable, Sendable {
         /// The app reports its unreported token to its server.
         case registerToken
@@ -84,7 +84,7 @@ public struct PhoneStatus: Equatable, Sendable {
     public var text: String
     /// What the activity's newest event without an outcome waits for; `nil`: none waits.
     public var wait: EventWait?
-    /// What a person can do about it, the best first.
+    /// What a person can do about the status, the best first.
     public var remedies: [Remedy] = []
 
     init(_ word: Word, _ text: String, wait: EventWait?, remedies: [Remedy] = []) {
@@ -93,7 +93,7 @@ public struct PhoneStatus: Equatable, Sendable {
 }
 
 extension PhoneStatus {
-    /// For the page and the API.
+    /// The status as JSON for the page and the API.
     var json: JSONTree {
         [
             "word": .string(self.word.name), "text": .string(self.text), "wait": self.wait?.json ?? .null,

@@ -38,7 +38,7 @@ struct SecondlyAllowance: Sendable {
         return true
     }
 
-    /// Ends an old second after a quiet time.
+    /// Ends the last second when nothing has arrived after it.
     /// - Returns: whether the allowance was or is crowded.
     mutating func look(nowMillis: Int64) -> Bool {
         let wasCrowded = self.isCrowded

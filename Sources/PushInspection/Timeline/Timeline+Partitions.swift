@@ -17,14 +17,14 @@ extension Timeline {
         self.eventAllowance.isFarBeyond && self.partitions.partitionCount > 1 && self.audiences.audiences.isEmpty
     }
 
-    /// Notes events in a partition that is not read.
+    /// Counts events in a partition that is not read.
     public mutating func passOver(events count: Int, nowMillis: Int64) {
         let hasBegun = self.eventAllowance.begin(nowMillis: nowMillis)
         let hasFilled = self.eventAllowance.pass(count)
         if self.eventAllowance.isCrowded, hasBegun || hasFilled { self.drawSample(nowMillis: nowMillis) }
     }
 
-    /// Notes outcomes in a partition that is not read. The results of listed events that wait for one there are
+    /// Passes over outcomes in a partition that is not read. The results of listed events that wait for one there stay
     /// unknown.
     public mutating func passOver(outcomesIn partition: Int32) {
         guard self.partitions.awaits(outcomesIn: partition) else { return }
@@ -43,7 +43,7 @@ extension Timeline {
         }
     }
 
-    /// Notes that a wanted outcome was found.
+    /// Remembers where a wanted outcome was found.
     /// - Parameter position: position of its event.
     public mutating func found(outcomeIn partition: Int32, of position: EventPosition, nowMillis: Int64) {
         self.partitions.strayed(event: position.partition, outcome: partition, nowMillis: nowMillis)

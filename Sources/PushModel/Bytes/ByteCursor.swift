@@ -1,7 +1,8 @@
 /// Writes pieces one after the other into memory that nobody shares. Each of the thirty small pieces of a record only
 /// compares two addresses. An array would also check for a shared copy, thirty times.
 ///
-/// `Array.append(using:_:)` makes one. A piece that does not fit goes on in memory of the cursor's own, twice as large.
+/// `Array.append(using:_:)` makes a cursor. A piece that does not fit goes on in memory of the cursor's own, twice as
+/// large.
 @safe public struct ByteCursor: ~Copyable {
     @usableFromInline var start: UnsafeMutablePointer<UInt8>
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
@@ -171,11 +172,11 @@
         }
     }
 
-    /// Moves the last bytes before those from `index` on.
+    /// Moves the last `byteCount` bytes to `index`, in front of those that are there.
     mutating func moveLast(_ byteCount: Int, to index: Int) {
         for _ in 0..<byteCount {
             let last = self.count - 1
-            // Both places lie within what has been written.
+            // Both indexes are within what has been written.
             let byte = unsafe self.start[last]
             unsafe (self.start + index + 1).update(from: self.start + index, count: last - index)
             unsafe self.start[index] = byte

@@ -67,8 +67,8 @@ public enum DecimalDigits {
         _ value: UInt64, to target: UnsafeMutableRawPointer
     ) -> Int {
         if value < 100 {
-            // These are mostly the upper parts of dates, of ten and of thirteen digits. They have two digits, and need
-            // no more than this.
+            // The numbers here are mostly the upper parts of dates, which have ten or thirteen digits. Such a part has
+            // two digits, for which this is enough.
             let tens = (value &* 103) >> 10
             let both = tens | (value &- tens &* 10) << 8
             let isShort = value < 10

@@ -1,6 +1,6 @@
 /// Hexadecimal, as device tokens are written in APNs paths and in events. Every push encodes a token, so eight digits
-/// are handled at a time, as the bytes of one word whose lowest byte is the first digit. No branch depends on a digit:
-/// the digits of tokens are random, and half of all predictions would be wrong.
+/// are handled at a time: the bytes of one word whose lowest byte is the first digit. No branch depends on a digit: the
+/// digits of tokens are random, and half of all predictions would be wrong.
 public enum Hex {
     @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
 
@@ -12,8 +12,8 @@ public enum Hex {
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
         var start = 0
         repeat {
-            // Written to the stack first, because an array that grows by words checks and moves its end for each of
-            // them. The number is a constant: otherwise the memory would be on the heap.
+            // The digits are written to the stack first, because an array that grows by words checks and moves its end
+            // for each of them. The number is a constant: otherwise the memory would be on the heap.
             unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { digits in
                 let piece = bytes.extracting(start..<min(bytes.count, start + Self.pieceByteCount))
                 let start = digits.baseAddress!
@@ -139,7 +139,7 @@ public enum Hex {
     @inline(__always) private static func digits(ofEight bytes: UInt64) -> SIMD8<UInt16> {
         let lanes = SIMD8<UInt16>(truncatingIfNeeded: unsafe unsafeBitCast(bytes.littleEndian, to: SIMD8<UInt8>.self))
         let values = lanes &>> 4 | (lanes & 15) &<< 8
-        // As in `digits(of:)`.
+        // These are the letters, as in `digits(of:)`.
         let letters = (values &+ 0x0606) &>> 4 & 0x0101
         let digits = values &+ 0x3030 &+ letters &* 39
         #if _endian(big)

@@ -92,7 +92,7 @@ public struct DecodedEvent: Sendable {
     /// Whether the key of a join is a push-to-start token (`"token-type": "start"`). A leave may repeat it, but removes
     /// the token of either type.
     public var isStartMember = false
-    /// `channel-capable` of a start member: whether the push that starts its activity may tell the phone to listen on a
+    /// `channel-capable` of a start member: whether the push that starts its activity may ask the phone to listen on a
     /// channel.
     public var channelCapable = false
     /// Whether `input-push-token` was given.

@@ -1,4 +1,4 @@
-/// A reader's position in an event, in one byte or two. It is noted for every field, but spelt out only in a rejection.
+/// A reader's position in an event, in one byte or two. It is set for every field, but spelt out only in a rejection.
 enum FieldPath: Equatable {
     /// The record's value itself.
     case value

@@ -1,10 +1,10 @@
-/// Device tokens in the wrong place: a producer used one as a key, an id or the name of an app. Anyone who has a token
+/// Device tokens where none belongs: a producer used one as a key, an id or the name of an app. Anyone who has a token
 /// can push to that phone, so no message may show it whole.
 public enum TokenText {
     /// The most hexadecimal digits in a row that do not look like a token. Identifiers without hyphens have 32; Apple's
     /// tokens have 64 and more.
     static let digitCountMax = 32
-    /// Number of digits that are shown: enough to tell two tokens apart, not enough to push.
+    /// Number of digits that are shown: enough to distinguish two tokens, not enough to push.
     static let digitsShown = 8
 
     /// The text with each long run of hexadecimal digits cut: `0a1b2c3d…(64 digits)`.

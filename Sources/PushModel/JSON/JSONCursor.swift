@@ -4,7 +4,7 @@ public enum JSONKind: Equatable, Sendable {
     case object, array, string, number, bool, null
 }
 
-/// A JSON string at its place in the buffer.
+/// A JSON string, by its range in the buffer.
 public struct JSONString: Equatable, Sendable {
     /// The bytes between the quotes.
     public var content: ByteRange
@@ -23,7 +23,7 @@ public struct JSONString: Equatable, Sendable {
     }
 }
 
-/// A JSON number at its place in the buffer.
+/// A JSON number, by its range in the buffer.
 public struct JSONNumber: Equatable, Sendable {
     /// The number's bytes.
     public var spelling: ByteRange
@@ -35,8 +35,8 @@ public struct JSONNumber: Equatable, Sendable {
 /// of numbers, escapes, surrogate pairs, UTF-8, depth. It stores only its position. The buffer is passed with each
 /// call, and must be the same each time.
 ///
-/// A value is read either whole (`skipValue`) or piece by piece (`openObject`, then `nextName` and a value in turn
-/// until `nil`).
+/// A value is read either whole (`skipValue`) or piece by piece: `openObject`, then `nextName` and a value alternately,
+/// until `nextName` returns `nil`.
 public struct JSONCursor: Sendable {
     /// Number of objects and arrays that may be nested in each other.
     public static let depthMax = 64

@@ -1,8 +1,8 @@
 import CProcessor
 
-/// The bytes at which runs of plain characters inside strings end, one after the other. It searches 64 bytes together,
-/// and then walks through the result bit by bit. The walker keeps it. The text is passed with each call, and must be
-/// the same each time.
+/// Finds the bytes at which runs of plain characters inside strings end, one after the other. It searches 64 bytes at
+/// once, and then walks through the result bit by bit. The caller that walks over the text keeps it. The text is passed
+/// with each call, and must be the same each time.
 struct JSONStops {
     private static var blockByteCount: Int { 64 }
 
@@ -40,8 +40,8 @@ struct JSONStops {
             return stops
         }
         if bytes.count >= Self.blockByteCount {
-            // The last 64 bytes; the first of them are before `index`. At the very end all of them are, and the shift
-            // has no effect.
+            // The last 64 bytes. The first of them are before `index`, and at the very end all of them are. The shift
+            // then has no effect.
             stops.rest =
                 Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)

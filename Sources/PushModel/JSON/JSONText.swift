@@ -1,7 +1,7 @@
 extension Span where Element == UInt8 {
     /// The byte at `index`, which is not negative; 0 at the end and past it. JSON has no 0 outside strings.
     @inline(__always) func byte(orZeroAt index: Int) -> UInt8 {
-        // The comparison keeps it in bounds.
+        // The comparison keeps the index in bounds.
         index < self.count ? unsafe self[unchecked: index] : 0
     }
 
@@ -86,7 +86,7 @@ extension Span where Element == UInt8 {
     /// Swapping 0x20 with 0x22 puts the quote right above the control characters, so that one subtraction finds both. A
     /// second finds the byte that was a backslash and is now zero. A subtraction borrows, and sets a top bit, where a
     /// byte is less than the number subtracted. Borrows spread only upwards, so the lowest bit is exact. Bytes that
-    /// already had their top bit are stops as well.
+    /// already had their top bit are stops, too.
     @inlinable @inline(__always) static func stops(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
@@ -96,8 +96,8 @@ extension Span where Element == UInt8 {
 
     /// The top bits of the bytes that are no decimal digits, exact for the lowest of them.
     ///
-    /// Digits become 0...9. Adding 0x76 sets the top bit of 10 and more. It carries only out of a byte that already has
-    /// its top bit.
+    /// Digits become 0...9. Adding 0x76 sets the top bit of 10 and more. A carry leaves a byte only if the byte already
+    /// has its top bit.
     @inline(__always) static func stopsAmongDigits(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let values = word ^ (ones &* 0x30)

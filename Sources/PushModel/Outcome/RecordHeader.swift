@@ -7,8 +7,8 @@ public enum RecordHeader: CaseIterable, Sendable {
     case reason, field
     /// The epoch of a tombstone's writer. A tombstone has no value that could hold it.
     case epoch
-    /// How far the owner of a marker in `state` stamps past the owners before it (`PartitionState.takeoversRead`). It
-    /// is written until the marker is refreshed.
+    /// How far the owner of a marker in `state` stamps past the owners before it (`FormerOwners.takeoversRead`). It is
+    /// written until the marker is refreshed.
     case takeovers
     /// Offset up to which `state` was acknowledged and is lost. It is on a marker that no owner wrote: a person accepts
     /// the loss.

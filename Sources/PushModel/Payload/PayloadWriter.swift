@@ -5,11 +5,10 @@ public enum PayloadWriter {
     public static let payloadByteCountMax = 4_096
     /// Largest payload of a broadcast, bytes (Apple: "Sending broadcast push notification requests to APNs").
     public static let broadcastByteCountMax = 5_120
-    /// Largest content of a Live Activity, bytes (Apple: "Displaying live data with Live Activities", 4 KB). Only for a
-    /// broadcast is it stricter than the body's limit.
+    /// Largest content of a Live Activity, bytes (Apple: "Displaying live data with Live Activities", 4 KB). This limit
+    /// is stricter than the body's only for a broadcast.
     public static let contentStateByteCountMax = 4_096
-    /// Most bytes of a body beside its parts, which are all copied from the event's value: names, brackets, stamp,
-    /// dates.
+    /// Most bytes of a body beside its parts, which are copied from the event's value: names, brackets, stamp, dates.
     public static let framingByteCountMax = 320
 
     /// The largest body that APNs takes for an event with this target.

@@ -19,7 +19,7 @@ public final class ChannelClient: Sendable {
     private let bundleIDs: [String]
     private let group: MultiThreadedEventLoopGroup
     private let dispatcher: NIOLoopBound<ChannelDispatcher>
-    /// Locked while an attempt is handed to the loop, so that none follows after the loop was told to end.
+    /// The mutex is locked while an attempt is handed to the loop, so that none follows after the loop was told to end.
     private let isClosed = Mutex(false)
 
     /// A client without connections.
@@ -75,7 +75,7 @@ public final class ChannelClient: Sendable {
                 try await self.ask(.createChannel, .create, home, body: ChannelRequest.creationBody(policy)) ?? .nothing
         } catch {
             guard case .limitReached = error.cause else { throw error }
-            // Others may have made them, so only APNs knows how many there are.
+            // Others may have made channels, so only APNs knows how many there are.
             throw ChannelFailure(.create, home, .limitReached(count: try? await self.list(in: home).count))
         }
         guard !answer.channelID.isEmpty else {
@@ -175,6 +175,6 @@ public final class ChannelClient: Sendable {
 }
 
 extension ChannelAnswer {
-    /// A placeholder for an answer, which only a deletion can do without.
+    /// The fallback where `ask` returns `nil`, which it does only for a deletion.
     fileprivate static var nothing: ChannelAnswer { ChannelAnswer(status: 204, channelID: [], body: []) }
 }

@@ -22,7 +22,7 @@ public enum ChannelID {
     /// The longest id that is accepted, bytes. A header field must hold it.
     public static let byteCountMax = 2_048
 
-    /// Whether a header field can carry it: 1 to `byteCountMax` visible ASCII characters.
+    /// Whether a header field can carry the id: 1 to `byteCountMax` visible ASCII characters.
     public static func isValid(_ text: String) -> Bool {
         (1...Self.byteCountMax).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }

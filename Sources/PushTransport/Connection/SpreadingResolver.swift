@@ -41,7 +41,7 @@ final class SpreadingResolver: Resolver, Sendable {
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { self.v4.futureResult }
 
-    /// `getaddrinfo` cannot be interrupted; its late answer is ignored.
+    /// `getaddrinfo` cannot be interrupted; its answer is then ignored.
     func cancelQueries() { self.isCancelled.store(true, ordering: .relaxed) }
 
     private func lookUp(host: String, port: Int) {

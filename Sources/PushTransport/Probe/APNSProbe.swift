@@ -70,7 +70,7 @@ public struct APNSProbe: Sendable {
     public struct Report: Sendable {
         /// How far the probe got.
         public var step = Step.connecting
-        /// Why it got no further, in words; empty if nothing went wrong.
+        /// Why the connection got no further, in words; empty if nothing went wrong.
         public var failure = ""
         /// Why a proxy made no tunnel, if that is the reason.
         public var proxyFailure: ProxyFailure?
@@ -118,7 +118,7 @@ public struct APNSProbe: Sendable {
     /// Connects, sends the request if there is one, and closes. Never throws: the report says what went wrong. Ends
     /// within about `limit`.
     public func run(_ request: Request? = nil) async -> Report {
-        // A loop that outlives the probe: a name server may answer long after the limit.
+        // The loop outlives the probe, because a name server may answer long after the limit.
         await self.run(request, on: MultiThreadedEventLoopGroup.singleton.next())
     }
 

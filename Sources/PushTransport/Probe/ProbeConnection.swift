@@ -2,8 +2,8 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// The connection of an `APNSProbe`: a channel, TLS and an HTTP/2 session in one handler. It notes how far it gets. It
-/// is confined to its loop.
+/// The connection of an `APNSProbe`: a channel, TLS and an HTTP/2 session in one handler. It remembers how far it gets.
+/// It is confined to its loop.
 final class ProbeConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -158,7 +158,7 @@ final class ProbeConnection: ChannelInboundHandler {
 
     // MARK: The end
 
-    /// Ends the probe at its time limit, and reports what was waited for.
+    /// Ends the probe at its time limit, and reports what it was waiting for.
     func limitReached(_ limit: String) {
         switch self.report.step {
         case .connecting:

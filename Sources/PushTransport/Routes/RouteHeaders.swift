@@ -22,7 +22,7 @@ struct RouteHeaders: ~Copyable {
         self.templates = Array(repeating: nil, count: 2 * bundleIDs.count)
     }
 
-    /// Takes the list of apps from now on. It begins with the apps there were.
+    /// Takes the list of apps from now on. It begins with the former apps.
     mutating func follow(bundleIDs: [String]) {
         self.bundleIDs = bundleIDs
         self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }

@@ -41,7 +41,7 @@ public final class TurnScheduler {
         self.afterPause()
     }
 
-    /// Requests a turn after the sockets with bytes have been read, which finds the answers of all of them. Within a
+    /// Requests a turn after all sockets with bytes have been read. The turn then finds all their answers. Within a
     /// turn it is the same as `afterPause`.
     public func soon() {
         guard !self.isInTurn else { return self.afterPause() }

@@ -2,8 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Keeps one connection of the admin port within `AdminLimits`. Its place is after the HTTP decoder; confined to its
-/// event loop.
+/// Keeps one connection of the admin port within `AdminLimits`. It comes after the HTTP decoder; confined to its event
+/// loop.
 final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -43,7 +43,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // The decoder hands on whole heads. Half of a head can be seen only before it.
+        // The decoder hands on whole heads. Half of a head can be seen only before the decoder.
         let watch = ByteWatch { [weak self] in self?.bytesCame() ?? false }
         try? context.pipeline.syncOperations.addHandler(watch, position: .first)
         self.enter(.idle, within: self.limits.idleDurationMax)
@@ -75,7 +75,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
             self.requestCount += 1
             self.bodyByteCount = 0
             self.asksForChannels = head.path?.hasPrefix("/channels") == true
-            // The next request of a pipeline arrives while the one before is answered.
+            // The next request of a pipeline arrives while the previous one is answered.
             if self.answerCount == self.requestCount - 1 {
                 self.enter(.receiving, within: self.limits.requestDurationMax)
             }

@@ -53,7 +53,7 @@ final class ShardQuestions: Sendable {
         let timer = loop.scheduleTask(in: self.wait) { promise.fail(Fault.timedOut) }
         answers.whenComplete { result in
             timer.cancel()
-            // The answer is too late after the time limit: the promise has been completed already.
+            // After the time limit the answer has no effect: the promise has been completed already.
             promise.completeWith(result)
         }
         do {

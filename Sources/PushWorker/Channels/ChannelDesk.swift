@@ -111,7 +111,7 @@ public final class ChannelDesk: Sendable {
         let limit = Duration.milliseconds(self.limits.totalMillis)
         return Task.detached {
             await pause(limit)
-            // Clients that replaced it are left alone: they got their questions later.
+            // Clients that replaced the former one are left alone: they got their questions later.
             let isLeft = self.state.withLock { state in
                 guard let index = state.former.firstIndex(where: { $0 === former }) else { return false }
                 state.former.remove(at: index)

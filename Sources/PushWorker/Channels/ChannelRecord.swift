@@ -12,9 +12,9 @@ public struct ChannelRecord: Encodable, Sendable, Equatable {
         public var cause: String
         /// The remedy, in words.
         public var remedy: String
-        /// APNs' status, if it refused.
+        /// APNs' status, if APNs refused.
         public var status: UInt16?
-        /// APNs' reason, if it refused.
+        /// APNs' reason, if APNs refused.
         public var reason: String?
 
         public init(_ failure: ChannelFailure) {
@@ -65,7 +65,7 @@ public struct ChannelList: Encodable, Sendable, Equatable {
     public var environment: String
     /// Number of channels.
     public var count: Int
-    /// Most channels that there may be.
+    /// Maximum number of channels.
     public var limit = ChannelRequest.countMax
     /// The channels' ids, in APNs' order.
     public var channels: [String]

@@ -13,10 +13,10 @@ struct Departures: Sendable {
     /// Forgets lost partitions, because a new assignment says which partitions this worker has.
     mutating func assigned() { self.lost = [] }
 
-    /// Records lost partitions, which the group has given to others, or will.
+    /// Remembers lost partitions, which the group has given to others, or will.
     mutating func lost(_ partitions: [Int32]) { self.lost.formUnion(partitions) }
 
-    /// Records partitions that left while the worker stopped, too late or with records that Kafka has not taken.
+    /// Remembers partitions that left while the worker stopped: too late, or before Kafka had taken all their records.
     mutating func left(unfinished partitions: [Int32]) { self.unfinished.formUnion(partitions) }
 
     /// Takes the result of the last commit, while the worker stopped.

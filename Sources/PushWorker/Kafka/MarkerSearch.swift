@@ -11,7 +11,7 @@ struct MarkerSearch {
     let partitionCount: Int32
     let limit: Duration
 
-    /// Number of records that are read first, and the factor by which it grows each time.
+    /// Number of records that are read first. Each further step reads `windowGrowth` times as many.
     private static let firstWindow: Int64 = 1_024
     private static let windowGrowth: Int64 = 16
 

@@ -71,7 +71,7 @@ struct PartitionProgress {
         return stalls
     }
 
-    /// Leaves the time until now out, because Kafka is away and nobody knows what waits.
+    /// Ignores the time until now, because Kafka is away and nobody knows what waits.
     mutating func excuse() {
         for subject in self.seen.keys { self.seen[subject]?.isFree = true }
     }

@@ -14,7 +14,7 @@ enum TopicCheck {
 
     /// - Parameters:
     ///   - hidden: topics that this client may not see, though they may exist.
-    ///   - named: number of partitions in the markers of `state`; `nil`: there are none.
+    ///   - named: number of partitions that the markers of `state` name; `nil`: none does.
     ///   - forwards: whether records of partitions beyond those are forwarded.
     static func judge(
         _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics, named: Int32? = nil,
@@ -38,7 +38,8 @@ enum TopicCheck {
         }
     }
 
-    /// The count in the markers. Asks again while Kafka does not answer; `nil`: no marker contains a count.
+    /// Finds the number of partitions that the markers of `state` name; `nil`: none does. Asks again while Kafka does
+    /// not answer.
     private static func namedCount(
         _ configuration: WorkerConfiguration, _ found: [TopicDescription], log: KafkaLogHandler?,
         whenUnreachable: (KafkaError) -> Void

@@ -5,8 +5,8 @@ package import KafkaLog
 extension KafkaSettings {
     private static let prefix = "kafka.oauth."
 
-    /// A copy without these settings that logs in with the tokens they name. If one of them is given, they replace the
-    /// former source as a whole.
+    /// A copy that logs in with the tokens that these settings name, and no longer has the settings. If any of them is
+    /// given, they replace the former source as a whole.
     /// - Throws: for the first that is not a setting, or whose value is not what is expected.
     package func loggingIn() throws(ConfigurationError) -> KafkaSettings {
         let given = self.properties.filter { $0.name.hasPrefix(Self.prefix) }

@@ -6,7 +6,7 @@ final class MetricDescription: Sendable {
     /// The unit of the value, in the plural: `events`, `bytes`. Empty: 1 for yes, 0 for no.
     let unit: String
     let help: String
-    /// Names of the labels of its samples; for a histogram without `le`.
+    /// Names of the labels of the metric's samples; for a histogram without `le`.
     let labels: [String]
 
     /// The name, and the head in each format, as the bytes of the page.

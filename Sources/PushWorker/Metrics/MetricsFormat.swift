@@ -1,6 +1,6 @@
 /// The format of `/metrics`, as the scraper requested it in `accept`.
 enum MetricsFormat: Equatable, Sendable {
-    /// The Prometheus text format, version 0.0.4, for clients that do not request the other.
+    /// The Prometheus text format, version 0.0.4, for clients that do not request OpenMetrics.
     case prometheus
     /// OpenMetrics 1.0.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/), or its draft 0.0.1, which scrapers
     /// also name.

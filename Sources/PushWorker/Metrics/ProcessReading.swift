@@ -78,7 +78,7 @@ struct ProcessReading: Sendable, Equatable {
             // The entries `.` and `..` are not descriptors, which are numbers.
             if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 }
         }
-        // One of them is the directory itself.
+        // One of the entries is the descriptor of the directory itself.
         return max(0, count - 1)
     }
 

@@ -67,7 +67,7 @@ struct ConfigurationChange {
         settings.properties.last { $0.name == name }?.shownValue
     }
 
-    /// Compares apps. They keep their places, by which shards know them; new apps follow them.
+    /// Compares apps. They keep their indices, by which shards know them; new apps follow them.
     private mutating func compareApps(_ old: WorkerConfiguration, _ new: WorkerConfiguration) {
         var apps: [AppSettings] = []
         for before in old.apps {

@@ -18,7 +18,7 @@ extension WorkerConfiguration {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The text written in place of a secret.
+    /// The text written instead of a secret.
     private static let hidden = "***"
 
     private static func hashed<Root>(_ row: SettingRow<Root>, _ root: Root) -> String {

@@ -15,8 +15,8 @@ final class Turnstile: Sendable {
     /// Number of callers that wait now.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Returns when it is the caller's turn, which lasts until `leave`.
-    /// - Returns: `false` when too many wait, so that the caller gets no turn.
+    /// Returns when the caller may go on. Others wait until it calls `leave`.
+    /// - Returns: `false` when too many wait: the caller may not go on.
     func enter() async -> Bool {
         await withCheckedContinuation { continuation in
             // `nil` means that the caller waits.

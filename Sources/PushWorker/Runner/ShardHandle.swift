@@ -66,7 +66,7 @@ struct ShardHandle: Sendable {
         return self.eventLoop.submit { question(runner.value) }
     }
 
-    /// Tells the shard the size limits of topics.
+    /// Gives the shard the size limits of topics.
     func limit(_ limits: RecordLimits) {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.limit(limits)) }

@@ -23,8 +23,8 @@ struct WorkerPlan {
 
     init(_ configuration: WorkerConfiguration) { self.init(configuration, keys: [], routes: [], keyIndexes: [:]) }
 
-    /// A plan that follows another in a running worker. What both have keeps its place, and more may follow. A key that
-    /// is replaced by another is changed in its place, together with the routes that use it.
+    /// A plan that follows another in a running worker. What both have keeps its index, and more may follow. A key that
+    /// is replaced by another is changed at its index, together with the routes that use it.
     /// - Parameter configuration: its first apps are those of `old`, in their order, with the same hosts.
     init(_ configuration: WorkerConfiguration, following old: WorkerPlan) {
         var keys = old.keys
@@ -168,7 +168,7 @@ struct WorkerPlan {
         return index
     }
 
-    /// Renames the routes of a replaced key, because their names contain the key's.
+    /// Renames the routes of a replaced key, because their names contain the key's name.
     private static func rename(
         _ routes: inout [RouteConfiguration], from old: ProviderKey, to new: ProviderKey, index: Int
     ) {

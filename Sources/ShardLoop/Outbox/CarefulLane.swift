@@ -1,8 +1,8 @@
-/// How many records of a lane leave together; the next group leaves when Kafka has answered for this one. It is used
-/// where Kafka has refused several records and one of them may be the cause. One record leaves first, then twice as
-/// many each time all are accepted, but never more than half of what was refused. It is pure.
+/// Decides how many records of a lane leave together. The next group leaves when Kafka has answered for this one. It is
+/// used where Kafka has refused several records and one of them may be the cause. One record leaves first, then twice
+/// as many each time all are accepted, but never more than half of what was refused. It is pure.
 struct CarefulLane {
-    /// The next group does not leave before this time, steady.
+    /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64
     /// Whether the lane waits for answers to the records that Kafka has of it.
     var awaitsAnswers = false
@@ -10,7 +10,7 @@ struct CarefulLane {
     private(set) var width: Int
     /// Most records that leave together.
     private var widthMax = Int.max
-    /// Number of records in the group that is with Kafka; 0 when there is none. The second is its size when it left.
+    /// Number of records in the group that is with Kafka; 0 when there is none.
     var groupCount = 0 {
         didSet { if self.groupCount > oldValue { self.isRefused = false } }
     }
@@ -21,7 +21,8 @@ struct CarefulLane {
         self.width = width
     }
 
-    /// Notes that Kafka has refused records of the current group, or some that left before the lane existed.
+    /// Makes the next group a single record. Kafka has refused records of this group, or some that left before the lane
+    /// existed.
     mutating func wasRefused() {
         guard !self.isRefused else { return }
         self.isRefused = true
@@ -30,7 +31,7 @@ struct CarefulLane {
         self.width = 1
     }
 
-    /// Notes that Kafka has answered for the whole group, or for everything that left before the lane existed.
+    /// Ends a group: Kafka has answered for all of it, or for everything that left before the lane existed.
     mutating func groupAnswered() {
         self.awaitsAnswers = false
         if self.groupCount > 0, !self.isRefused {

@@ -1,10 +1,11 @@
-/// Limits the dead letters of a partition that may be given up. More within ten minutes are not caused by bad records:
-/// somebody has lowered a limit. It is pure: the caller passes the time.
+/// Limits the dead letters of a partition that may be given up. If there are more within ten minutes, bad records are
+/// not the cause: somebody has lowered a limit. It is pure: the caller passes the time.
 struct GiveUpLimit {
     static let countMax = 100
     static let windowMillis: Int64 = 600_000
 
-    /// By partition: steady times of the last give-ups, the oldest first. At most `countMax` each.
+    /// Steady times of the last dead letters that were given up, by partition, the oldest first. At most `countMax` for
+    /// each partition.
     private var times: [Int32: [Int64]] = [:]
     /// Partitions whose dead letters are no longer given up.
     private var stopped: Set<Int32> = []

@@ -31,7 +31,7 @@ extension KeptRecord {
         return [topic, partition, offset].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    /// The record with its source position as key: a compacted topic refuses records without one.
+    /// The record with its source position as key, because a compacted topic refuses records without a key.
     func keyedBySource() -> KeptRecord {
         var keyed = self
         keyed.key = Array(self.sourceText.utf8)
@@ -39,7 +39,8 @@ extension KeptRecord {
     }
 
     /// The dead letter without its value. Its headers have the value's size, the beginning of the key, the reason, and
-    /// its position. The value is empty and not null: in a compacted topic null would remove the record of that key.
+    /// the source position. The value is empty and not null: in a compacted topic null would remove the record of that
+    /// key.
     func shrunk() -> KeptRecord {
         var small = self
         small.headers = self.headers.compactMap { header in

@@ -21,7 +21,7 @@ extension Outbox {
         self.clientEnded(failure, nowMillis: nowMillis)
     }
 
-    /// Notes that another client has taken the old one's place.
+    /// Ends the renewal, because another client has replaced the old one.
     @inline(never) mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
         self.renewal.renewed(nowMillis: now.steadyMillis)
         self.isBlocked = false
@@ -32,8 +32,8 @@ extension Outbox {
         self.hasNewRecords = true
     }
 
-    /// Notes that Kafka has acknowledged the marker of a partition's next epoch. A negative offset means that its
-    /// position is unknown.
+    /// Takes Kafka's acknowledgement of the marker of a partition's next epoch. A negative offset means that the
+    /// marker's offset is unknown.
     @inline(never) mutating func claimAcknowledged(
         _ acknowledgement: UInt64, partition: Int32, offset: Int64, engine: inout ShardEngine, now: EngineTime
     ) {

@@ -10,7 +10,7 @@ public struct OutboxCounters: Sendable, Equatable {
     public var retriesWaiting = 0
     /// Number of times without room.
     public var queueFull: UInt64 = 0
-    /// Number of times that another Kafka client took the place of one that had ended.
+    /// Number of times that another Kafka client replaced one that had ended.
     public var producersRenewed: UInt64 = 0
     /// Number of answers other than success, by topic and kind.
     public var refusals = RefusalTable()

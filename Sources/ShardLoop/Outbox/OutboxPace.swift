@@ -1,8 +1,8 @@
 /// Decides when waiting records are handed to librdkafka: together, a few times a second.
 ///
 /// librdkafka makes one request of each partition's records. A request costs as much as about thirty of its records, in
-/// this process and at the broker. After each one, librdkafka checks every partition that it writes to. So a record
-/// waits for others of its partition, at every rate: at a low rate, requests are most of what a push costs.
+/// this process and at the broker. After each one, librdkafka checks every partition that it writes to. A record
+/// therefore waits for others of its partition, at every rate. At a low rate, requests are most of what a push costs.
 ///
 /// A slot's next push waits for the outcome of the one before and then for its state record, which gather one after the
 /// other. Both together take less than the least distance between two pushes, so gathering delays no push. When Kafka
@@ -10,24 +10,24 @@
 struct OutboxPace {
     /// The least distance between two pushes of an activity that can be configured.
     static let distanceMillis: Int64 = 1_000
-    /// The part of that distance that is reserved for APNs' answer and for late turns.
+    /// The part of that distance that is reserved for APNs' answer and for delayed turns.
     static let answerMillis: Int64 = 200
     /// The least time that records wait, even if Kafka is slow: more requests would not make it faster.
     static let holdMillisMin: Int64 = 50
-    /// Number of records that are handed over without further wait, at most.
+    /// Maximum of `recordCountMax`.
     static let recordCountMax = 16_384
 
-    /// The longest a record waits when Kafka is fast.
+    /// The longest time that a record waits when Kafka is fast.
     private(set) var holdMillisMax: Int64
     /// Number of waiting records that are handed over without further wait.
     private(set) var recordCountMax: Int
-    /// When the oldest began to wait, steady; `nil` if nothing waits.
+    /// When the oldest began to wait, on the steady clock; `nil` if nothing waits.
     private var waitingSinceMillis: Int64?
-    /// How long Kafka recently took to acknowledge a whole group: the longest.
+    /// The longest time that Kafka recently took to acknowledge a whole group.
     private(set) var acknowledgementMillis: Int64 = 0
 
     /// - Parameters:
-    ///   - holdMillis: the longest a record may wait.
+    ///   - holdMillis: the longest time that a record may wait.
     ///   - unacknowledgedMax: the number of unacknowledged records at which the shard stops taking and sending. Only a
     ///     small part of it may wait.
     init(holdMillis: Int64, unacknowledgedMax: Int) {
@@ -51,7 +51,7 @@ struct OutboxPace {
         return min(self.holdMillisMax, max(Self.holdMillisMin, each - self.acknowledgementMillis))
     }
 
-    /// When the waiting records have waited long enough, steady; `nil` if nothing waits.
+    /// When the waiting records have waited long enough, on the steady clock; `nil` if nothing waits.
     var dueMillis: Int64? { self.waitingSinceMillis.map { $0 + self.holdMillis } }
 
     /// Whether all `count` waiting records are handed over now.
@@ -68,7 +68,7 @@ struct OutboxPace {
         return handsOver
     }
 
-    /// Notes how long Kafka took to acknowledge a group that was handed over together.
+    /// Measures how long Kafka took to acknowledge a group that was handed over together.
     mutating func acknowledged(afterMillis: Int64) {
         self.acknowledgementMillis = max(
             afterMillis, self.acknowledgementMillis - self.acknowledgementMillis / Self.forgettingShare)

@@ -1,7 +1,8 @@
 import PushModel
 
 /// Records of `state` that Kafka had not acknowledged when their writer's epoch ended. They are never written again.
-/// Their keys are written with the next epoch, and each record waits here until that is in the log. It is pure.
+/// Their keys are written with the next epoch, and each old record waits here until that is in the log. The type is
+/// pure.
 struct OutdatedRecords {
     private var waiting: [Int32: [(key: [UInt8], acknowledgement: UInt64)]] = [:]
     /// Number of records. The engine limits it by `unacknowledgedMax`, as everything that waits for Kafka.

@@ -1,5 +1,5 @@
-/// Decides when another Kafka client takes the place of one that has ended. Such an end concerns the client alone, such
-/// as a sequence number that the broker did not expect. Kafka is well, and so is the group. It is pure.
+/// Decides when another Kafka client replaces one that has ended. The cause concerns the client alone, such as a
+/// sequence number that the broker did not expect. Kafka and the group still work. The type is pure.
 struct ProducerRenewal {
     /// Whether the client has ended. It is checked several times in each turn.
     private(set) var isDue = false
@@ -7,20 +7,21 @@ struct ProducerRenewal {
     private(set) var failure: ProduceFailure?
     /// Whether the client has been asked to return its records.
     var isGivingBack = false
-    /// When the client ended, steady.
+    /// When the client ended, on the steady clock.
     private(set) var endedMillis: Int64 = 0
     private var attempt = 0
     private var dueMillis: Int64 = 0
     private var lastMillis: Int64?
 
-    /// A client that ends within this time is followed by another after a pause, which doubles each time.
+    /// If a client ends within this time after it was made, the next client is made after a pause, which doubles each
+    /// time.
     static let calmMillis: Int64 = 60_000
     static let pauseMillisMin: Int64 = 1_000
     static let pauseMillisMax: Int64 = 30_000
     /// A client that has not returned its records within this time counts as broken.
     static let returnMillisMax: Int64 = 60_000
 
-    /// Notes the client's end, which it reports for one record or for all.
+    /// Takes the client's end, which it reports for one record or for all.
     mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         guard !self.isDue else { return }
         self.isDue = true
@@ -32,7 +33,7 @@ struct ProducerRenewal {
         }
     }
 
-    /// Notes that no other client could be made.
+    /// Delays the next attempt, because no other client could be made.
     mutating func failed(nowMillis: Int64) { self.wait(nowMillis: nowMillis) }
 
     private mutating func wait(nowMillis: Int64) {
@@ -40,14 +41,14 @@ struct ProducerRenewal {
         self.attempt += 1
     }
 
-    /// When another client may be made, or when the wait for the old one's records ends, steady; `nil` while the client
-    /// works.
+    /// When another client may be made, or when the wait for the old one's records ends, on the steady clock; `nil`
+    /// while the client works.
     func nextMillis(isAllBack: Bool) -> Int64? {
         guard self.isDue else { return nil }
         return isAllBack ? self.dueMillis : self.endedMillis + Self.returnMillisMax
     }
 
-    /// Notes that another client has taken the old one's place.
+    /// Ends the renewal, because another client has replaced the old one.
     mutating func renewed(nowMillis: Int64) {
         (self.isDue, self.failure, self.isGivingBack, self.lastMillis) = (false, nil, false, nowMillis)
     }

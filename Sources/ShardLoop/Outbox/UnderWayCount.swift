@@ -1,8 +1,8 @@
 import PushEngine
 
-/// Number of records that librdkafka has and has not answered for: of each partition whose order matters, and of each
-/// other topic. While there are some, a failed record is not produced again, because later ones might be written before
-/// it. A record is alone in its request only if there is no other that could share the request.
+/// Number of records that librdkafka has and has not answered for, by partition where order matters, and otherwise by
+/// topic. While there are some, a failed record is not produced again, because later ones might be written before it. A
+/// record is alone in its request only if no other record could share the request.
 struct UnderWayCount {
     private var state: [Int32] = []
     private var routed: [Int32] = []

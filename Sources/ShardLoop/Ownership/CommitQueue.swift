@@ -21,13 +21,13 @@ public struct CommitQueue: Sendable {
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
-    /// Positions that wait because the group refused them last.
+    /// Positions in the last batch that the group refused. They wait to be committed again.
     private var refusedLast: Set<Key> = []
     /// Numbers of the partitions that may be committed.
     private var owned: Set<Int32> = []
     /// The newest position of each log that may be committed, or the one where reading began.
     private var newest: [Key: Int64] = [:]
-    /// When the current batch was sent, steady.
+    /// When the current batch was sent, on the steady clock.
     private var sentAtMillis: Int64 = 0
 
     public init(lease: OwnershipLease) { self.lease = lease }
@@ -47,7 +47,7 @@ public struct CommitQueue: Sendable {
     public func newest(of position: CommitPosition) -> Int64? { self.newest[Key(position)] }
 
     /// Asks the group whether this worker is a member, by committing a position again. Does nothing when a commit is on
-    /// its way or waits: that asks as well. A position that the group keeps refusing proves nothing, so another is
+    /// its way or waits, because that asks, too. A position that the group keeps refusing proves nothing, so another is
     /// committed beside it. Otherwise one topic without a right would end the lease of all.
     public mutating func ask() {
         guard self.underWay.isEmpty, self.waiting.keys.allSatisfy(self.refusedLast.contains) else { return }
@@ -75,9 +75,10 @@ public struct CommitQueue: Sendable {
     }
 
     /// The next batch, which counts as on its way; empty if nothing may be sent now.
-    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition. The
-    ///   next commit or question, a fraction of a second later, tries again.
-    /// - Parameter nowMillis: steady; if the group confirms the batch, the lease is counted from this time.
+    /// - Parameter isJoining: whether the group is being joined again. A commit would then be refused, and cost every
+    ///   partition. The next commit or question, a fraction of a second later, tries again.
+    /// - Parameter nowMillis: on the steady clock; if the group confirms the batch, the lease is counted from this
+    ///   time.
     public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
         guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }
         let batch = Self.positions(self.waiting)
@@ -94,8 +95,9 @@ public struct CommitQueue: Sendable {
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
         for position in committed { self.refusedLast.remove(Key(position)) }
         for refusal in refused where self.owned.contains(refusal.partition) { self.refusedLast.insert(Key(refusal)) }
-        // The reason does not matter: during a rebalance the group refuses the generation it has just left, and the
-        // partition stays here. A position older than the newest is from an earlier ownership, or a newer one waits.
+        // The reason for a refusal does not matter. During a rebalance the group refuses the generation that it has
+        // just left, and the partition stays here. A position older than the newest is from an earlier ownership, or a
+        // newer one waits.
         for refusal in refused where self.owned.contains(refusal.partition) {
             guard let newest = self.newest[Key(refusal)], refusal.nextOffset >= newest else { continue }
             self.waiting[Key(refusal)] = newest

@@ -1,4 +1,4 @@
-/// How long it may take to give back partitions: first for outstanding answers of APNs, then for Kafka's
+/// How long giving back partitions may take: first the wait for answers of APNs, then the wait for Kafka's
 /// acknowledgements.
 public struct ReleaseTimes: Sendable, Equatable {
     /// Longest wait for answers.
@@ -16,11 +16,11 @@ public struct ReleaseTimes: Sendable, Equatable {
         self.limitMillis = limitMillis
     }
 
-    /// The times for a release. While others wait for this member, they are short. A worker that stops delays nobody
+    /// The times for a release. They are short while others wait for this member. A worker that stops delays nobody
     /// longer than its drain.
     /// - Parameters:
     ///   - leftMillis: time until the group takes the partitions away.
-    ///   - isStopping: the worker ends, and these are its last partitions.
+    ///   - isStopping: whether the worker ends, and these are its last partitions.
     ///   - quietWaitMillis: from the configuration.
     public init(leftMillis: Int64, isStopping: Bool, quietWaitMillis: Int64) {
         let wanted = isStopping ? leftMillis - Self.writeMillis : quietWaitMillis

@@ -4,15 +4,15 @@ import PushModel
 /// Gathers offsets that may be committed, until they are handed over together.
 public struct CommitGathering: Sendable {
     private var positions: [CommitPosition] = []
-    /// Empty between two calls, and reused for its memory.
+    /// New offsets during a call. The array is empty between two calls, and reused for its memory.
     private var newer: [CommitPosition] = []
-    /// When the offsets are due, steady; `nil` if nothing has happened since the last time.
+    /// When the offsets are due, on the steady clock; `nil` if nothing has happened since the last time.
     private(set) var dueMillis: Int64?
 
     /// A gathering without offsets.
     public init() {}
 
-    /// Notes that something happened. Offsets that it freed wait until this time for others.
+    /// Lets offsets that may be committed wait for others until this time, unless they wait already.
     mutating func wait(untilMillis: Int64) {
         if self.dueMillis == nil { self.dueMillis = untilMillis }
     }
@@ -39,8 +39,8 @@ public struct CommitGathering: Sendable {
 
     /// The last commit of partitions that leave.
     /// - Parameters:
-    ///   - waiting: what had been gathered for them and not been sent.
-    ///   - released: what their shards gave at the end, which is newer.
+    ///   - waiting: offsets that had been gathered for them and not been sent.
+    ///   - released: offsets that their shards gave at the end, which are newer.
     public static func last(waiting: [CommitPosition], released: [CommitPosition]) -> [CommitPosition] {
         var gathering = CommitGathering()
         gathering.add(waiting)

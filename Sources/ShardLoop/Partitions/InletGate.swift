@@ -4,12 +4,12 @@ public import PushEngine
 /// partition. It is pure: the caller passes what the group and the logs say.
 ///
 /// An inlet is a partition that was added to an input topic after `state` had been written. It has no activities, and
-/// its records belong to other partitions. A key's older records are in a partition with a lower number. So the present
-/// records of an inlet may pass once the group has committed every such partition up to an end that was read later.
-/// Everything published before is then done, and what arrives later through `routed` is behind it. The end is read
-/// again and again, as publishers learn about a new partition at different times.
+/// its records belong to other partitions. A key's older records are in a partition with a lower number. The present
+/// records of an inlet may therefore pass once the group has committed every such partition up to an end that was read
+/// later. Everything published before is then done, and what arrives later through `routed` is behind it. The end is
+/// read again and again, as publishers learn about a new partition at different times.
 public struct InletGate: Sendable {
-    /// One partition of one input topic, as it was when somebody asked.
+    /// One partition of one input topic, as the group and the log had it at the time of the question.
     public struct Sight: Sendable, Equatable {
         /// Index of the input topic.
         public var topic: UInt16
@@ -33,10 +33,10 @@ public struct InletGate: Sendable {
         var partition: Int32
     }
 
-    /// What may pass, and what must be committed before.
+    /// How far an inlet may pass, and what must be committed before that.
     private struct Barrier {
         var upTo: Int64
-        /// By partition: the offset that must be committed.
+        /// The offset that must be committed, by partition.
         var ends: [Int32: Int64]
     }
 
@@ -55,13 +55,14 @@ public struct InletGate: Sendable {
     ///   - inlets: numbers of the partitions that are inlets here.
     /// - Returns: how far each inlet may be forwarded from now on, where this has changed. An answer is repeated while
     ///   the group has not committed all of it. The inlet may have left and returned between two looks, and its new
-    ///   owner was told nothing.
+    ///   owner was sent nothing.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {
             let key = Key(topic: inlet.topic, partition: inlet.partition)
             let others = sights.filter { $0.topic == inlet.topic && $0.partition < inlet.partition }
-            // An end that was requested together with theirs may be the later one.
+            // The end of an inlet must have been read before those of the other partitions, so the one from the last
+            // look counts.
             let end = self.lastEnds.updateValue(inlet.endOffset, forKey: key)
             if self.barriers[key] == nil, let end, end > self.letIn[key] ?? 0,
                 Set(others.map(\.partition)).count == Int(inlet.partition)

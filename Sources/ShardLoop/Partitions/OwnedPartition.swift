@@ -1,16 +1,16 @@
 public import PushEngine
 
-/// What a shard is told when it gets a partition.
+/// What a shard learns when it gets a partition.
 public struct PartitionGrant: Sendable {
     /// The number of the partition, from 0; the same in every topic.
     public var number: Int32
-    /// By topic index: where reading begins, and where the log ended at assignment.
+    /// The offset at which reading begins, by topic index.
     public var starts: [CommitPosition]
-    /// By topic index: the offset after the last record at assignment.
+    /// The offset after the last record at assignment, by topic index.
     public var logEnds: [CommitPosition]
     /// When the former owner stopped sending, by its wall clock; `nil` if unknown.
     public var releasedWallMillis: Int64?
-    /// Whether it is beyond the partitions that `state` was written for: its records are forwarded (`InletGate`).
+    /// Whether the partition is beyond those that `state` was written for: its records are forwarded (`InletGate`).
     public var isInlet: Bool
     /// How far `state` was acknowledged to working owners, from the group's commits; `nil` if it may be empty.
     public var stateEnd: Int64?
@@ -38,11 +38,11 @@ public struct PartitionGrant: Sendable {
 struct OwnedPartition {
     let grant: PartitionGrant
     private(set) var life: PartitionLife
-    /// By topic index: whether the queue has something, as far as known.
+    /// Whether the queue of a topic has something, as far as known, by topic index.
     private(set) var isReadable: [Bool]
     /// Whether one of the queues may have something. Most partitions of a turn have nothing.
     private(set) var mayBeReadable = true
-    /// By topic index: the offset below which records of an inlet may be forwarded.
+    /// The offset below which records of an inlet may be forwarded, by topic index.
     var letInUpTo: [Int64]
     /// The part of `state` that is being read during a restore.
     var section: (any StateSection)?
@@ -92,7 +92,7 @@ struct RestoreProgress {
     var recordCount: Int64 = 0
     /// The most records that there can be.
     var recordCountMax: Int64 = 0
-    /// When the restore began, steady.
+    /// When the restore began, on the steady clock.
     var beganMillis: Int64 = 0
 }
 
@@ -100,7 +100,7 @@ struct RestoreProgress {
 public struct PartitionReport: Sendable, Equatable {
     /// The number of the partition, from 0.
     public var number: Int32
-    /// Where the partition is in its life.
+    /// The phase of the partition's life.
     public var life: PartitionLife
     /// Number of records of `state` read so far.
     public var restoredRecords: Int64

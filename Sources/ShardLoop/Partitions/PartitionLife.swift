@@ -9,7 +9,7 @@
 /// Claiming and restoring have nothing to wait for and nothing to write when they are released. Every phase ends at
 /// once when the partition is lost.
 public enum PartitionLife: Hashable, Sendable, CaseIterable {
-    /// The ownership marker is on its way to `state`. The restore ends at its position.
+    /// The ownership marker is on its way to `state`. The restore ends at the marker's position.
     case claiming
     /// `state` is being read, up to the marker.
     case restoring
@@ -22,7 +22,7 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     case halted
     /// The partition never ran, or what was known of it was dropped. It cannot continue without a person.
     case haltedUnrestored
-    /// The partition must leave: nothing more is taken, and answers of APNs are awaited.
+    /// The partition must leave. Nothing more is taken, and answers of APNs are awaited.
     case quieting
     /// The rest has been written; Kafka's acknowledgements are awaited.
     case writing
@@ -46,11 +46,11 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     /// Whether the engine has something of the partition to write when it leaves.
     var hasRun: Bool { self.takesRecords || self == .halted }
 
-    /// Whether records of its input topics are taken.
+    /// Whether records of the partition's input topics are taken.
     var takesRecords: Bool { self == .running || self == .inlet }
 
-    /// Whether it cannot continue without a person.
+    /// Whether the partition cannot continue without a person.
     public var isHalted: Bool { self == .halted || self == .haltedUnrestored }
-    /// Whether it is leaving, or has left.
+    /// Whether the partition is leaving, or has left.
     public var isLeaving: Bool { self == .quieting || self == .writing || self == .left }
 }

@@ -23,7 +23,7 @@ public struct DeliveryBatch: Sendable {
         }
     }
 
-    /// Acknowledgements by delivery. They are apart, so that a few can be passed to the engine in advance.
+    /// Acknowledgements by delivery. They are in an array of their own, so that a few can be passed to the engine in advance.
     @usableFromInline private(set) var acknowledgements: [UInt64] = []
     @usableFromInline private(set) var deliveries: [Delivery] = []
     @usableFromInline private(set) var keys: [UInt8] = []
@@ -40,7 +40,7 @@ public struct DeliveryBatch: Sendable {
 
     /// Number of records that Kafka has answered for, failures included.
     @inlinable public var count: Int { self.deliveries.count }
-    /// Whether some of them failed.
+    /// Whether some records failed.
     @inlinable public var hasFailures: Bool { !self.failures.isEmpty }
 
     /// Adds a delivery: the record is at `offset`.

@@ -9,7 +9,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
     case invalidTimestamp
     /// The client's user may not write there.
     case notAuthorized
-    /// A rule of the cluster's operator forbids it.
+    /// A rule of the cluster's operator forbids the record.
     case policyViolation
     /// The topic or the partition does not exist.
     case unknownTopic
@@ -88,7 +88,7 @@ public enum ProduceVerdict: Sendable, Equatable {
         self =
             switch (error.isOfTheRecord, error) {
             case _ where isFatal: .fatal
-            // Waiting helps, or a person does: a right, a policy, a topic or a broker may be added.
+            // Waiting may help, or a person may: a right, a policy, a topic or a broker may be added.
             case (false, _): .forNow
             case (true, _) where !isAlone: .alone
             case (true, .invalidTimestamp) where !hasPresentTime: .withPresentTime
@@ -101,7 +101,7 @@ public enum ProduceVerdict: Sendable, Equatable {
 public struct ProduceFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// What failed, why, and what to do, for a person.
     public var description: String
-    /// What kind of answer it was.
+    /// The kind of failure.
     public var error: ProduceError
     /// Whether the producer is finished: every record fails from now on.
     public var isFatal: Bool

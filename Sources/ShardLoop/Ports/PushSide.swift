@@ -11,7 +11,7 @@ public protocol PushSide: AnyObject {
     /// - Returns: number of requests filled.
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int
 
-    /// Notes that pushes wait for credit on the route.
+    /// Asks for credit on the route, because pushes wait for it.
     func wantsCredit(route: UInt16)
 
     /// Ends the turn: the submitted requests leave.

@@ -1,17 +1,17 @@
 public import PushEngine
 
 /// A shard's way to Kafka, as its loop sees it: the group, records in and out, `state`, commits. Nothing here waits. It
-/// is called on the shard's loop, within a turn, a few times each and for batches. So it is a protocol and not a
+/// is called on the shard's loop, a few times in each turn and for batches. It is therefore a protocol and not a
 /// generic parameter: a generic loop in a module of its own would silently run unspecialised.
 public protocol ShardLog: AnyObject {
-    /// The time until which the partitions certainly belong to this worker, steady; see `OwnershipLease`. It may grow
-    /// between any two calls. If it had run out, a turn is requested then.
+    /// The time until which the partitions certainly belong to this worker, on the steady clock; see `OwnershipLease`.
+    /// It may grow between any two calls. If the lease had run out, a turn is requested when it grows.
     var leaseEndsMillis: Int64 { get }
 
     // MARK: Records of the input
 
-    /// Names the queues that got something since they were last named, and those not known yet. A queue that was left
-    /// with `mayHaveMore` is not named again for what was in it then.
+    /// Names the queues that have got something since they were last named, and queues that were never named. A queue
+    /// that was left with `mayHaveMore` is not named again for what was in it then.
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void)
 
     /// Copies at most `max` waiting records of a queue into `batch`, in order.
@@ -25,7 +25,7 @@ public protocol ShardLog: AnyObject {
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead
 
-    /// Notes that the partition has been restored: from now on `takeReadable` names its queues.
+    /// Begins to read a partition that has been restored. From now on `takeReadable` names its queues.
     func beginReading(partition: Int32)
 
     /// Drops the queues of a partition that no longer belongs to this worker.
@@ -63,7 +63,7 @@ public protocol ShardLog: AnyObject {
 
     // MARK: Commits
 
-    /// Notes that these offsets may be committed; only the newest of a partition counts.
+    /// Queues offsets that may be committed. Only the newest of a partition counts.
     func commit(_ positions: [CommitPosition])
 }
 
@@ -89,9 +89,10 @@ public typealias StateRecordBody = (
 public struct QueueRead: Sendable {
     /// Number of records copied into the batch.
     public var recordCount: Int
-    /// Whether it stopped at its limit: records that wait already are not announced again.
+    /// Whether the read stopped at its limit. `takeReadable` does not name the queue again for records that wait
+    /// already.
     public var mayHaveMore: Bool
-    /// What stopped it; `nil` if nothing did.
+    /// What stopped the read; `nil` if nothing did.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, failure: LogFailure? = nil) {
@@ -105,11 +106,11 @@ public struct QueueRead: Sendable {
 public struct SectionRead: Sendable {
     /// Number of records passed.
     public var recordCount: Int
-    /// Whether it stopped at its limit: there is more to read at once.
+    /// Whether the read stopped at its limit: there is more to read at once.
     public var mayHaveMore: Bool
-    /// Whether everything below its end has been passed.
+    /// Whether everything below the section's end has been passed.
     public var isFinished: Bool
-    /// What stopped it; `nil` if nothing did.
+    /// What stopped the read; `nil` if nothing did.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, isFinished: Bool, failure: LogFailure? = nil) {
@@ -122,11 +123,11 @@ public struct SectionRead: Sendable {
 
 /// The result of handing over records.
 public struct ProducedRun: Sendable {
-    /// Number of the first records that are dealt with: taken, or among the failures.
+    /// Number of records, from the first on, that are dealt with: taken, or among the failures.
     public var doneCount: Int
     /// The records that were not taken, by index among the given ones.
     public var failures: [(index: Int, failure: ProduceFailure)]
-    /// Whether there is no room for the next: back-pressure, until something was delivered.
+    /// Whether there is no room for the next record until something is delivered (back-pressure).
     public var isFull: Bool
 
     /// A result. Without failures and with `isFull` false, the first `doneCount` records were taken.

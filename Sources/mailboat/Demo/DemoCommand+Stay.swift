@@ -55,7 +55,7 @@ extension DemoCommand {
                 return verdict
             }
             defer { tasks.cancelAll() }
-            // The story's end, or a signal.
+            // The first to finish is the story or a signal.
             guard let verdict = try await tasks.next() ?? nil else { return nil }
             _ = try await tasks.next()
             return verdict

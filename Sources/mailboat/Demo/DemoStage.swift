@@ -24,8 +24,8 @@ final class DemoStage: Sendable {
     private static let (channelMinuteMillis, channelLingerMillis): (Int64, Int64) = (300, 2_000)
     /// Distance of broadcasts on a channel; 15 s in production.
     private static let channelDistanceMillis: Int64 = 1_000
-    /// Requests in flight that APNs allows on one connection, and connections. Few, so that a push to every fan takes a
-    /// moment.
+    /// Number of requests in flight that APNs allows on one connection, and number of connections. Both are small, so
+    /// that a push to every fan takes a moment.
     private static let (streamsMax, connectionsMax) = (200, 1)
     private static let keyID = "DEMOKEY123"
     private static let teamID = "DEMOTEAM12"
@@ -141,7 +141,7 @@ final class DemoStage: Sendable {
         return snapshot.isReady && snapshot.runningPartitionCount == Int(Self.partitionCount)
     }
 
-    /// Takes it all down again.
+    /// Takes the stage down.
     func strike() async -> StopReport {
         let report = await self.worker.stop()
         await self.simulator.stop()

@@ -19,7 +19,7 @@ struct DemoSummary: Codable, Equatable, Sendable {
         var heardGoalTakenBack: Int
         /// Number of times that a version was due to a member.
         var due: Int
-        /// Results of these, by name. Results that did not occur are included.
+        /// What became of the due versions, by name. Results that did not occur are included.
         var results: [String: Int]
         /// Members that something is still due to at the end.
         var waiting: Int
@@ -32,7 +32,7 @@ struct DemoSummary: Codable, Equatable, Sendable {
         var cards: Int
         /// Start members that the kick-off was due to.
         var due: Int
-        /// Results of these, by name. Results that did not occur are included.
+        /// What became of the due starts, by name. Results that did not occur are included.
         var results: [String: Int]
         /// Start members that the kick-off is still due to at the end.
         var waiting: Int

@@ -3,23 +3,24 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// What one history is made of, drawn from its seed. Swarm: in each, some faults are off and others wild.
+/// The plan of one history, drawn from its seed. Histories form a swarm: in each, some faults are off and others are
+/// frequent.
 struct PoolPlan {
     enum Fault: CaseIterable {
-        // When connecting.
+        // Faults during connecting.
         case connectFails, connectHangs, tlsFails, settingsNeverCome
-        // To one request.
+        // Faults of one request.
         case refusedStream, streamReset, answerLost, serverBusy, throttled, tokenDead, messageRefused
         case tokenCalledExpired, tooManyTokenUpdates, shutdownReason
-        // To a connection.
+        // Faults of a connection.
         case goAway, goAwayInTwoSteps, goAwayWithError, connectionLost, silent, stalled, frozen
         case limitZero, limitOne, limitHigh, limitAny
-        // To everything.
+        // Faults of APNs, of keys and of clocks as a whole.
         case outage, clockStep, keyWithdrawn, addressesChange
-        // A key is put beside the one in use; APNs knows it, or does not.
+        // A key is put beside the one in use. APNs knows it or does not.
         case goodKeyAppears, badKeyAppears
 
-        /// Drawn after all else, so that the histories of before stay what they were.
+        /// Faults that are drawn after all others, so that older histories stay the same.
         static let drawnLast: [Fault] = [.goodKeyAppears, .badKeyAppears]
     }
 
@@ -28,12 +29,12 @@ struct PoolPlan {
     var shardCount: Int
     var pushCount: Int
     var faultsEndMillis: Int64
-    /// Chances in 1,000 of each fault, each time there is an occasion.
+    /// Chance of each fault, in 1,000, at each occasion.
     var weights: [Fault: Int] = [:]
-    /// App 2's topic is not the key's until the faults end.
+    /// Whether APNs refuses the topic of app 2 until the faults end.
     var hasWrongTopic: Bool
     var latencyMillis: ClosedRange<Int64>
-    /// How busy the loops say they are, of a core.
+    /// How busy the loops claim to be, percent of a core.
     var busyPercent: Int64 = 0
 
     init(seed: UInt64) {
@@ -41,7 +42,7 @@ struct PoolPlan {
         var random = SplitMix64(seed: seed)
         self.shardCount = Int.random(in: 1...2, using: &random)
         self.pushCount = Int.random(in: 50...200, using: &random)
-        // One in ten is long enough for tokens to be renewed.
+        // One history in ten is long enough for tokens to be renewed.
         self.faultsEndMillis = Int.random(in: 0..<10, using: &random) == 0 ? 7_200_000 : 60_000
         self.hasWrongTopic = Int.random(in: 0..<4, using: &random) == 0
         self.latencyMillis = 1...Int64.random(in: 1...40, using: &random)
@@ -75,15 +76,16 @@ struct PoolPlan {
         }
     }
 
-    /// Faults at work on the provider token: what they leave behind may last Apple's 20 minutes.
+    /// Whether a fault concerns the provider token. Its effects may last Apple's 20 minutes.
     private var touchesToken: Bool {
         [.clockStep, .tokenCalledExpired, .tooManyTokenUpdates, .keyWithdrawn, .badKeyAppears].contains {
             self.weights[$0] != nil
         }
     }
 
-    /// By then, counted from the last fault, every push has its verdict: what was out times out and drains, the longest
-    /// pause ends, a connection is made, the probe comes back, and one push after the other may need that again.
+    /// Time after the last fault by which every push has its verdict. Until then, open requests time out and drain, and
+    /// the longest pause ends. A connection is made, and the probe returns. One push after the other may need all of
+    /// that again.
     var resumeMillisMax: Int64 {
         let configuration = self.configuration
         let once =

@@ -3,13 +3,15 @@ import Testing
 
 @testable import APNSPool
 
-/// The real pool, provider-token schedule and lane gates of one or two shards against a model of APNs, under virtual
-/// time, with every fault a network, a peer and a clock can have. A history is drawn from its seed alone: to replay a
-/// failing one, run this suite with `POOL_SIMULATION_SEEDS=17` (or `1-100000` for a long run).
+/// Simulation of the real pool, provider-token schedule and lane gates of one or two shards against a model of APNs, in
+/// virtual time. It has every fault that a network, a peer and a clock can have.
 ///
-/// Seeds that found a fault, as long as the plan draws them so:
-/// - 1490: a token that returns is new to a connection that was quiet while it was in use: a second new one within 20
-///   minutes. (`aTokenThatReturnsMayBeNewToAConnection`)
+/// A history is drawn from its seed alone. To replay a failing one, run this suite with `POOL_SIMULATION_SEEDS=17` (or
+/// `1-100000` for a long run).
+///
+/// Seeds that found a fault, while the plan still draws them in this way:
+/// - 1490: a token that returns may be new to a connection that was quiet while it was in use. It would be the second
+///   new token within 20 minutes. (`aTokenThatReturnsMayBeNewToAConnection`)
 @Suite struct PoolSimulation {
     static let seeds: [UInt64] = {
         guard let text = ProcessInfo.processInfo.environment["POOL_SIMULATION_SEEDS"] else { return Array(1...60) }
@@ -26,7 +28,7 @@ import Testing
             #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3)) at \(world.now) ms")
             seen.merge(world.seen) { $0 + $1 }
         }
-        // The fixed seeds together see every fault: a simulation that throws none proves nothing.
+        // The fixed seeds together include every fault. Without faults the simulation would prove nothing.
         guard Self.seeds.count >= 60 else { return }
         for fault in PoolPlan.Fault.allCases {
             #expect(seen["\(fault)", default: 0] > 0, "\(fault) never happened")
@@ -39,7 +41,8 @@ import Testing
         }
     }
 
-    /// APNs away for 40 s, in every way a model has: refused connections, server errors. Default back-off.
+    /// APNs is away for 40 s, in every way that the model has: refused connections and server errors. The back-off is
+    /// the default.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func serviceResumesWithinFiveSecondsOfHealth(seed: UInt64) {
         var plan = PoolPlan(seed: seed)
         plan.weights = [:]
@@ -55,12 +58,12 @@ import Testing
         #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3))")
         let first = world.acceptedMillis.min() ?? .max
         #expect((40_000..<45_000).contains(first), "seed \(seed): service from \(first) ms")
-        // 0.5, 1, 2 and then 2 to 4 s apart, for each shard.
+        // Attempts of each shard are 0.5, 1, 2 and then 2 to 4 s apart.
         let attempts = world.connectTimes.count { $0 < 40_000 }
         #expect(attempts <= plan.shardCount * (plan.configuration.connectionsMax + 24), "seed \(seed): \(attempts)")
     }
 
-    /// An app whose topic APNs refuses holds up nobody else on its route (contract: Overload).
+    /// An app whose topic APNs refuses does not hold up other apps on its route (contract: Overload).
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func aRefusedTopicHoldsUpNoOtherApp(seed: UInt64) {
         var plan = PoolPlan(seed: seed)
         plan.weights = [:]
@@ -74,7 +77,7 @@ import Testing
         #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3))")
         #expect(world.longestWaitMillis[0] < 3_000, "seed \(seed): app 0 waited \(world.longestWaitMillis[0]) ms")
         #expect(world.longestWaitMillis[1] < 3_000, "seed \(seed): app 1 waited \(world.longestWaitMillis[1]) ms")
-        // Connections are renewed for the topic at 1, 3, 7, 15, … minutes, not with each refusal.
+        // Connections are renewed for the topic after 1, 3, 7, 15, … minutes, not with each refusal.
         #expect(world.connectCount <= plan.shardCount * plan.configuration.connectionsMax * 8, "seed \(seed)")
     }
 }

@@ -2,7 +2,7 @@ import APNSProtocol
 
 @testable import APNSPool
 
-/// The other side: APNs, and whatever befalls it, the network or our clock.
+/// The other side: APNs, and the faults of APNs, of the network and of our clock.
 extension PoolWorld {
     // MARK: A request arrives
 
@@ -49,7 +49,7 @@ extension PoolWorld {
 
     private func process(_ request: SimulatedLink.Request) { self.pushes[request.push].processedCount += 1 }
 
-    /// What APNs says.
+    /// Verdict of APNs on a request.
     private func judge(_ request: SimulatedLink.Request, on link: SimulatedLink) -> Verdict {
         if self.now < self.outageEndsMillis || self.strikes(.serverBusy) { return .serverBusy }
         if let verdict = self.judgeToken(request.token, on: link) { return verdict }
@@ -65,14 +65,14 @@ extension PoolWorld {
         return .accepted
     }
 
-    /// Apple's rules for provider tokens; `nil`: fine.
+    /// Verdict by Apple's rules for provider tokens. `nil` means that the token is fine.
     private func judgeToken(_ token: SimulatedToken, on link: SimulatedLink) -> Verdict? {
         if let first = link.tokensSeen.first, first.token.key != token.key {
             self.complain("a connection saw the tokens of two keys")
             return .connectionUnusable
         }
         if !link.tokensSeen.contains(where: { $0.token == token }) {
-            // The first counts as no update.
+            // The first token on a connection is not an update.
             if link.tokensSeen.count > 1, let last = link.tokensSeen.last, self.now - last.atMillis < 1_200_000 {
                 self.complain("a second new token within 20 minutes on one connection")
             }
@@ -84,12 +84,12 @@ extension PoolWorld {
         return ageSeconds < -60 ? .credentialRefused : nil
     }
 
-    // MARK: Misfortune
+    // MARK: Faults
 
-    /// Now and then, until the faults end.
+    /// Lets faults happen from time to time, until the faults end.
     func misfortune() {
         guard self.hasFaults else { return self.heal() }
-        // Every occasion of a long history is a rarer one.
+        // Occasions are rarer in a long history.
         self.future.add(at: min(self.now + self.plan.faultsEndMillis / 300, self.plan.faultsEndMillis), .misfortune)
         for shard in self.shards { for case .some(let link) in shard.links { self.strike(link) } }
         if self.strikes(.outage) {
@@ -138,7 +138,7 @@ extension PoolWorld {
         }
     }
 
-    /// Nothing above `last` is processed from now on.
+    /// Sends GOAWAY, after which nothing above `last` is processed.
     func sayGoAway(_ link: SimulatedLink, last: Int32, isError: Bool) {
         guard last <= link.peerGoAwayLast else { return }
         if link.peerHasSaidGoAway, last == link.peerGoAwayLast { return }
@@ -152,7 +152,7 @@ extension PoolWorld {
         self.sendDown(link, .settings(link, limit: limit))
     }
 
-    /// The faults are over: what was broken for good is gone, what was lowered comes up again.
+    /// Ends the faults: repairs what was broken, and restores limits that were lowered.
     private func heal() {
         self.skewMillis = 0
         for shard in self.shards {

@@ -1,7 +1,7 @@
 import APNSSimulator
 import DeviceModel
 
-/// What a test needs about channels.
+/// Requests about channels for tests.
 extension Bench {
     static let app = "com.example.pizza"
     private static let requestID = "223e4567-e89b-42d3-a456-426614174000"
@@ -11,7 +11,7 @@ extension Bench {
             port: self.simulator.managementPort ?? 0, authorityPEM: self.credentials.authorityPEM)
     }
 
-    /// A broadcast as it should be, to a channel that stores nothing.
+    /// A valid broadcast to a channel that stores nothing.
     func broadcast(
         channel: String, body: String = Bodies.update(stamp: Bench.startSeconds), priority: Int = 5,
         expiration: Int64 = 0, changing: [String: String?] = [:], adding: [(String, String)] = []
@@ -26,7 +26,7 @@ extension Bench {
         return TestRequest(fields: fields + adding, body: Array(body.utf8))
     }
 
-    /// A question about channels. `channel` `nil`: it names none.
+    /// A question about channels. `channel` is `nil` if the question names none.
     func question(
         _ method: String, _ place: String = "channels", channel: String? = nil, body: String = "",
         changing: [String: String?] = [:], adding: [(String, String)] = []

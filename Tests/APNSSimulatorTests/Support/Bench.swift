@@ -4,22 +4,23 @@ import Glibc
 import Synchronization
 import TLSSession
 
-/// A running simulator with one registered key, a clock that is set by hand, and what a test needs to push to it.
+/// A running simulator with one registered key, a clock that is set by hand, and functions to push to it.
 final class Bench: Sendable {
     static let topic = "com.example.pizza.push-type.liveactivity"
     static let keyID = "ABCDE12345"
     static let teamID = "TEAM567890"
-    /// Where the clock stands at first, seconds since 1970.
+    /// Start of the clock, seconds since 1970.
     static let startSeconds: Int64 = 1_760_000_000
 
     let simulator: APNSSimulator
     let credentials: SimulatorCredentials
     let key: ES256PrivateKey
-    /// Issued at `startSeconds`. Signatures are random: a test that wants one token for a connection takes this.
+    /// A token issued at `startSeconds`. Signatures are random, so a test that needs the same token for a whole
+    /// connection uses this one.
     let standardJWT: String
     private let clock: Clock
 
-    /// Milliseconds since 1970, moved by hand.
+    /// A clock that is moved by hand, milliseconds since 1970.
     private final class Clock: Sendable {
         let millis = Mutex<Int64>(Bench.startSeconds * 1_000)
     }
@@ -34,7 +35,7 @@ final class Bench: Sendable {
         self.clock = clock
     }
 
-    /// Runs `body` against a simulator, then stops it.
+    /// Runs `body` with a simulator, then stops the simulator.
     static func run(
         _ configure: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (Bench) async throws -> Void
     ) async throws {
@@ -43,7 +44,7 @@ final class Bench: Sendable {
         configuration.clock = { clock.millis.withLock { $0 } }
         configuration.managementPort = 0
         configure(&configuration)
-        // Certificates are judged by OpenSSL, with the real clock.
+        // OpenSSL checks certificates by the real clock.
         let credentials = try SimulatorCredentials.generate(nowSeconds: Int64(time(nil)))
         let key = try ES256PrivateKey.generate()
         let registered = RegisteredKey(keyID: Self.keyID, teamID: Self.teamID, publicKey: try key.publicKey())
@@ -61,7 +62,7 @@ final class Bench: Sendable {
         try await TestClient.connect(port: self.simulator.port, authorityPEM: self.credentials.authorityPEM)
     }
 
-    /// Connects and has one push accepted, so that the stream limit is open.
+    /// Connects and has one push accepted, so that the stream limit is raised.
     func connectAndWarmUp() async throws -> TestClient {
         let client = try await self.connect()
         _ = try await client.send(self.push(token: "ffff", body: Bodies.update(stamp: 1)))
@@ -79,7 +80,7 @@ final class Bench: Sendable {
         return String(decoding: try mint.token(nowSeconds: issuedAt ?? self.nowSeconds), as: UTF8.self)
     }
 
-    /// A request as it should be; `changing` replaces fields by name, `nil` takes one out; `adding` goes to the end.
+    /// A valid push. `changing` replaces fields by name, and removes those with `nil`. `adding` appends fields.
     func push(
         token: String, body: String = Bodies.update(stamp: Bench.startSeconds), priority: Int = 10, jwt: String? = nil,
         changing: [String: String?] = [:], adding: [(String, String)] = []

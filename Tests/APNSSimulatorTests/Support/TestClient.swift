@@ -3,17 +3,17 @@ import NIOCore
 import NIOPosix
 import TLSSession
 
-/// What came of one request.
+/// Result of one request.
 struct TestResponse: Equatable, Sendable {
-    /// 0: none came.
+    /// Status of the answer. 0 means no answer.
     var status = 0
     var body = ""
     var retryAfterSeconds: Int64 = -1
     var failure: HTTP2StreamFailure?
-    /// `apns-channel-id` of an answer to a creation; empty: it had none.
+    /// `apns-channel-id` of the answer to a creation. Empty means that the answer had none.
     var channelID = ""
 
-    /// Status and reason as they are compared in tables.
+    /// Status and reason, as tables compare them.
     var summary: String { self.body.isEmpty ? "\(self.status)" : "\(self.status) \(self.body)" }
 }
 
@@ -45,7 +45,7 @@ final class TestClient: Sendable {
         return client
     }
 
-    /// Sends requests in one go; answers in the order of the requests.
+    /// Sends requests together, and returns the answers in the order of the requests.
     func send(_ requests: [TestRequest]) async throws -> [TestResponse] {
         let handler = self.handler
         return try await self.channel.eventLoop.flatSubmit { () -> EventLoopFuture<[TestResponse]> in
@@ -57,8 +57,8 @@ final class TestClient: Sendable {
 
     func send(_ request: TestRequest) async throws -> TestResponse { try await self.send([request])[0] }
 
-    /// Waits until the client has seen a connection event for which `body` gives a value; throws when there was none
-    /// within a minute.
+    /// Waits until the client has seen a connection event for which `body` gives a value. Throws when a minute passes
+    /// without one.
     func first<Value: Sendable>(_ body: @escaping @Sendable (TestClientSeen) -> Value?) async throws -> Value {
         let handler = self.handler
         return try await self.channel.eventLoop.flatSubmit { handler.value.wait(body) }.get()
@@ -90,14 +90,14 @@ final class TestClient: Sendable {
     func close() async { try? await self.channel.close().get() }
 }
 
-/// What was waited for did not come within a minute.
+/// A wait that got nothing within a minute.
 struct TestClientTimeout: Error, CustomStringConvertible {
     var seen: TestClientSeen
 
     var description: String { "waited a minute in vain; seen of the connection: \(self.seen)" }
 }
 
-/// What a client saw of its connection so far.
+/// What a client has seen of its connection so far.
 struct TestClientSeen: Sendable {
     var streamsMax: UInt32 = .max
     var settingsCount = 0
@@ -202,7 +202,7 @@ final class TestClientHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
-    /// A wait that never ends would hold up every test after it.
+    /// Limits a wait, because an endless one would hold up every later test.
     private func limit<Value: Sendable>(_ promise: EventLoopPromise<Value>) {
         let limit = self.eventLoop.assumeIsolated().scheduleTask(in: .seconds(60)) {
             promise.fail(TestClientTimeout(seen: self.seen))

@@ -1,6 +1,6 @@
 import APNSProtocol
 
-/// Apple's channels of one app, and who made them. Its list lags.
+/// Apple's channels of one app, and who made each. Its list lags.
 struct AppleModel {
     enum Maker: Equatable { case keeper, other }
     struct Channel {
@@ -22,7 +22,7 @@ struct AppleModel {
     func isRegistered(_ id: [UInt8]) -> Bool { self.channel(id).map { $0.deletedMillis == nil } ?? false }
     var registered: [Channel] { self.channels.filter { $0.deletedMillis == nil } }
 
-    /// `nil`: there are too many.
+    /// Creates a channel. Returns its id; `nil` if there are too many.
     mutating func create(_ maker: Maker, _ policy: MessageStoragePolicy, atMillis: Int64) -> [UInt8]? {
         guard self.registeredCount < self.countMax else { return nil }
         let id = Array("channel/\(self.channels.count)/\(maker)==".utf8)
@@ -31,14 +31,14 @@ struct AppleModel {
         return id
     }
 
-    /// `false`: there is none.
+    /// Deletes a channel. Returns `false` if there is none with this id.
     mutating func delete(_ id: [UInt8], atMillis: Int64) -> Bool {
         guard let index = self.indices[id], self.channels[index].deletedMillis == nil else { return false }
         self.channels[index].deletedMillis = atMillis
         return true
     }
 
-    /// As it was then.
+    /// The list as it was at a time.
     func list(atMillis: Int64) -> [[UInt8]] {
         self.channels.filter { $0.createdMillis <= atMillis && ($0.deletedMillis ?? .max) > atMillis }.map(\.id)
     }

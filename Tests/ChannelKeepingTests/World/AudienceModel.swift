@@ -1,7 +1,8 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// What an audience's owner says to the keeper. In the log of `routed`, read from the first one that is not resolved.
+/// What an audience's owner says to the keeper, in the log of `routed`. A keeper reads it from the first message that
+/// is not resolved.
 enum OwnerMessage {
     case open(KeptOwner, MessageStoragePolicy)
     case ended(KeptOwner, content: [UInt8])
@@ -15,7 +16,7 @@ struct AudienceModel {
     let policy: MessageStoragePolicy
     var life: Int64 = 0
     var stage = Stage.none
-    /// What the owner has been told of this life.
+    /// Channel that the keeper has named to the owner in this life.
     var channel: [UInt8]?
     var refusals = 0
 
@@ -23,13 +24,13 @@ struct AudienceModel {
     var endContent: [UInt8] { Array("end of ".utf8) + self.name + Array("/\(self.life)".utf8) }
 }
 
-/// What is known about the end of one life.
+/// What the judge remembers about the end of one life.
 struct EndedLife {
     var id: [UInt8]
     var endedMillis: Int64
     var expectsBeacons: Bool
     var content: [UInt8]
     var beaconMillis: [Int64] = []
-    /// A keeper ended, or the clock stepped, while it lingered.
+    /// Whether a keeper ended, or the clock stepped, while the channel lingered.
     var wasDisturbed = false
 }

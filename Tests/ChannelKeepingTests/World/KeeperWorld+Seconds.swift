@@ -1,7 +1,7 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// A management host that carries a creation out twice, or answers it with an id that it has not made for it.
+/// Faults of the management host: it carries a creation out twice, or answers it with an id of another channel.
 extension KeeperWorld {
     mutating func perhapsCreateAgain(_ policy: MessageStoragePolicy) {
         guard self.fault(self.plan.twicePerMille),
@@ -10,13 +10,15 @@ extension KeeperWorld {
         self.seconds[second] = self.crashCount
     }
 
-    /// - Returns: `nil`: the answer says what was made.
+    /// Perhaps gives a wrong id for an answer.
+    /// - Returns: the wrong id; `nil` if the answer is right.
     mutating func perhapsForeign() -> [UInt8]? {
         guard self.fault(self.plan.foreignPerMille) else { return nil }
         let others = self.apple.registered.filter { $0.maker == .other && $0.createdMillis == 0 }
         return others.randomElement(using: &self.random)?.id ?? Array("no id".utf8)
     }
 
-    /// Made by a creation that was answered with another, and its keeper has died since: nobody remembers what was there before.
+    /// Whether a creation made this second channel before the last crash. The present keeper then cannot know that
+    /// the channel is its own.
     func isForgottenSecond(_ id: [UInt8]) -> Bool { self.seconds[id].map { $0 < self.crashCount } ?? false }
 }

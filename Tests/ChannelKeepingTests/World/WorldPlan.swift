@@ -2,29 +2,29 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What a seed draws: how the keeper is set, and how much goes wrong.
+/// What a seed draws: the keeper's settings, and how much goes wrong.
 struct WorldPlan {
     var settings = KeeperSettings()
     var audienceCount = 0
-    /// Chances of each, per mille.
+    /// Chance of each fault, in thousandths.
     var crashPerMille: UInt64 = 0
     var lostPerMille: UInt64 = 0
     var refusedPerMille: UInt64 = 0
     var slowPerMille: UInt64 = 0
-    /// How often a creation is carried out twice, and how often its answer has the id of a channel that was there before, or none.
+    /// How often a creation is carried out twice. `foreignPerMille` says how often its answer has a wrong id.
     var twicePerMille: UInt64 = 0
     var foreignPerMille: UInt64 = 0
-    /// Refusals for good, for a while.
+    /// Whether there is a time in which APNs refuses requests with a final error.
     var hasRefusalPeriod = false
     var clockSteps = false
     var othersAtFirst = 0
     var othersCome = false
     var othersDelete = false
-    /// Faults and events end then.
+    /// When faults and events end.
     var quietMillis: Int64 = 0
     var endMillis: Int64 = 0
 
-    /// Requests can fail.
+    /// Whether requests can fail.
     var hasFaults: Bool {
         self.hasRefusalPeriod || self.lostPerMille + self.refusedPerMille + self.slowPerMille + self.foreignPerMille > 0
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import CommandSupport
 @testable import mailboat
 
-/// The texts of `--help`, which people copy commands from.
+/// Tests of the texts of `--help`. People copy commands from them.
 struct HelpTextTests {
     private static let text = """
         OVERVIEW: Does something.
@@ -49,7 +49,7 @@ struct HelpTextTests {
                 """)
     }
 
-    /// Two flags share a text, though they say the contrary of each other.
+    /// A flag and its opposite share a help text, so the text must say what both mean.
     @Test func aFlagThatCanBeTakenBackSaysWhatThatMeans() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         var count = 0
@@ -65,7 +65,7 @@ struct HelpTextTests {
         #expect(count >= 2)
     }
 
-    /// A line of an example fits a terminal, or goes on behind a backslash: so it can be copied, and read.
+    /// Each line of an example fits a terminal or ends with a backslash, so that it can be read and copied.
     @Test func examplesFit() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         var lineCount = 0
@@ -74,7 +74,7 @@ struct HelpTextTests {
             guard parts.count == 2 else { continue }
             for line in parts[1].split(separator: "\n") where !line.hasSuffix(":") {
                 lineCount += 1
-                // JSON stays whole.
+                // A line with JSON may be longer, because it cannot be broken.
                 #expect(line.count <= 80 || line.contains("'{"), "\(path): \(line)")
             }
         }

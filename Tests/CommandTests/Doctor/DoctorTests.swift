@@ -5,7 +5,7 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat doctor` where nothing is as it should be. Where all is, `ToolsTests` tries it.
+/// Tests of `mailboat doctor` where nothing is as it should be. `ToolsTests` has the case where all is well.
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorTests {
     private static func findings(_ yaml: String, _ words: String...) async throws -> [DoctorFinding] {
@@ -43,7 +43,7 @@ struct DoctorTests {
         let findings = try await Self.findings("kafka.bootstrap: localhost:9092\nbudget.per-hours: 3\n")
         #expect(!findings.isEmpty && findings.allSatisfy { $0.level == .fail && $0.check == .configuration })
         #expect(findings.contains { $0.found.contains("did you mean budget.per-hour?") })
-        // A file is named once, with the line.
+        // The message names the file only once, with the line.
         #expect(findings.contains { $0.subject.hasSuffix(".yaml:2") && $0.found.hasPrefix("budget.per-hours: ") })
         #expect(findings.allSatisfy { $0.line.ranges(of: ".yaml").count == 1 })
     }

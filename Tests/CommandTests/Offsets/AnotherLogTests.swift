@@ -6,7 +6,7 @@ import Testing
 
 @testable import mailboat
 
-/// Topics that are not what they were, and the commands that lead out of it, on an embedded Kafka.
+/// Tests of topics that were made anew or lost records, and of the repair commands, on an embedded Kafka.
 @Suite(.timeLimit(.minutes(5)))
 struct AnotherLogTests {
     private static let events = "liveactivity.events"
@@ -16,7 +16,7 @@ struct AnotherLogTests {
             topics: [events, "liveactivity.routed", "liveactivity.state"].map { .init($0, partitionCount: 2) })
     }
 
-    /// Speaks for a group without being in it.
+    /// A consumer that commits for a group without being its member.
     private static func outsider(_ kafka: EmbeddedKafka) throws -> KafkaConsumer {
         try KafkaConsumer(
             ConsumerConfiguration(settings: kafka.settings, groupID: "workers", driverTopic: "", log: { _ in }))
@@ -75,7 +75,8 @@ struct AnotherLogTests {
         #expect(try Self.state(kafka) == [2, 1])
     }
 
-    /// `events` has got a partition more: the loss is accepted in those that `state` was written for, and their number stays.
+    /// A partition was added to `events`. The loss is accepted only in the partitions for which `state` was written,
+    /// and their number stays.
     @Test func partitionsThatWereAddedDoNotCount() async throws {
         let kafka = try EmbeddedKafka(topics: [
             .init(Self.events, partitionCount: 3), .init("liveactivity.routed", partitionCount: 2),
@@ -96,7 +97,7 @@ struct AnotherLogTests {
         #expect(marker.partitionCount == 2)
     }
 
-    /// The offset lies in the log, and another record lies where the group has read one.
+    /// The committed offset is within the log, but another record is now at an offset that the group had read.
     @Test func anotherRecordIsReasonEnoughToMove() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
@@ -116,7 +117,7 @@ struct AnotherLogTests {
         #expect(positions[0].committedMetadata == "mailboat new-log", "the next worker is told")
     }
 
-    /// The embedded Kafka takes commits of members alone once a group has had any.
+    /// Once a group has had members, the embedded Kafka takes commits only from members.
     @Test func offsetsAreMovedWhereAWorkerHasBeen() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }

@@ -21,7 +21,7 @@ struct OffsetsCommandTests {
         }
     }
 
-    /// Speaks for a group that has no members.
+    /// Commits and reads offsets of a group that has no members.
     private struct Group {
         let kafka: EmbeddedKafka
         let outsider: KafkaConsumer
@@ -121,7 +121,7 @@ struct OffsetsCommandTests {
     }
 }
 
-/// Records in a topic.
+/// Writes test records to a topic.
 enum TestRecords {
     static func write(_ count: Int, to topic: String, partition: Int32, _ settings: KafkaSettings) throws {
         let producer = try KafkaProducer(

@@ -19,7 +19,7 @@ enum KeptRecordBytes {
         return bytes
     }
 
-    /// A channel in a phase. With an audience it is of its first life.
+    /// A channel in a phase. If an audience is given, the channel is that of its first life.
     static func channel(
         _ phase: KeptChannel.Phase, id: String = "", audience: String? = nil, sinceMillis: Int64 = 1_000
     ) -> KeptChannel {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import mailboat
 
-/// Lines of `log.format: json`, as a program reads them.
+/// Tests of the lines of `log.format: json`, as a program reads them.
 @Suite(.timeLimit(.minutes(2)))
 struct JSONLogHandlerTests {
     private final class Lines: Sendable {
@@ -19,7 +19,7 @@ struct JSONLogHandlerTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
     }
 
-    /// As it reaches standard error.
+    /// A log line as it reaches standard error.
     private static func line(_ message: String, _ metadata: Logger.Metadata = [:], error: (any Error)? = nil) throws
         -> [String: Any]
     {
@@ -79,7 +79,7 @@ struct JSONLogHandlerTests {
         #expect(objects.compactMap { $0["shard"] as? String } == ["3", "4"])
     }
 
-    /// Faults of the settings are lines of the log, too, wherever the format is said and whatever is wrong.
+    /// Faults of the settings are JSON lines, too, wherever the settings choose the format and whatever is wrong.
     @Test(arguments: ["log.format: json\nbudget.per-hour: many\n", "log: {format: json}\nkafka.bootstrap: [\n", nil])
     func faultsAreWrittenInTheFormatThatIsAskedFor(text: String?) async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).yaml").path
@@ -92,7 +92,7 @@ struct JSONLogHandlerTests {
         #expect(ended.status == 1)
         let objects = try ended.errors.split(separator: "\n").map { try Self.object(String($0)) }
         #expect(objects.count >= 2 && objects.last?["level"] as? String == "critical")
-        // A check is for a person.
+        // `run --check` is for a person, so it prints plain text.
         let checked = try await EndedProcess.run(
             BuiltExecutable.besideThisOne("mailboat"), ["run", "--config", path, "--check"],
             environment: ["MAILBOAT_LOG_FORMAT": "json"])

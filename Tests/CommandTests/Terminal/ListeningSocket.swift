@@ -23,6 +23,6 @@ final class ListeningSocket {
         guard result else { throw Failure(code: errno) }
     }
 
-    /// It is free again.
+    /// Closes the socket, so that the port is free again.
     func close() { Glibc.close(self.descriptor) }
 }

@@ -15,7 +15,7 @@ struct TerminalTextTests {
     ])
     func whatATerminalObeysIsShown(text: String, shown: String) { #expect(TerminalText.escaped(text) == shown) }
 
-    /// What JSON leaves as it is (DEL, C1, bidirectional marks) becomes an escape of JSON's own.
+    /// JSON allows DEL, C1 controls and bidirectional marks as they are. They become JSON escapes.
     @Test func aLineOfJSONStaysTheSame() throws {
         let text = String(String.UnicodeScalarView((0...0x2070).compactMap { Unicode.Scalar($0) }))
         let line = JSONLine.text(["key": text])
@@ -30,7 +30,7 @@ struct TerminalTextTests {
         #expect(TerminalText.withoutTokens("x=\(token)\u{1B}") == #"x=a1a1a1a1…(64 digits)\u001b"#)
     }
 
-    /// A stranger's key is neither a second line nor a token.
+    /// A stranger's key cannot add a line, and a token in it is cut.
     @Test func aDeadLetterIsThreeLines() {
         let token = String(repeating: "0f", count: 80)
         let record = OwnedRecord(

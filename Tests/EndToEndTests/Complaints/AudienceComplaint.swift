@@ -3,11 +3,12 @@ import PushModel
 import Testing
 
 extension Complaints {
-    /// Complaint 9: broadcasts and channels are missing, and audiences. jchambers/pushy#1081 and #1104, sideshow/apns2#242,
+    /// Complaint 9: broadcasts, channels and audiences are missing. jchambers/pushy#1081 and #1104, sideshow/apns2#242,
     /// kylebrowning/APNSwift#205, parse-community/node-apn#162.
     ///
-    /// Both are here: `BroadcastDeliveryTests`, `AudienceDeliveryTests`. Promised besides: what names an audience wrongly is a dead letter whose
-    /// reason says so. It is never lost in silence, and nothing is pushed to the wrong place.
+    /// Mailboat has them: see `BroadcastDeliveryTests` and `AudienceDeliveryTests`. Also promised: an event that names
+    /// an audience wrongly becomes a dead letter whose reason says so. It is never lost in silence, and nothing is
+    /// pushed to the wrong place.
     @Test func whatNamesAnAudienceWronglyIsADeadLetterThatSaysWhy() async throws {
         let records: [(key: String, value: String, field: String)] = [
             (
@@ -24,7 +25,7 @@ extension Complaints {
         ]
         try await TestHouse.withOrders(1) { house, worker, publisher in
             let first = publisher.positions.count
-            // All where an ordinary order lies, which goes on behind them.
+            // All records are on the partition of an ordinary order, which goes on behind them.
             publisher.partitioner = .fixed(
                 TestPublisher.Partitioner.murmur2.partition(for: Array(Orders.name(0).utf8)))
             for record in records { try publisher.send(key: Array(record.key.utf8), value: Array(record.value.utf8)) }

@@ -3,8 +3,8 @@ import DeviceModel
 import Testing
 
 extension Complaints {
-    /// Complaint 3: APNs shrinks MAX_CONCURRENT_STREAMS to 1 after a rejection, and everything behind it is minutes
-    /// late. jchambers/pushy#732 and #486, radar 27870881.
+    /// Complaint 3: APNs shrinks MAX_CONCURRENT_STREAMS to 1 after a rejection, and everything behind it is delayed by
+    /// minutes. jchambers/pushy#732 and #486, radar 27870881.
     ///
     /// Promised here: the limit is followed, good pushes keep flowing, and afterwards the connection is used in full.
     @Test func badTokensDoNotHoldUpGoodOnes() async throws {
@@ -15,7 +15,7 @@ extension Complaints {
             house, worker, publisher in
             for order in 0..<bad { house.simulator.setToken(Tokens.make(order), .unknown) }
             house.simulator.setLatency(Latency(fixedMillis: 5))
-            // Each bad one among good ones.
+            // Each bad token is among good ones.
             for order in 0..<bad {
                 for other in stride(from: order, to: orders, by: bad) {
                     try publisher.update(Orders.name(other), "in the oven", priority: 10)
@@ -27,7 +27,8 @@ extension Complaints {
             }
             #expect(seen.accepted == orders - bad)
 
-            // Back to normal: most of the good ones are on their way at the same time, for longer than it takes to send them.
+            // APNs is back to normal. Most good pushes are on their way at the same time, for longer than it takes to
+            // send them.
             house.simulator.setLatency(Latency(fixedMillis: 2_000))
             try await publisher.update(bad..<orders, "at the door")
             try await house.apns("many streams are open at once") { $0.delayed > (orders - bad) / 2 }

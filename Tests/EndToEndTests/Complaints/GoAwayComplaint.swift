@@ -6,8 +6,8 @@ extension Complaints {
     /// Complaint 1: pushes get lost when APNs says GOAWAY, or the sender never recovers. pushy#865, pushy#1025,
     /// parse-community/node-apn#140, Fatal1ty/aioapns#63, DocNR/clave#14.
     ///
-    /// Promised here: what APNs did not process is sent again on another connection, what it did process is not, and
-    /// service goes on.
+    /// Promised here: what APNs did not process is sent again on another connection. What it did process is not.
+    /// Service goes on.
     @Test func pushesAreNotLostAtGoAwayAndServiceGoesOn() async throws {
         let orders = 300
         try await TestHouse.withOrders(orders) { house, worker, publisher in

@@ -5,7 +5,7 @@ extension Complaints {
     /// Complaint 2: an answer that never comes blocks the sender for ever. kylebrowning/APNSwift#93 and #101,
     /// vapor/apns#23, HENNGE/aapns#31.
     ///
-    /// Promised here: such a push is given up after `apns.request-timeout` and sent again; others do not wait for it.
+    /// Promised here: such a push is given up after `apns.request-timeout` and sent again. Others do not wait for it.
     @Test func aMissingAnswerBlocksNobodyAndIsAskedForAgain() async throws {
         let (silenced, orders) = (5, 60)
         try await TestHouse.withOrders(orders, settings: "apns.request-timeout: 1s") { house, worker, publisher in

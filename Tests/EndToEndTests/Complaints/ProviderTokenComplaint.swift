@@ -2,12 +2,12 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 4: `TooManyProviderTokenUpdates`, because every connection, topic or worker thread has a provider
-    /// token of its own, or its age is not counted from its issue. jchambers/pushy#811, Pr0Ger/PyAPNs2#76,
-    /// codedge-llc/pigeon#226, AndrewBarba/apns2#44, kylebrowning/APNSwift#118, sideshow/apns2#132.
+    /// Complaint 4: APNs answers `TooManyProviderTokenUpdates`. Every connection, topic or worker thread has its own
+    /// provider token. Or a token's age counts from another time than its issue. jchambers/pushy#811,
+    /// Pr0Ger/PyAPNs2#76, codedge-llc/pigeon#226, AndrewBarba/apns2#44, kylebrowning/APNSwift#118, sideshow/apns2#132.
     ///
-    /// Promised here: one token per key for all shards and connections, aged from its `iat`, also across reconnects.
-    /// Renewal is tested with a clock of its own in `ProviderTokenScheduleTests`.
+    /// Promised here: all shards and connections use one token per key, aged from its `iat`, also after reconnects.
+    /// `ProviderTokenScheduleTests` tests renewal with a clock of its own.
     @Test func allConnectionsOfAKeyShareOneProviderToken() async throws {
         let orders = 200
         let settings = """
@@ -19,7 +19,7 @@ extension Complaints {
             house.simulator.setLatency(Latency(fixedMillis: 50))
             try await publisher.update(0..<orders, "in the oven")
             try await house.phonesAgree(with: publisher.phones)
-            // It happens again on new connections.
+            // New connections share the token, too.
             await house.simulator.performAndWait(.goAway(GoAway(reason: "Shutdown")))
             try await publisher.update(0..<orders, "at the door")
             try await house.phonesAgree(with: publisher.phones)

@@ -5,11 +5,11 @@ import Testing
 extension Complaints {
     /// Complaint 10, first half: pushes that wait die with the process. appleboy/gorush#330, #144 and #536.
     ///
-    /// Promised here: a worker killed at any instant loses no event; the next one goes on from Kafka.
+    /// Promised here: a worker that is killed at any moment loses no event. The next one goes on from Kafka.
     @Test func pushesThatWaitSurviveTheProcess() async throws {
         let orders = 100
         try await TestHouse.withOrders(orders) { house, worker, publisher in
-            // Nothing is answered: all is on its way or waits when the worker dies.
+            // Nothing is answered, so everything is on its way or waits when the worker dies.
             let stall = house.simulator.add(Fault(.stall(applied: false)))
             try await publisher.update(0..<orders, "in the oven", alert: "Hot")
             try await house.apns("pushes are on their way") { $0.unanswered > 0 }
@@ -37,7 +37,8 @@ extension Complaints {
             let before = house.simulator.statistics()
 
             if let action = end.action { house.simulator.perform(action) }
-            // One shard keeps a connection however idle it is, and opens it again when APNs has closed it: it tells whether APNs can be reached.
+            // One shard keeps a connection however idle it is, and opens it again when APNs has closed it. It finds out
+            // whether APNs can be reached.
             let keptCount = end == .ourselves ? 1 : 0
             try await house.apns("the idle connections are closed") {
                 $0.connectionsAccepted - $0.connectionsOpen >= before.connectionsAccepted - keptCount

@@ -5,8 +5,8 @@ extension Complaints {
     /// Complaint 7: the sender opens more streams than APNs allows, and APNs ends the connection. jchambers/pushy#356,
     /// ostinelli/apnotic#29 and #140, Pr0Ger/PyAPNs2#86.
     ///
-    /// Promised here: a connection carries one request until the provider token is accepted, and then never more than
-    /// the limit that APNs has announced last.
+    /// Promised here: a connection carries one request until the provider token is accepted. After that it never
+    /// carries more than the limit that APNs announced last.
     @Test func theStreamLimitIsKeptWhileItChanges() async throws {
         let orders = 300
         let limits: [UInt32] = [3, 1, 8, 2, 6]

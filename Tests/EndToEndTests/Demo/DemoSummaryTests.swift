@@ -68,7 +68,7 @@ struct DemoSummaryTests {
 }
 
 struct ScoreboardTests {
-    /// A terminal gets its last numbers erased before the next line; a file gets plain lines.
+    /// On a terminal the last numbers are erased before the next line. A file gets plain lines.
     @Test(arguments: [true, false])
     func onlyATerminalIsRedrawn(isTerminal: Bool) {
         let log = Log()

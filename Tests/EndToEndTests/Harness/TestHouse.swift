@@ -18,7 +18,7 @@ final class TestHouse: Sendable {
     let simulator: APNSSimulator
     let directory: String
     private let credentials: CredentialDirectory
-    /// Workers that are kept alive, and killed with the house.
+    /// Worker processes. They are kept alive here, and killed with the house.
     private let workers = Mutex<[WorkerProcess]>([])
     private let workersInside = Mutex<[WorkerService]>([])
 
@@ -70,10 +70,10 @@ final class TestHouse: Sendable {
         return worker
     }
 
-    /// Starts a worker in this process, for what no operator can set.
+    /// Starts a worker in this process, to change what no operator can set.
     /// - Parameters:
     ///   - settings: further lines of YAML, at the top level.
-    ///   - change: what is changed of what they say.
+    ///   - change: changes the configuration that the settings make.
     func startWorkerInside(
         settings: String, _ change: (inout WorkerConfiguration) -> Void
     ) async throws -> WorkerService {
@@ -133,7 +133,7 @@ final class TestHouse: Sendable {
         expected.compare { self.simulator.device(token: $0)?.device }.differences
     }
 
-    /// Violations that APNs noted. Some tests provoke certain kinds on purpose.
+    /// Violations that APNs recorded. Some tests provoke certain kinds on purpose.
     func violations(except kinds: Violation.Kind...) -> [Violation] {
         self.simulator.violations().filter { !kinds.contains($0.kind) }
     }

@@ -2,8 +2,9 @@ import CommandSupport
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test, with topics nobody else uses: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`, reached with the
-/// librdkafka properties in the file named by `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any.
+/// A Kafka for one test, with topics that nobody else uses. It is embedded, or it is the cluster named by
+/// `MAILBOAT_TEST_BOOTSTRAP`. That cluster is reached with the librdkafka properties in the file named by
+/// `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any.
 final class TestKafka: Sendable {
     static let partitionCount = 4
 
@@ -20,7 +21,7 @@ final class TestKafka: Sendable {
     var deadLetters: String { "\(self.prefix).dead-letters" }
     var group: String { "\(self.prefix).group" }
 
-    /// Whether the cluster is a real one that the user named. It keeps what the embedded one cannot.
+    /// Whether the cluster is a real one that the user named. It can do what the embedded one cannot.
     var isReal: Bool { self.embedded == nil }
 
     init() throws {

@@ -6,13 +6,13 @@ import Upstream
 
 @testable import mailboat
 
-/// An upstream service: publishes events, and keeps what the phones should make of them. Confined to its test.
+/// An upstream service. It publishes events, and remembers what the phones should show. Confined to its test.
 final class TestPublisher {
-    /// How the service's Kafka client places records.
+    /// How the service's Kafka client chooses partitions.
     enum Partitioner {
         /// Java's default.
         case murmur2
-        /// librdkafka's default (`consistent_random`), hence that of confluent-kafka, kcat and many others.
+        /// librdkafka's default (`consistent_random`), which confluent-kafka, kcat and many others inherit.
         case crc32
         /// Always this partition.
         case fixed(Int32)
@@ -61,7 +61,7 @@ final class TestPublisher {
         try self.phones.take(event, activity: activity, recordMillis: recordMillis)
     }
 
-    /// An update that shows `step`.
+    /// Publishes an update that shows `step`.
     func update(_ activity: String, _ step: String, priority: Int? = nil, alert: String? = nil) throws {
         let alert = alert.map { "{\"title\":\"\($0)\",\"body\":\"\(step)\"}" }
         try self.publish(
@@ -75,10 +75,10 @@ final class TestPublisher {
             StoryEvent(.end, app: Self.app, contentState: step.map { "{\"step\":\"\($0)\"}" }), activity: activity)
     }
 
-    /// Any record, which no phone is expected to make anything of.
+    /// Publishes any record. The phones are expected to show nothing of it.
     /// - Parameters:
-    ///   - traceparent: the header of that name; empty: none.
-    ///   - tracestate: likewise.
+    ///   - traceparent: the header of that name. If empty, the record has no such header.
+    ///   - tracestate: the header of that name. If empty, the record has no such header.
     func send(
         key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0, traceparent: String = "", tracestate: String = ""
     ) throws {
@@ -128,7 +128,7 @@ final class TestPublisher {
     }
 }
 
-/// CRC-32 as in zlib (ISO 3309), by which librdkafka places records unless told otherwise.
+/// CRC-32 as in zlib (ISO 3309). librdkafka chooses partitions by it by default.
 enum CRC32 {
     static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var checksum: UInt32 = 0xffff_ffff

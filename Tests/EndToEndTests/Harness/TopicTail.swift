@@ -34,7 +34,7 @@ struct TailRecord: Sendable {
     var offset: Int64
     var key: [UInt8]?
     var value: [UInt8]?
-    /// Headers by name, as text. The last of a name counts.
+    /// Headers by name, as text. The last header of a name counts.
     var headers: [String: String] = [:]
 
     init(_ record: borrowing KafkaRecord) {
@@ -61,7 +61,7 @@ extension Array where Element == UInt8 {
     }
 }
 
-/// What the outcomes topic says of one event, or of one member whom it did not reach.
+/// What the outcomes topic says of one event, or of one member that it did not reach.
 struct OutcomeRecord: Decodable, Sendable {
     var outcome: String
     var activity: String?

@@ -1,7 +1,7 @@
-/// Looks again and again until `condition` holds, and fails the test when it does not within `limit`.
+/// Looks again and again until `condition` holds, and fails the test if it does not hold within `limit`.
 ///
-/// What the tests here wait for happens in other processes (a worker, a broker) that can only be asked. The limit is generous: it is
-/// reached by failures alone.
+/// The tests here wait for other processes (a worker, a broker), which can only be asked. The limit is generous: only
+/// failures reach it.
 func until(
     _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
     _ condition: () async throws -> Bool

@@ -25,14 +25,15 @@ final class WorkerProcess: Sendable {
     /// Makes the worker read its settings again.
     func hangUp() { self.process.hangUp() }
 
-    /// Waits for its end.
-    /// - Returns: the exit status; negative: the signal that ended it.
+    /// Waits until the worker ends.
+    /// - Returns: the exit status. A negative number is the signal that ended the worker.
     func exited() async throws -> Int32 {
         try await until("the worker ends (log: \(self.logPath))") { !self.process.isRunning }
         return self.process.status ?? .min
     }
 
-    /// Waits until it says that it is ready: partitions assigned and restored, APNs and Kafka in reach.
+    /// Waits until the worker says that it is ready: its partitions are assigned and restored, and APNs and Kafka are
+    /// in reach.
     func ready() async throws {
         try await until("the worker is ready (log: \(self.logPath))") {
             guard self.process.isRunning else {
@@ -48,7 +49,7 @@ final class WorkerProcess: Sendable {
         return PrometheusReading.sum(name, label: label, in: answer.body)
     }
 
-    /// One GET to the admin port; `nil`: nobody answers there (yet).
+    /// Sends one GET to the admin port. `nil` means that nobody answers there, or not yet.
     func get(_ path: String) async throws -> LocalHTTP.Answer? { try await LocalHTTP.get(path, port: self.adminPort) }
 }
 

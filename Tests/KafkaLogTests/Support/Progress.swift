@@ -1,8 +1,8 @@
 import Dispatch
 import KafkaLog
 
-/// Lets a test wait for something that happens on other threads: a thread that makes progress says so, and the waiting test looks
-/// again.
+/// Lets a test wait for something that happens on other threads. A thread that makes progress says so, and the waiting
+/// test looks again.
 final class Progress: Sendable {
     private let happened = DispatchSemaphore(value: 0)
 

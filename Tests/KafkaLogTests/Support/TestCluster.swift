@@ -1,13 +1,13 @@
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test that asks nothing of it which only the embedded one has: embedded, or the cluster named by `MAILBOAT_TEST_BOOTSTRAP`,
-/// reached with the librdkafka properties in the file named by `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any. Topics and groups are the test's own;
-/// those of a real cluster stay there.
+/// A Kafka for one test that needs nothing special of the embedded one. It is embedded, or it is the cluster named by
+/// `MAILBOAT_TEST_BOOTSTRAP`. That cluster is reached with the librdkafka properties in the file named by
+/// `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any. Topics and groups belong to the test; on a real cluster they stay.
 final class TestCluster: Sendable {
     let settings: KafkaSettings
     private let embedded: EmbeddedKafka?
-    /// Begins the names of topics and groups on a real cluster.
+    /// Prefix of the names of topics and groups on a real cluster.
     private let prefix: String
 
     init(topics: [EmbeddedKafka.Topic]) throws {
@@ -31,19 +31,19 @@ final class TestCluster: Sendable {
         for answer in try admin.createTopics(new, within: .seconds(30)) {
             if let error = answer.error { throw error }
         }
-        // Acknowledged is not shown: a producer would take a topic that is not there yet for none.
+        // An acknowledged topic is not shown yet, and a producer would believe that it does not exist.
         try admin.waitUntilShown(new, within: .seconds(30))
     }
 
-    /// What a topic of the test is called on this cluster.
+    /// The name of one of the test's topics on this cluster.
     subscript(topic: String) -> String { self.prefix + topic }
 
-    /// A group of the test, its topics by the test's names.
+    /// A group of the test, for topics by the test's own names.
     func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
         -> ConsumerConfiguration
     {
         if let embedded { return embedded.group(name, driver: driver, riding: riding, extra: extra) }
-        // A broker's own lower limit is 6 s unless it is told otherwise.
+        // A broker's own lower limit is 6 s unless it is configured.
         let settings = self.settings.appending("session.timeout.ms", "6000").appending("heartbeat.interval.ms", "300")
         return ConsumerConfiguration(
             settings: settings.appending(extra), groupID: self[name], driverTopic: self[driver],

@@ -21,7 +21,7 @@ final class TestMember: Sendable {
     struct State {
         var readers: [TopicPartition: PartitionReader] = [:]
         var offsets: [TopicPartition: [Int64]] = [:]
-        /// One for each ownership of a partition: what its reader handed over.
+        /// What a reader handed over, for each ownership of a partition.
         var runs: [Run] = []
         var failures: [PartitionFailure] = []
         var errors: [KafkaError] = []
@@ -117,8 +117,8 @@ final class TestMember: Sendable {
 }
 
 extension EmbeddedKafka {
-    /// A group on this cluster with the shortest times that the mock can do (its join window is the session timeout
-    /// less a second).
+    /// A group on this cluster with the shortest times that the embedded Kafka allows. Its join window is the session
+    /// timeout less a second.
     func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
         -> ConsumerConfiguration
     {

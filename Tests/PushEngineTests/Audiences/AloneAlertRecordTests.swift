@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What records say where an alert does not fit beside newer content, and goes alone. Each of these was met in a simulated world.
+/// Tests the `pass` records when an alert does not fit beside newer content and goes alone. The simulation found each
+/// of these cases.
 @Suite struct AloneAlertRecordTests {
     /// The newest `pass` record of each version, the oldest version first.
     private static func passes(_ h: EngineHarness) -> [OutcomeRecord] {
@@ -11,14 +12,14 @@ import Testing
         for record in h.outcomes where record.outcome == "pass" { last[record.number("version") ?? 0] = record }
         return last.sorted { $0.key < $1.key }.map(\.value)
     }
-    /// All is over, and every member is accounted for.
+    /// Expects that nobody waits, and that every member of the record is accounted for.
     private static func expectOver(_ record: OutcomeRecord, members: Int64, accepted: Int64) {
         let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
         #expect(record.number("members") == members && record.number("accepted") == accepted)
         #expect(record.number("waiting") == 0)
         #expect(ends.map { record.number($0) ?? -1_000 }.reduce(0, +) == members)
     }
-    /// Whatever is still owed is sent.
+    /// Delivers everything that is still owed.
     private static func settle(_ h: EngineHarness) -> [Push] {
         var pushes: [Push] = []
         for _ in 0..<30 {
@@ -31,7 +32,8 @@ import Testing
         return pushes
     }
 
-    /// The alert's version has given way when its push comes back refused, or was told as over: it goes alone then, and is counted there.
+    /// A push with the alert is refused before or after a newer version has arrived. The alert then goes alone, and
+    /// the retry counts for the alert's own version.
     @Test(arguments: [false, true]) func whoWaitsWithAnAlertIsCountedWithItsVersion(isTold: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -50,7 +52,7 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
     }
 
-    /// Those refused as their alert goes alone are sent it again, and counted once.
+    /// Members whose alert goes alone and is refused are sent it again, and counted once.
     @Test func anAlertThatGoesAloneAndIsRefusedIsCountedOnce() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -67,7 +69,8 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
     }
 
-    /// The owner dies before the alert has gone to everybody, and another goes on: the version that brought it is told of by what both have heard.
+    /// The owner of the partition dies before everybody has the alert. The next owner's record of that version counts
+    /// the members of both owners.
     @Test(arguments: [0, 2]) func anAlertThatGoesAloneIsCountedByTheNextOwnerToo(servedCount: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -88,7 +91,8 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
     }
 
-    /// An alert that goes alone finds a member unanswered: that waits, and gets it later.
+    /// The round of an alert that goes alone meets a member whose last push has no answer. That member waits and gets
+    /// the alert later.
     @Test func whoIsMetUnansweredIsCountedOnce() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -127,7 +131,7 @@ import Testing
         Self.expectOver(newest, members: 7, accepted: 7)
     }
 
-    /// It is withdrawn by time before all have it: what is told of it says so.
+    /// The alert expires before every member has it. The record then counts nobody as waiting.
     @Test func anAlertThatExpiresAloneIsTold() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

@@ -3,10 +3,11 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What a new owner of a partition makes of what `state` holds of lives that are over, and of passes under way. Each of these was met in a
-/// simulated world.
+/// Tests what a new owner makes of lives that are over and of passes under way, as `state` has them. The simulation
+/// found each of these cases.
 @Suite struct AudienceTakeoverTests {
-    /// A member, a version, an end, and the void an hour later; Kafka takes what `isTaken` says.
+    /// Plays a life: a member, a version, an end, and the void an hour later. Kafka takes the records that `isTaken`
+    /// names.
     private static func playLife(_ h: EngineHarness, isTaken: @escaping (WrittenRecord) -> Bool = { _ in true }) {
         Self.playUntilTheEnd(h)
         h.acknowledgesAtOnce = false
@@ -18,7 +19,7 @@ import Testing
             }
         }
     }
-    /// A member, a version and an end, which it gets.
+    /// Plays a member, a version, and an end that the member gets.
     private static func playUntilTheEnd(_ h: EngineHarness) {
         h.join(1)
         h.audienceUpdate(1)
@@ -28,7 +29,7 @@ import Testing
         h.advance(1_000)
         h.deliverAll()
     }
-    /// The next life's member gets what the next life brings, and nothing else.
+    /// Expects that the member of the next life gets its update and nothing else.
     private static func expectNextLife(_ h: EngineHarness, of member: Int) {
         h.carryBus()
         h.advance(3_000)
@@ -39,7 +40,8 @@ import Testing
         #expect(pushes.map(\.n) == [3] && pushes.map(\.token) == [EngineHarness.memberToken(member)])
     }
 
-    /// Kafka has the tombstones of the crowd's records, and not the record that voids the members: a worker from before let them go together.
+    /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote both at once, so
+    /// the void could be lost.
     @Test func tombstonesEndALifeWhoseVoidWasLost() {
         let h = AudienceTests.harness()
         func isVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") && !record.isNull }
@@ -53,7 +55,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// The void's record is lost with its owner, and whatever else that wrote is not: the next owner reads the void again, and believes it.
+    /// The owner crashes. The record of a void is lost, and the owner's other records are not. The next owner reads
+    /// the void from the bus again, and obeys it.
     @Test(arguments: [false, true]) func aVoidLostWithItsOwnerIsObeyedByTheNext(hasStarts: Bool) {
         let h = AudienceTests.harness()
         if hasStarts { h.joinStart(3) }
@@ -62,7 +65,7 @@ import Testing
         h.acknowledgesAtOnce = true
         h.crash()
         h.join(2)
-        // The crowd of the start members asks the owner again after a while.
+        // The crowd with the start members asks the audience's owner again after a while.
         for _ in 0..<10 {
             h.advance(1_000)
             h.carryBus()
@@ -70,7 +73,7 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// Kafka takes the record that voids the members only after it was written again, and takes everything else meanwhile.
+    /// Kafka takes the void's record after everything else. Members that joined meanwhile stay.
     @Test func aVoidWrittenLateTakesNobodyOfTheNextLife() {
         let h = AudienceTests.harness()
         func isOfVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") }
@@ -88,7 +91,7 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// An owner that has died answered a partition's question, and Kafka takes that only after its successor's void.
+    /// An owner's answer to a question arrives after its successor's void. Nobody gets the version in it.
     @Test(arguments: [false, true]) func aVersionThatComesAfterItsVoidIsForNobody(isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
         h.joinStart(3)
@@ -105,7 +108,7 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// What waits for a void goes with its partition, and comes again.
+    /// Records that wait for a void are given up with their partition. The next owner reads them again.
     @Test func whatWaitsForAVoidIsReadByTheNextOwner() {
         let h = AudienceTests.harness()
         Self.playLife(h) { !$0.keyText.hasPrefix("d/") }
@@ -115,14 +118,15 @@ import Testing
         #expect(h.wantsRecords && h.counters.isConserved)
         h.acknowledgesAtOnce = true
         h.crash(replays: false)
-        // In the order of the owner before.
+        // The topics are replayed in the order of the former owner.
         for topic: UInt16 in [1, 0] { h.replay(topic: topic) }
         h.advance(100)
         #expect(h.counters.membersHeld == 1)
         Self.expectNextLife(h, of: 2)
     }
 
-    /// A member was read while the crowd had versions, and then that those and its name are over: it waits for the join that names it again.
+    /// A restore reads a member of a crowd, and then the tombstones of that crowd's records. The member waits until a
+    /// join names the audience again.
     @Test(arguments: [false, true]) func whatATombstoneTakesFromAMembersCrowdTrapsNothing(isStart: Bool) {
         let h = AudienceTests.harness()
         h.join(1)
@@ -132,7 +136,7 @@ import Testing
         let records = ["v/", "p/"].compactMap { kind in h.stateLog.last { $0.keyText.hasPrefix(kind) } }
         let member = h.stateLog.last { record in records.allSatisfy { $0.key != record.key } && record.key.count == 33 }
         #expect(records.count == 2 && member != nil)
-        // Its record is written once more, and the first is compacted away.
+        // The member's record is written again, and compaction removes the first.
         if let member { h.writeState(member) }
         h.compactState()
         for var record in records {
@@ -147,7 +151,8 @@ import Testing
         #expect(tokens.contains(EngineHarness.memberToken(1)))
     }
 
-    /// The next life begins while the last push of the former has no answer; then nothing in `state` says that it is over.
+    /// The next life begins while a push of the former one has no answer. Afterwards nothing in `state` says that the
+    /// former life is over.
     @Test func aCrowdThatFollowsKeepsNothingOfTheLifeBefore() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -169,7 +174,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// The crowd has start members since long; its first update member is in no record of progress. A void that comes late is of the life before.
+    /// The crowd has had start members for long, and no progress record knows its first update member. A delayed void
+    /// of the former life must not remove that member.
     @Test func whoCameAfterTheLastProgressIsNotVoided() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -191,7 +197,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// The first update member of a crowd is served at once, and its worker dies before anything is written: the next one keeps the distance.
+    /// The first update member of a crowd is served at once, and the worker crashes before anything is written. The
+    /// next owner keeps the member's distance.
     @Test func whoIsTheFirstOfItsRingKeepsItsDistance() {
         let h = AudienceTests.harness()
         h.joinStart(9)
@@ -208,8 +215,8 @@ import Testing
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// `state` has a newer version, but not the progress that takes it up: members that were owed the alert before it
-    /// still are.
+    /// `state` has a newer version, but no progress that knows it. Members that were owed the alert before it still
+    /// are.
     @Test(arguments: [0, 3_980]) func anAlertIsOwedBesideAVersionThatNoProgressTellsOf(padding: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -238,8 +245,7 @@ import Testing
         #expect(Set(pushes.filter { $0.n == 2 }.map(\.token)).count == 4 && h.counters.members.waiting == 0)
     }
 
-    /// A member that joined after an alert does not hear it, no matter which owner sends the version that goes round
-    /// next.
+    /// A member that joined after an alert does not hear it, no matter which owner sends the next version.
     @Test func whoCameAfterAnAlertDoesNotHearItFromTheNextOwner() {
         let h = AudienceTests.harness()
         for member in 1...20 { h.join(member) }
@@ -259,8 +265,10 @@ import Testing
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
 
-    /// The progress tells of a version beside which the alert goes round, and `state` has that version not, only the one that brought the alert.
-    /// - Parameter joinsFirst: they came before that version, so that the progress names them.
+    /// The alert goes round beside a newer version. The progress knows that version, but `state` has only the one
+    /// that brought the alert.
+    /// - Parameter joinsFirst: whether the late members join before the newer version, so that the progress names
+    ///   them.
     @Test(arguments: [false, true])
     func whoCameAfterAnAlertDoesNotHearItBesideAVersionThatComesAgain(joinsFirst: Bool) {
         let h = AudienceTests.harness()
@@ -287,7 +295,8 @@ import Testing
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
 
-    /// The last record names it as unanswered, with an alert. Since then it has been elsewhere.
+    /// The last progress names a member as unanswered, with an alert. The member has been in another audience since,
+    /// so it is not owed the alert.
     @Test func whoHasComeBackIsNotOwedTheAlertThatItWaitedFor() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -305,7 +314,8 @@ import Testing
         #expect(rest.map(\.token) == [unanswered.token] && rest.first?.n == 1 && rest.first?.alert == nil)
     }
 
-    /// A member is away for a moment while its push with the alert has no answer: what it is owed since it came back has none.
+    /// A member leaves and comes back while its push with the alert has no answer. It is then owed the version
+    /// without the alert.
     @Test(arguments: [false, true]) func whoCameBackBeforeTheAnswerIsOwedNoAlert(isElsewhere: Bool) throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -323,10 +333,10 @@ import Testing
         #expect(pushes.map(\.n) == [1] && pushes.map(\.alert) == [nil])
     }
 
-    // MARK: Apps of others
+    // MARK: Unknown apps
 
-    /// A worker that does not know the members' app takes their partition over: it cannot name their audience, and leaves them where they are for one that
-    /// can.
+    /// A worker takes the members' partition over and does not know their app. It cannot name their audience, and
+    /// leaves their records for a worker that can.
     @Test func membersOfAnAppThatIsNotConfiguredStay() {
         let other = "com.example.other"
         let h = EngineHarness {

@@ -3,15 +3,16 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Outcomes about many: what a partition says of each version, and what the audience's owner makes of it.
+/// Tests outcomes about many members: what a partition reports of each version, and how the audience's owner sums it
+/// up.
 @Suite struct PassRecordTests {
-    /// Numbers of the newest `pass` or `audience` record of a version, by name.
+    /// The newest `pass` or `audience` record, or the newest that `isMeant` names.
     private static func last(_ name: String, _ h: EngineHarness, where isMeant: (OutcomeRecord) -> Bool = { _ in true })
         -> OutcomeRecord?
     {
         h.outcomes.last { $0.outcome == name && isMeant($0) }
     }
-    /// Members of a record are accounted for.
+    /// Whether every member of a record is accounted for.
     static func isConserved(_ record: OutcomeRecord) -> Bool {
         let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
         return record.number("members") == ends.map { record.number($0) ?? -1_000 }.reduce(0, +)
@@ -50,7 +51,8 @@ import Testing
         #expect(h.outcomes.count { $0.outcome == "audience" } == 1)
     }
 
-    /// Members may be on their way: that there are none is said after a minute. Members who come later correct it within seconds.
+    /// Members may still be joining, so a version without members is only summed after a minute. A later record
+    /// corrects the sum within seconds.
     @Test func aVersionWithoutMembersIsSummedAfterAMinute() throws {
         let h = AudienceTests.harness()
         h.audienceUpdate(1)
@@ -69,7 +71,7 @@ import Testing
         #expect(corrected.key == audience.key)
     }
 
-    /// A thousand joins and the goal, published in one go: the version may be made before any partition has asked.
+    /// The event and the joins are published together. The version may be made before any partition has asked for it.
     @Test func membersThatComeWithTheVersionAreInItsFirstRecord() throws {
         let h = AudienceTests.harness()
         h.audienceUpdate(1)
@@ -84,7 +86,7 @@ import Testing
         #expect(first.number("members") == 5 && first.number("accepted") == 5 && first.number("finished") == 1)
     }
 
-    /// The last answer is told before the round has come to its end: that end is told as well.
+    /// The last answer is reported before the round has ended. The end of the round must be reported, too.
     @Test func thatAPassIsOverIsToldAfterItsLastAnswer() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -102,7 +104,8 @@ import Testing
         #expect(audience.number("finished") == 1 && audience.fields["unfinished"] as? [Int] == [])
     }
 
-    /// A partition that has start members alone tells of no pass: what another life of it, or an owner before, has said stands.
+    /// A partition with start members only writes no `pass` record. Such a record would replace one of another life
+    /// or owner.
     @Test func aVersionThatIsDueToNobodyHasNoRecord() throws {
         let h = AudienceTests.harness()
         h.joinStart(1)
@@ -115,7 +118,7 @@ import Testing
         #expect(try #require(Self.last("audience", h)).number("finished") == 1)
     }
 
-    /// Told when the newer one takes over, and once more when the last push in flight is answered.
+    /// The superseded pass is reported when the newer version takes over, and again when its last push is answered.
     @Test func aSupersededPassIsReplacedByALaterRecord() throws {
         let h = AudienceTests.harness()
         for member in 1...10 { h.join(member) }
@@ -179,7 +182,8 @@ import Testing
         #expect(pass.number("accepted") == 1 && pass.number("expired") == 3 && Self.isConserved(pass))
     }
 
-    /// Members that a version left unserved are owed the one before again. Members that were served then stay counted.
+    /// A version expires, and members that it left unserved are owed the one before again. Members already served
+    /// stay counted.
     @Test func aVersionThatReturnsGoesOnCounting() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -202,7 +206,8 @@ import Testing
         #expect(sum.number("accepted") == returned.number("accepted"))
     }
 
-    /// It was merged into one that expired before anybody got it, and so never went round as a version itself.
+    /// An update is merged into one that expires before anybody got it. The update then goes round, although it never
+    /// was a version itself.
     @Test func whatOutlivesAVersionIsSummedToo() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -218,7 +223,7 @@ import Testing
         h.advance(2_000)
         h.carryBus()
         h.advance(61_000)
-        // The second event's content has the stamp before the third's.
+        // The second event's content has the stamp before that of the third event.
         let expiring = try #require(h.outcomes.last { $0.outcome == "fanned-out" }?.number("version"))
         let pass = try #require(
             Self.last("pass", h) { $0.number("accepted") == 3 && $0.number("version") == expiring - 1 })
@@ -227,7 +232,8 @@ import Testing
         #expect(sum.fields["missing"] as? [Int] == [] && sum.fields["unfinished"] as? [Int] == [])
     }
 
-    /// Its new owner does not know how far the version had come that is owed again, and leaves standing what was said of it.
+    /// A version expires after a takeover, and the one before is owed again. The new owner does not know how far that
+    /// version had come, so it must not replace its record.
     @Test func aVersionThatReturnsAfterATakeoverLeavesItsRecord() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -250,7 +256,7 @@ import Testing
         #expect(last.number("accepted") == 4)
     }
 
-    /// An alert that does not fit beside newer content is owed for the version that it is of, and so counted.
+    /// An alert that does not fit beside newer content goes with its own version, and counts for that one.
     @Test func anAlertThatGoesAloneIsCountedWithItsVersion() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -272,7 +278,7 @@ import Testing
         #expect(records.allSatisfy { Self.isConserved($0) })
     }
 
-    /// A match has late joiners by the thousand: they do not make a record each.
+    /// Thousands of members may join during a match. They must not cause a record each.
     @Test func lateMembersDoNotMakeARecordEach() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -354,7 +360,8 @@ import Testing
 
     // MARK: On the bus
 
-    /// A version told to one partition and its report: very many small audiences cost by these.
+    /// A version costs a partition two bus records: the version and its report. Apps with very many small audiences
+    /// depend on that.
     @Test func aVersionThatAllHaveIsNotToldOfAgain() {
         let h = AudienceTests.harness()
         for member in 1...5 { h.join(member) }

@@ -3,7 +3,7 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// Passes that an operator has stopped: nothing is pushed, everything is taken.
+/// Tests passes that an operator has stopped: nothing is pushed, but all events are taken.
 @Suite struct PauseTests {
     @Test func aPausedAudienceIsPushedNothingAndGoesOnWithTheNewest() {
         let h = AudienceTests.harness()
@@ -125,7 +125,7 @@ import Testing
         #expect(h.deliverAll().map(\.event) == ["end", "end"])
     }
 
-    /// Nobody is left to resume it for: gauges say so.
+    /// The audience is over and has no members, so the gauges of paused ones are 0.
     @Test func aPausedAudienceThatIsOverIsInNoGauge() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -155,7 +155,7 @@ import Testing
 
     // MARK: Too many
 
-    /// Names of audiences that nobody is a member of here.
+    /// Pauses audiences that have no members here.
     private func pauseMany(_ h: EngineHarness, _ range: Range<Int>) {
         for number in range {
             h.advance(1)
@@ -222,7 +222,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// As `mailboat audience pause|resume` writes it.
+    /// Consumes a pause as `mailboat audience pause|resume` writes it.
     func pause(_ audience: String?, isPaused: Bool = true) {
         let record = PauseRecord.make(bundleID: "com.example.pizza", audience: audience, isPaused: isPaused)
         self.consume(keyBytes: record.key, valueBytes: record.value, topic: 1, kind: .pause)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What is written down of a start, and when its members have their turn: small machines, each by itself.
+/// Tests small machines, each by itself: what is written down of a start, and when its members are due.
 @Suite struct StartBookkeepingTests {
     private static func now(_ steadyMillis: Int64) -> EngineTime {
         EngineTime(steadyMillis: steadyMillis, wallMillis: 1_700_000_000_000 + steadyMillis)
@@ -24,7 +24,7 @@ import Testing
         }
         return record
     }
-    /// Every state, and whatever can happen in it.
+    /// What each event does in each state of a record.
     @Test(
         arguments: [
             (ProgressRecord.State.written, [.toWrite, .underWay, .written, .written, .written]),
@@ -52,7 +52,7 @@ import Testing
             #expect((record.dueMillis(every: 10, nowMillis: 5) == .max) == (wanted != .toWrite))
         }
     }
-    /// The round does not begin before the joins from before it lie in `state`: those from after it do not matter.
+    /// The round begins when all joins from before the start are in `state`. Later joins do not matter.
     @Test func joinsFromBeforeTheStartAreAwaited() {
         var records = StartBookkeeping()
         let before = [records.memberWritten(), records.memberWritten()]
@@ -74,7 +74,7 @@ import Testing
         records.crowdChanged()
         #expect(records.hasMembersFromBefore && !records.progress.isUnderWay && records.progress.isDue)
     }
-    /// The record that announces is late: the next announces twice as many.
+    /// The record that announces members takes long, so the next record announces twice as many members.
     @Test func aRoundThatRunsDryAnnouncesMore() {
         var records = StartBookkeeping()
         records.progressWritten(nowMillis: 0)
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: Turns
 
-    /// Where a position has its turn, and which position has it then, are one the other's way back.
+    /// `dueMillis` and `position` are inverse to each other: when a position is due, and which position is due then.
     @Test(arguments: [0, 1, 1_000, 60_000, 10_000_000] as [Int64]) func turnsAreSpread(wishedMillis: Int64) {
         let began = Self.now(5_000)
         let spread = StartSpread(
@@ -109,7 +109,7 @@ import Testing
         #expect(spread.dueMillis(StartRound.end - 1, now: Self.now(0)) == .min)
     }
 
-    // MARK: Within the hour
+    // MARK: Starts of the last hour
 
     @Test func whoJoinedAfterTheLastPushWasNotReached() {
         var past = PastStarts()
@@ -127,7 +127,7 @@ import Testing
         past.timePassed(nowMillis: 1_000 + RollingBudget.windowMillis)
         #expect(past.all.map(\.start) == [second])
     }
-    /// A record keeps the times by the wall clock, and what is announced counts as sent.
+    /// A record keeps times by the wall clock. An announced start counts as sent.
     @Test func aRecordBringsThemOver() {
         var (past, next) = (PastStarts(), PastStarts())
         let (first, second) = (StartStamp(life: 1, stampSeconds: 10), StartStamp(life: 1, stampSeconds: 20))
@@ -199,7 +199,7 @@ import Testing
         let rest = late.cease()
         #expect(rest == [members[3]] && late.count == 0)
     }
-    /// Records may lie in another order than they were written in.
+    /// Records may end up in another order than they were written in.
     @Test func whoIsWithdrawnIsNamedByNoOffset() {
         var late = LateStarts()
         let members = (0..<3).map { MemberID(rawValue: Int32($0)) }

@@ -3,13 +3,13 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Start members of an audience, as a test drives them.
+/// Start members of an audience, as tests drive them.
 extension EngineHarness {
     static func starts(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         AudienceTests.harness(configure)
     }
 
-    /// A push-to-start token joins.
+    /// Joins a push-to-start token.
     @discardableResult
     func joinStart(_ member: Int, of audience: String = "match", isCapable: Bool = false, more: String = "") -> Int64 {
         let offset = self.consume(
@@ -36,7 +36,7 @@ extension EngineHarness {
         return offset
     }
 
-    /// Takes and has accepted whatever leaves within a time, a step of it after the other.
+    /// Delivers everything that leaves within a time, step by step.
     func deliverAll(withinMillis millis: Int64, stepMillis: Int64 = 200) -> [Push] {
         var pushes = self.deliverAll()
         for _ in 0..<(millis / stepMillis) {

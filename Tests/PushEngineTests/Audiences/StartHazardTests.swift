@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What a start must not do twice, or to the wrong ones, whatever clocks, takeovers and rejoins do.
+/// Tests that no start goes twice, or to the wrong members, whatever clocks, takeovers and rejoins do.
 @Suite struct StartHazardTests {
     // MARK: A start that is over
     @Test func aStartThatIsOverIsNotDueAgainAfterATakeover() throws {
@@ -21,7 +21,7 @@ import Testing
         #expect(h.counters.startMembers.due == 0, "the new worker has nobody to start")
     }
 
-    /// The new owner's clock is a minute behind, or this one's was set back.
+    /// The new owner's clock is a minute behind, or this owner's clock was set back.
     @Test(arguments: [true, false]) func aStartThatIsOverDoesNotBeginAgainWithAClockThatIsBehind(isTakeover: Bool) {
         let h = EngineHarness.starts()
         for member in 1...3 { h.joinStart(member) }
@@ -50,7 +50,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).map(\.token) == [EngineHarness.memberToken(2)])
     }
 
-    /// It left long after it was announced, and its worker died: within an hour of that there is no second.
+    /// A token may get one start an hour. A start left long after its announcement, and the worker crashed. The hour
+    /// begins when the start may have left.
     @Test func whatIsAnnouncedCountsFromWhenItMayHaveLeft() {
         let h = EngineHarness.starts { $0.apps[0].startsPerHour = 1 }
         h.joinStart(1)
@@ -68,7 +69,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).count == 1)
     }
 
-    /// Where unknown starts are sent again nothing is announced: what left just before its worker died counts all the same.
+    /// With `resend` no start is announced. A start that left just before the crash still counts as its token's start
+    /// of the hour.
     @Test func whatWasNotAnnouncedCountsAfterATakeover() throws {
         let h = EngineHarness.starts {
             $0.apps[0].startsPerHour = 1
@@ -87,8 +89,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
     }
 
-    /// A start that may have left counts although it is sent again, also when its member has left the audience
-    /// meanwhile. Its result is unknown after a takeover as well as after a lost answer.
+    /// A start that may have left counts as its token's start of the hour, although it is sent again. That holds even
+    /// if the member has left the audience. Its result is unknown after a takeover as well as after a lost answer.
     @Test(arguments: [true, false], [true, false])
     func whatMayHaveLeftCountsAlthoughItIsSentAgain(isTakeover: Bool, leaves: Bool) throws {
         let h = EngineHarness.starts {
@@ -112,7 +114,7 @@ import Testing
         if leaves { h.leave(1, of: "match") }
         h.audienceStart(2, of: "other")
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
-        // It comes back, and is sent the first again.
+        // The member comes back, and is sent the first start again.
         if leaves { h.joinStart(1) }
         h.pause("match", isPaused: false)
         let pushes = h.deliverAll(withinMillis: 5_000)
@@ -133,7 +135,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).count == 1, "on production's route")
     }
 
-    /// It has not been sent what goes round, and takes nobody's turn.
+    /// The member has not been sent the start, and pushes nobody out of the round.
     @Test(arguments: [1, 4, 7]) func aRejoinFromTheOtherEnvironmentGetsItsCardOnceAndSkipsNobody(member: Int) {
         let h = EngineHarness.starts()
         for other in 1...8 where other != member { h.joinStart(other) }
@@ -159,7 +161,7 @@ import Testing
     private static let throttled = PushAnswer.Result.response(
         PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 1_800))
 
-    /// Phones that cannot be started in time do not keep the others from it.
+    /// Phones that cannot be started in time do not hold up the others.
     @Test func whoIsRefusedUntilTheStartHasExpiredKeepsNobodyWaiting() {
         let h = EngineHarness.starts()
         for member in 1...1_100 { h.joinStart(member) }
@@ -178,7 +180,7 @@ import Testing
         #expect(h.counters.startMembers.expired == 1_050 && h.counters.isConserved)
     }
 
-    /// Late members that are refused wait in a set that is bounded, as the others do.
+    /// Late members that are refused wait in a bounded set, as others do.
     @Test func lateMembersThatAreRefusedAreNotSentWithoutEnd() {
         let h = EngineHarness.starts()
         h.joinStart(0)
@@ -219,7 +221,7 @@ import Testing
     }
 
     // MARK: Content
-    /// An update's content and alert expire with it, also for members that are started later.
+    /// The content and alert of an update expire with it, also for members that are started later.
     @Test(arguments: [true, false]) func whoIsStartedAfterAnUpdateExpiredGetsTheStartsOwnContent(isMade: Bool) {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Push-to-start tokens that join audiences, leave them, and are read from `state`.
+/// Tests start tokens that join audiences, leave them, and are read from `state`.
 @Suite struct StartJoinTests {
     @Test func aJoinThatChangesNothingDoesNothing() {
         let h = EngineHarness.starts()
@@ -53,7 +53,7 @@ import Testing
         #expect(left.suffix(3).allSatisfy { $0.isNull })
     }
 
-    /// The next token is another one: the old one leaves, and is sent nothing.
+    /// The app reports a new token. The old one leaves, and is sent nothing.
     @Test func aRotatedTokenTakesThePlaceOfTheFormer() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -111,7 +111,8 @@ import Testing
         }
     }
 
-    /// A record of a kind that a release does not know stops it by name.
+    /// Records of start members and of their progress have kinds of their own. A release that does not know a kind
+    /// stops and names it.
     @Test func itsRecordsHaveKindsOfTheirOwn() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -137,7 +138,7 @@ import Testing
         h.advance(3 * 86_400_000)
         h.carryBus()
         #expect(h.counters.membersHeld == 1)
-        // The owner has forgotten the audience, and is asked anew.
+        // The owner has forgotten the audience, so the partition has to ask again.
         h.audienceStart(1)
         #expect(h.deliverAll(withinMillis: 8_000).map(\.token) == [EngineHarness.memberToken(2)])
     }

@@ -3,7 +3,7 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// Starts of one audience in several of its lives: explicit timestamps may give them one stamp.
+/// Tests starts of one audience in several lives. Explicit timestamps may give these starts the same stamp.
 @Suite struct StartLifeTests {
     private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         EngineHarness.starts {
@@ -11,7 +11,7 @@ import Testing
             configure(&$0)
         }
     }
-    /// The audience ends, and is forgotten but for its start members.
+    /// Ends the audience and waits until it is forgotten, except for its start members.
     private static func end(_ h: EngineHarness) {
         h.audienceEnd(99)
         _ = h.deliverAll(withinMillis: 2_000)
@@ -64,7 +64,8 @@ import Testing
     }
 
     // MARK: A start right behind an end
-    /// As they lie in a log that was not read for a while, or that a worker reads which takes over: the end waits, and the start comes.
+    /// A start arrives while the end before it still waits. A log that was not read for a while holds both, for
+    /// example after a takeover.
     @Test(arguments: [0, 1, 2, 3]) func aStartBehindAnEndThatWaitsBeginsANewLife(situation: Int) {
         let h = Self.harness()
         h.joinStart(1)
@@ -72,7 +73,8 @@ import Testing
         h.audienceStart(1)
         let first = h.deliverAll(withinMillis: 5_000)
         #expect(first.map(\.n) == [1, 1])
-        // A version whose record is not acknowledged, as in an outage; or nobody takes what is read, and all of it is read again.
+        // Situation 1 leaves a version's record unacknowledged, as in an outage. In situation 2 nothing is
+        // acknowledged, and the next owner reads everything again.
         h.acknowledgesAtOnce = situation == 0 || situation == 3
         if situation == 1 { h.audienceUpdate(2, priority: 10) }
         let end = h.audienceEnd(3)
@@ -88,7 +90,7 @@ import Testing
         }
         #expect(h.outcomes(of: end) == ["fanned-out"] && h.outcomes(of: start) == ["fanned-out"])
         #expect(pushes.filter { $0.token == EngineHarness.memberToken(1) }.map(\.event) == ["start"])
-        // Where both versions come together the end gives way, as any version does to a newer one.
+        // In situation 2 both versions are made together, and the end gives way to the newer one.
         let updates = pushes.filter { $0.token == EngineHarness.memberToken(2) }.map(\.event)
         #expect(updates == (situation == 2 ? ["update"] : ["end", "update"]))
         h.joinStart(3)
@@ -98,7 +100,7 @@ import Testing
         #expect(h.outcomes(of: update) == ["fanned-out"] && h.isCommitted())
     }
 
-    /// Ends and starts without end, while nothing is acknowledged: the room for them is bounded.
+    /// Ends and starts follow one another while nothing is acknowledged. The room for them is bounded.
     @Test func versionsThatWaitAreBounded() {
         let h = Self.harness()
         h.joinStart(1)
@@ -123,7 +125,7 @@ import Testing
     }
 
     // MARK: Clocks set back
-    /// Until the void has come, and not until the partition asks again.
+    /// Lets time pass until the void is written. The partition must not ask again before.
     private static func advanceToVoid(_ h: EngineHarness, stepMillis: Int64 = 1_000) {
         for _ in 0..<60_000 where !h.written.contains(where: { $0.headers[RecordHeader.kind.text] == "void" }) {
             h.advance(stepMillis)
@@ -131,7 +133,7 @@ import Testing
         }
     }
 
-    /// An event comes before the partition has asked, and the owner's clock says less than the life before did.
+    /// An event arrives before the partition has asked. The owner's clock is behind that of the former life.
     @Test(arguments: [-7_200_000, 0]) func aLifeIsNewerThanTheOneBeforeWhateverTheClockSays(stepMillis: Int64) {
         let h = Self.harness()
         for member in 1...3 { h.joinStart(member) }
@@ -160,8 +162,8 @@ import Testing
         #expect(h.counters.membersHeld == 5, "start members stay")
     }
 
-    /// An audience with update members alone is forgotten after twelve hours without an event. They get the next life
-    /// although a clock was set back.
+    /// An audience with update members only is forgotten after twelve hours without an event. These members get the
+    /// next life although a clock was set back.
     @Test func updateMembersGetTheLifeAfterAClockWasSetBack() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -179,7 +181,8 @@ import Testing
     }
 
     // MARK: Records of other releases
-    /// The release before reads the tail and does not write it; this one writes it, and reads records without it. The bytes are what both go by.
+    /// The former release reads this tail of a record but does not write it. This release writes it, and also reads
+    /// records without it.
     @Test func whoHasNoAnswerStandsAtTheEnd() throws {
         var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What is told of a start: in `start-pass` records, and in its version's `audience` record.
+/// Tests what is reported of a start, in `start-pass` records and in its version's `audience` record.
 @Suite struct StartReportTests {
     private static func numbers(_ record: OutcomeRecord?, _ names: [String]) -> [Int64?] {
         names.map { record?.number($0) }
@@ -42,7 +42,7 @@ import Testing
         #expect(sum["partitions"] as? Int == 1)
     }
 
-    /// The sum of a start is kept while it goes round, however many versions follow meanwhile.
+    /// The sum of a start is kept while it goes round, however many versions follow.
     @Test(arguments: [1, 4, 5, 12]) func theSumOutlivesTheVersionsThatFollow(updates: Int) throws {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -69,7 +69,7 @@ import Testing
         #expect(sum["members"] as? Int == 10 && sum["accepted"] as? Int == 10 && sum["waiting"] as? Int == 0)
     }
 
-    /// Whatever answers come, a record names a few reasons, also after a takeover.
+    /// A record names only a few reasons, whatever the answers, even after a takeover.
     @Test func itNamesTheReasonsOfThoseNotStarted() throws {
         let h = EngineHarness.starts()
         for member in 1...30 { h.joinStart(member) }
@@ -111,7 +111,8 @@ import Testing
         #expect(Self.numbers(pass, ["members", "accepted", "superseded", "waiting"]) == [10, 4, 6, 0])
     }
 
-    /// The record that is written at the end counts it as waiting. Another follows its answer, and not a minute later, when the worker may be gone.
+    /// The record at the end counts the open push as waiting. Another record follows its answer within a second, as
+    /// the worker may be gone a minute later.
     @Test(arguments: [false, true]) func anAnswerAfterTheEndIsTold(hasEndedBefore: Bool) throws {
         let h = EngineHarness.starts()
         for member in 1...3 { h.joinStart(member) }

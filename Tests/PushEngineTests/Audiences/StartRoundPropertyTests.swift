@@ -10,10 +10,10 @@ import Testing
     private struct Model {
         var members: Set<Int> = []
         var start = 0
-        /// By start: members whose push left, and was not refused.
+        /// Members whose push left and was not refused, by start.
         var sent: [Int: Set<Int>] = [:]
         var isEnded = true
-        /// Members that may be left without it: a worker died, or nobody knows.
+        /// Members that may be left without a card, because a worker died.
         var excused: Set<Int> = []
     }
 
@@ -64,7 +64,7 @@ import Testing
             h.audienceUpdate(model.start * 1_000 + Int.random(in: 1...900, using: &random))
         case 9:
             guard !model.isEnded, Int.random(in: 0..<3, using: &random) == 0 else { return }
-            // The owner has to know of it before another start comes.
+            // The owner has to know of the start before it ends and another comes.
             h.acknowledgesAtOnce = true
             h.acknowledgeAll()
             h.audienceEnd(model.start * 1_000 + 999)
@@ -87,7 +87,7 @@ import Testing
             guard crashes, Int.random(in: 0..<2, using: &random) == 0 else { return }
             h.crash(afterMillis: Int64.random(in: 1_000...5_000, using: &random))
             h.carryBus()
-            // What was announced is not sent again.
+            // Members that were announced before the crash are not sent the start again.
             if !model.isEnded { model.excused = Set(1...60) }
         }
     }

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A start that goes round: announced before it leaves, once to each.
+/// Tests a start that goes round: it is announced before it leaves, and goes once to each member.
 @Suite struct StartRoundTests {
     private static func tokens(_ members: ClosedRange<Int>) -> Set<String> {
         Set(members.map { EngineHarness.memberToken($0) })
@@ -28,7 +28,7 @@ import Testing
         h.acknowledgesAtOnce = false
         h.audienceStart(1)
         let isProgress: (WrittenRecord) -> Bool = { $0.keyText.hasPrefix("r/") }
-        // Kafka has all but the record that announces them.
+        // Kafka has everything except the record that announces the members.
         for _ in 0..<20 where !h.outstanding.contains(where: isProgress) {
             h.acknowledgeAll { !isProgress($0) }
             h.carryBus()
@@ -43,8 +43,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 3_000).count == 5)
     }
 
-    /// The owner dies at every point at which it can: nobody gets two cards, and members that were not announced get
-    /// one.
+    /// The owner dies after different numbers of pushes. Nobody gets two cards, and members that were not announced
+    /// get one.
     @Test func aNewOwnerSendsNoSecondCard() {
         for served in [0, 1, 5, 100, 255, 256, 257, 400, 599, 600] {
             let h = EngineHarness.starts()
@@ -67,7 +67,8 @@ import Testing
         }
     }
 
-    /// Given back in order: what was announced and had not left is sent by the next owner.
+    /// The partition is released in order. Members that were announced and not sent the start get it from the next
+    /// owner.
     @Test func aReleaseTakesTheAnnouncementBack() {
         let h = EngineHarness.starts()
         for member in 1...100 { h.joinStart(member) }
@@ -145,7 +146,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).isEmpty)
     }
 
-    /// The owner's clock is behind, or one was set back: its next version carries a start along that has ended here.
+    /// The owner's clock is behind or was set back. The audience's next version carries a start that is over in this
+    /// partition.
     @Test(arguments: [false, true]) func whatHasEndedHereDoesNotBeginAgain(crashes: Bool) {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -203,7 +205,7 @@ import Testing
         #expect(h.counters.startMembers.accepted == 3 && h.counters.startMembers.repeated == 2)
     }
 
-    /// Refused, written down as such, and the owner dies: the next one tries it again.
+    /// Members are refused, which is written down, and the owner dies. The next owner tries them again.
     @Test func aNewOwnerTriesThoseAgainThatWereRefused() {
         let h = EngineHarness.starts()
         for member in 1...5 { h.joinStart(member) }
@@ -232,7 +234,8 @@ import Testing
         #expect(h.outcomes.contains { $0.outcome == "unknown" && $0.fields["audience"] as? String == "match" })
     }
 
-    /// It is started when APNs has thought better of it, and leaves when APNs says so again and again.
+    /// APNs says that the token died before it joined. The member is tried again, and leaves when APNs has said so
+    /// several times.
     @Test(arguments: [(7, true), (8, false)]) func aDeathFromBeforeJoiningIsIgnoredAWhile(answers: Int, stays: Bool) {
         let h = EngineHarness.starts()
         h.joinStart(1)

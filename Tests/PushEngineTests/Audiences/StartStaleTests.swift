@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A phone puts up no card that begins stale, so nobody is started with one. What updates of an audience say may be stale.
+/// A phone shows no card that begins stale, so no start is sent with stale content. Updates of an audience may be
+/// stale.
 @Suite struct StartStaleTests {
     private static func stale(_ h: EngineHarness, in seconds: Int64) -> String {
         #""stale-date":\#(h.wallSeconds + seconds)"#
@@ -26,8 +27,7 @@ import Testing
         #expect(h.outcomes(of: next) == ["fanned-out"])
     }
 
-    /// Members that have not had their turn when the card is stale are not started. Neither are members that join
-    /// later.
+    /// Members that have not been served when the card is stale are not started. Neither are members that join later.
     @Test func aRoundEndsWhenItsCardWouldBeStale() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -40,7 +40,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).isEmpty)
     }
 
-    /// A start shows the newest content, and that may be fresh.
+    /// A start shows the newest content, which may be fresh.
     @Test func whoComesLaterIsStartedWithWhatIsNotStale() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -53,7 +53,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).map(\.n) == [2])
     }
 
-    /// It waited with a worker that died, and is stale when the next one reads it.
+    /// A start waited when its worker died, and is stale when the next owner reads it.
     @Test func whoTakesOverSendsNoStartThatIsStaleByThen() {
         let h = EngineHarness.starts()
         h.joinStart(1)

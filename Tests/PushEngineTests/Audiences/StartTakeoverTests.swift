@@ -3,10 +3,11 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// What a partition's next owner makes of start members and the start that goes round.
+/// Tests what a partition's next owner makes of start members, and of a start that goes round.
 @Suite struct StartTakeoverTests {
-    // MARK: What cannot be held
-    /// It is told of, and stops the partition: silence would cost the member its card.
+    // MARK: No room
+    /// A restore that cannot take a membership reports it and stops the partition. If it were silent, the member
+    /// would get no card.
     @Test func aMembershipMoreThanATokenCanHaveIsNotPassedOver() throws {
         let h = EngineHarness.starts()
         for audience in 1...64 { h.joinStart(1, of: "m\(audience)") }
@@ -21,8 +22,8 @@ import Testing
     }
 
     // MARK: Pauses
-    /// Members that were announced, but not sent to, when an operator paused the audience are started when it goes on,
-    /// by its owner at that time.
+    /// Members were announced but not sent the start when an operator paused the audience. When it is resumed, its
+    /// owner at that time starts them.
     @Test(arguments: [true, false]) func aPauseLeavesNobodyUnknown(isLate: Bool) {
         let h = EngineHarness.starts()
         if isLate {
@@ -47,7 +48,8 @@ import Testing
         #expect(tokens.count == 10 && Set(tokens).count == 10)
     }
 
-    /// The record that takes announcements back is on its way while the audience goes on: nobody leaves by the one before.
+    /// The audience is resumed while the record that withdraws the announcements is on its way. Nobody leaves by the
+    /// older announcement.
     @Test func whoIsTakenBackLeavesOnlyWhenAnnouncedAnew() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -67,7 +69,8 @@ import Testing
     }
 
     // MARK: Versions that expire
-    /// The version that brought the start expires before it, and what the owner knows of the crowd is written again.
+    /// The version that brought the start expires before the start does, and the owner's record of its versions is
+    /// written again.
     @Test func aStartOutlivesTheVersionThatBroughtIt() {
         let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 400_000 }
         for member in 1...20 { h.joinStart(member) }
@@ -86,7 +89,8 @@ import Testing
     }
 
     // MARK: Late records
-    /// What an owner that is gone announced comes to lie behind what its successor did: nobody whom that one has sent the start is sent another.
+    /// A former owner's announcement is in `state` behind its successor's records. Nobody who was sent the start by the
+    /// successor is sent another.
     @Test func whatAFormerOwnerAnnouncedIsNotBelieved() throws {
         let h = EngineHarness.starts()
         for member in 1...600 { h.joinStart(member) }
@@ -105,7 +109,8 @@ import Testing
         #expect(tokens.count == Set(tokens).count)
     }
 
-    /// Two records are under way, and the former, which names a member, may be the last that comes to lie there: it is sent to after the latter only.
+    /// Two records are on their way, and the older one, which names a member, may end up last. The member waits until
+    /// the newer one is acknowledged.
     @Test func whoIsNamedByARecordUnderWayWaitsForTheNext() {
         var retries = StartRetries()
         let member = MemberID(rawValue: 7)
@@ -118,7 +123,8 @@ import Testing
     }
 
     // MARK: Records
-    /// More are late than are announced at a time, and nothing leaves: there is nothing to write down.
+    /// More members are late than one record announces, and nothing leaves. Then no further records are written for the
+    /// others.
     @Test func whoCannotLeaveIsNotAnnouncedAgainAndAgain() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -136,7 +142,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// A record of somebody else about an audience's versions is found in `state`.
+    /// Repairs another writer's record about an audience's versions in `state`.
     func repairVersions(of audience: String) {
         let key = Array("v/com.example.pizza/\(audience)".utf8)
         let done = self.engine.repair(

@@ -3,19 +3,20 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// Members that a dead worker may have sent a start to: its successor tells of each (fan-out contract: Starts of an audience).
+/// A worker that died may have sent a start to some members. Its successor reports each of them (fan-out contract:
+/// Starts of an audience).
 @Suite struct StartsUnheardTests {
     /// What a worker does before it dies.
     struct Death: CustomTestStringConvertible {
-        /// Pushes that leave.
+        /// Number of pushes that leave.
         var sent: Int
-        /// Every so manieth has no answer; 0: all have.
+        /// One push in this many has no answer. 0: all have one.
         var unanswered: Int
-        /// Every so manieth is refused for a while; 0: none is.
+        /// One push in this many is refused for a while. 0: none is.
         var refused = 0
-        /// A record tells of the answers.
+        /// Whether a record of the answers is written.
         var isWritten = false
-        /// The start is paused: no further member is announced.
+        /// Whether the start is paused, so that no further member is announced.
         var isPaused = false
         var memberCount = 600
 
@@ -45,13 +46,14 @@ import Testing
         Hex.append(PushComposer.hash(ofToken: raw.span), to: &digits)
         return String(decoding: digits, as: UTF8.self)
     }
-    /// Tokens of members for which there is an `unknown` outcome.
+    /// Tokens of the members that have an `unknown` outcome.
     private static func told(_ h: EngineHarness, among members: ClosedRange<Int>) -> [String] {
         let names = Dictionary(uniqueKeysWithValues: members.map { (Self.hash($0), EngineHarness.memberToken($0)) })
         return h.outcomes.filter { $0.outcome == "unknown" }.map {
             names[$0.fields["token-hash"] as? String ?? ""] ?? "a stranger"
         }
     }
+    /// Plays a death of a worker.
     /// - Returns: tokens by how their pushes ended.
     private static func play(
         _ death: Death, _ h: EngineHarness
@@ -75,7 +77,8 @@ import Testing
         return (accepted, refused, open)
     }
 
-    /// A member that was neither accepted nor is sent it by the next owner has a record. Nobody has two, and nobody has both.
+    /// A member that was not accepted and is not sent the start by the next owner has an outcome. Nobody has two
+    /// outcomes, and nobody has an outcome and a card.
     @Test(arguments: Self.deaths) func eachHasARecordOrACard(_ death: Death) {
         let h = EngineHarness.starts()
         for member in 1...death.memberCount { h.joinStart(member) }
@@ -102,7 +105,7 @@ import Testing
         #expect(h.counters.isConserved)
     }
 
-    /// What is sent again is not in doubt.
+    /// With `resend` nobody is in doubt, because the starts are sent again.
     @Test(arguments: Self.deaths) func whereItIsSentAgainNobodyIsToldOf(_ death: Death) {
         let h = EngineHarness.starts { $0.apps[0].startOnUnknown = .resend }
         for member in 1...death.memberCount { h.joinStart(member) }
@@ -152,7 +155,7 @@ import Testing
         #expect(Int(h.counters.startMembers.unknown) == told.count)
     }
 
-    /// It has gone by itself: it is counted, and no record is owed to it.
+    /// Members that left by themselves are counted, but have no outcome of their own.
     @Test func whoHasLeftIsOnlyCounted() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -167,8 +170,9 @@ import Testing
         #expect(h.counters.startMembers.unknown >= 5)
     }
 
-    // MARK: The bound
-    /// The others are counted, and those whom the next owner finds in doubt as well.
+    // MARK: Limits
+    /// At most 1,024 members have an outcome of their own. Others are counted, also those that a further owner finds
+    /// in doubt.
     @Test func atMost1024AreToldOf() {
         let h = EngineHarness.starts()
         for member in 1...1_400 { h.joinStart(member) }
@@ -201,7 +205,7 @@ import Testing
         return bytes
     }
 
-    /// Those of before end where the refusals do, and say only how many are in doubt.
+    /// Records of former releases end after the refusals, and only say how many members are in doubt.
     @Test func recordsOfBeforeAreRead() throws {
         var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [
@@ -210,7 +214,7 @@ import Testing
         ]
         let bytes = Self.write(progress)
         #expect(try Self.read(bytes) == progress)
-        // A position below 64 is one byte, and so is a count.
+        // A position below 64 takes one byte, and so does a count.
         let old = try Self.read(Array(bytes.dropLast(6)))
         #expect(old.rounds.map(\.unmet) == [nil, nil] && old.rounds[0].unansweredCount == 3)
         #expect(old.rounds.map(\.horizon) == [400, 40] && old.rounds[0].unanswered.isEmpty)

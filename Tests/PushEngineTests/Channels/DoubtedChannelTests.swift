@@ -4,9 +4,10 @@ import Testing
 
 @testable import PushEngine
 
-/// A channel that APNs calls gone when it is broadcast on.
+/// Tests a channel that APNs reports as gone when something is broadcast on it.
 @Suite struct DoubtedChannelTests {
-    /// The keeper hears of it at once: it asks for the list, says that the channel has vanished, and opens another.
+    /// The keeper gets the news at once. It asks for the list, reports that the channel has vanished, and opens
+    /// another.
     @Test func aDeadChannelIsToldToItsKeeper() throws {
         let (h, apple) = AudienceChannelTests.harness()
         var service = apple
@@ -33,7 +34,7 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// One that was just made may not be known everywhere yet: where the list has it, it is tried again.
+    /// A new channel may not be known everywhere yet. If the list has it, the broadcast is tried again.
     @Test func aChannelThatIsThereAfterAllIsBroadcastOnAgain() throws {
         let (h, apple) = AudienceChannelTests.harness()
         var service = apple

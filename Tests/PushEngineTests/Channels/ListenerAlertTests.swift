@@ -4,15 +4,15 @@ import Testing
 
 @testable import PushEngine
 
-/// Alerts of phones that change their way: they begin to listen, or listen no more, while the alert has not come to them.
+/// Tests alerts of members that begin to listen, or stop, before the alert has reached them.
 struct ListenerAlertTests {
-    /// Whom the alert has not reached gets it, however it says it will be reached from then on.
+    /// Members that the alert has not reached get it by token, although they say that they listen.
     @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
         let h = Self.harnessOwingAlerts()
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
-    /// A harness whose members say that they listen when the channel has had an alert, and they have not.
+    /// A harness whose members begin to listen when the channel has had an alert that they have not.
     private static func harnessOwingAlerts() -> EngineHarness {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...4 { h.join(member) }
@@ -23,7 +23,7 @@ struct ListenerAlertTests {
         for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
         return h
     }
-    /// The worker dies before progress says which members it owes the alert.
+    /// The worker dies before its progress says which members are owed the alert.
     @Test func itIsOwedTheAlertByTheNextOwner() {
         let h = Self.harnessOwingAlerts()
         h.crash()
@@ -31,14 +31,14 @@ struct ListenerAlertTests {
         h.advance(2_000)
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
-        // Progress tells that they have it.
+        // The progress says that they have it.
         h.advance(2_000)
         h.crash()
         h.carryBus()
         h.advance(2_000)
         #expect(h.deliverAll().allSatisfy { $0.alert == nil })
     }
-    /// It changes what else its join says, and the worker dies.
+    /// The members join again with another setting, and the worker dies.
     @Test func aFurtherJoinSaysThatTheAlertIsOwed() {
         let h = Self.harnessOwingAlerts()
         for member in 1...4 {
@@ -54,7 +54,7 @@ struct ListenerAlertTests {
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
-    /// The channel has had the alert: no later broadcast brings it.
+    /// The channel has had the alert, so no later broadcast brings it.
     @Test func itIsOwedTheAlertWhenTheNextVersionIsBroadcast() {
         let h = Self.harnessOwingAlerts()
         h.advance(16_000)
@@ -66,7 +66,7 @@ struct ListenerAlertTests {
         h.advance(2_000)
         #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
     }
-    /// The alert is on its way to a phone that says meanwhile that it listens.
+    /// The push with the alert is in flight when its member says that it listens.
     @Test(arguments: [false, true]) func anAlertOnItsWayIsOwedUntilItHasCome(isRefused: Bool) throws {
         let (h, _) = AudienceChannelTests.harness()
         h.advance(1_000)
@@ -80,7 +80,8 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
         #expect(h.counters.members.isConserved)
     }
-    /// The alert has come to its token, and the channel dies over the broadcast.
+    /// Members have the alert by their tokens when APNs reports the channel as gone. The members are not served
+    /// again.
     @Test(arguments: [false, true]) func whoHasAnAlertByItsTokenIsNotServedAgainWhenTheChannelDies(isTakenOver: Bool)
         throws
     {
@@ -105,8 +106,9 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().isEmpty)
     }
 
-    /// A version brought its alert by token, and so do those after it as long as APNs takes no broadcasts: the alert is no part of them. The channel has
-    /// not had it: it goes along with the newest, under the stamp that members have by their tokens.
+    /// APNs takes no broadcasts, so members get an alert and later versions by their tokens. Later versions do not
+    /// repeat the alert to them. When APNs takes broadcasts again, the channel gets the newest version with the
+    /// alert, under the stamp that members have.
     @Test(arguments: [false, true]) func anAlertThatTokensHaveBroughtIsNotBroughtAgain(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -137,7 +139,7 @@ struct ListenerAlertTests {
         #expect(h.takeBroadcasts(seconds: 20).map(\.alert) == [nil])
         #expect(h.deliverAll().allSatisfy { $0.n == 5 && $0.alert == nil })
     }
-    /// The broadcasts of more than a minute: members get by token what the channel does not bring.
+    /// Refuses broadcasts for more than a minute, so that members get by token what the channel does not bring.
     private static func refuseBroadcasts(_ h: EngineHarness) -> [Push] {
         for _ in 0..<75 {
             while let broadcast = h.take(route: 2) {
@@ -147,7 +149,8 @@ struct ListenerAlertTests {
         }
         return h.deliverAll()
     }
-    /// The phone listens for a while. It came after the alert, which the channel was not known to have when its version was made.
+    /// A member joined after the alert and listens for a while. The alert's version was made before the channel was
+    /// known to have the alert.
     @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -171,7 +174,7 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().allSatisfy { $0.alert == nil })
     }
 
-    /// The channel has not had the alert yet, and the phone listens no more.
+    /// A member stops listening before the channel has had the alert.
     @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -185,7 +188,7 @@ struct ListenerAlertTests {
         }
         h.join(2)
         #expect(h.deliverAll().first { $0.token == EngineHarness.memberToken(2) }?.alert == "goal")
-        // The alert is not for one that comes later.
+        // A member that joins later does not get the alert.
         h.advance(2_000)
         h.join(3, channel: AudienceChannelTests.channel)
         let late = h.deliverAll()
@@ -195,7 +198,7 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// The channel has not had the alert when the next version goes to the tokens. Listeners get the alert with that
+    /// The next version goes to the tokens before the channel has had the alert. Listeners get the alert with that
     /// version, except one that joined after the alert.
     @Test func whoCameAfterTheAlertDoesNotGetItWithTheNextVersion() throws {
         let (h, _) = AudienceChannelTests.harness()
@@ -209,7 +212,8 @@ struct ListenerAlertTests {
         h.deliverAll()
         h.join(3, channel: AudienceChannelTests.channel)
         h.advance(2_000)
-        // The channel is gone before the broadcast is taken, and the next version is there before the tokens have what it should have brought.
+        // The channel goes before it takes the broadcast. The next version is there before the tokens have got the
+        // alert.
         let broadcast = try #require(h.take(route: 2))
         h.consume(
             key: "match",
@@ -228,7 +232,8 @@ struct ListenerAlertTests {
         #expect(alerts[EngineHarness.memberToken(3)] == [])
     }
 
-    /// A push of an alert owed to a listener comes back while the next version is broadcast: the alert is still owed.
+    /// A push with an alert that is owed to a listener fails while the next version is broadcast. The alert is still
+    /// owed.
     @Test(arguments: [false, true]) func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast(
         isTakenOver: Bool
     ) throws {
@@ -250,8 +255,9 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// A phone has had an alert by its token, and a newer version is on its way there when it says that it listens. The channel has not had that alert. Its
-    /// broadcasts fail, and the alert goes round by tokens. It is not for that phone, whether yet another version comes meanwhile or not.
+    /// A member has the alert by its token, and a newer version is in flight to it when it begins to listen. The
+    /// broadcasts fail, and the alert goes round by tokens. That member must not get it again, even if another
+    /// version follows.
     @Test(arguments: [false, true], [false, true]) func whoWaitsForAnAnswerAsItBeginsToListenHearsNoAlertTwice(
         fits: Bool, isFollowed: Bool
     ) throws {
@@ -283,9 +289,9 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// An older version is on its way to a phone that listens, and has no answer. The newest version is left to the
-    /// channel and sent to no token. A push by token would be without the alert, and the phone would then ignore the
-    /// broadcast with the same stamp.
+    /// An older version is in flight to a member that listens. The newest version is left to the channel and sent to
+    /// no token. A push by token would be without the alert, and the phone would then ignore the broadcast with the
+    /// same stamp.
     @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
         isTakenOver: Bool
     ) throws {

@@ -4,11 +4,12 @@ import Testing
 
 @testable import PushEngine
 
-/// What the `audience` record of a version says of its broadcasts, and what `state` shows of an audience's channels.
+/// Tests what the `audience` record of a version says of its broadcasts, and what `state` shows of an audience's
+/// channels.
 @Suite struct VersionBroadcastTests {
     private typealias Channels = AudienceChannelTests
 
-    /// One member has a token, two listen and have got what they missed.
+    /// One member has a token. Two listen, and have got what they had missed.
     private static func harness() -> EngineHarness {
         let (h, _) = Channels.harness()
         for member in 2...3 { h.join(member, channel: Channels.channel) }
@@ -16,13 +17,13 @@ import Testing
         h.advance(3_000)
         return h
     }
-    /// The newest record of the newest version.
+    /// The newest `audience` record of the newest version.
     private static func record(_ h: EngineHarness) throws -> OutcomeRecord {
         let records = h.outcomes.filter { $0.outcome == "audience" }
         let newest = records.compactMap { $0.number("version") }.max()
         return try #require(records.last { $0.number("version") == newest })
     }
-    /// What it says of its broadcast.
+    /// What that record says of its broadcast.
     private static func told(_ h: EngineHarness) throws -> [String: Any] {
         let broadcasts = try #require(try Self.record(h).fields["broadcasts"] as? [[String: Any]])
         #expect(broadcasts.count == 1)
@@ -31,7 +32,7 @@ import Testing
         #expect(broadcast["channel"] as? String == Channels.channel)
         return broadcast
     }
-    /// Until everything has been told and summed.
+    /// Lets time pass until everything is reported and summed.
     private static func sum(_ h: EngineHarness) {
         for _ in 0..<3 {
             h.advance(61_000)
@@ -56,7 +57,7 @@ import Testing
         #expect(try Self.record(h).number("members") == 1, "those that listen are not among them")
     }
 
-    /// A member that joins after the broadcast gets the version by its token, and is a member of the version's pass.
+    /// A member that joins after the broadcast gets the version by token, and counts in the version's pass.
     @Test func lateListenersAreNotAmongThem() throws {
         let h = Self.harness()
         h.audienceUpdate(2)
@@ -89,7 +90,7 @@ import Testing
         #expect(try Self.record(h).number("members") == 3)
     }
 
-    /// The one before has heard the answer and died before it had written the sum.
+    /// The former owner got the answer, and died before it had written the roll-up.
     @Test func aNewOwnerKnowsWhatAPNsHasTaken() throws {
         let h = Self.harness()
         h.audienceUpdate(2)
@@ -124,7 +125,7 @@ import Testing
             return bytes
         }
         #expect(try BusRecord.Report(written(report).span) == report)
-        // Where nobody listens it is written as before channels were kept.
+        // Without listeners the report is written as before channels were kept.
         report.counts.listeners = ListenerCounts()
         let bytes = written(report)
         #expect(try BusRecord.Report(bytes.span) == report)

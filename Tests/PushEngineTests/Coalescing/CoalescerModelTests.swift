@@ -3,9 +3,10 @@ import Testing
 
 @testable import PushEngine
 
-/// The coalescer alone, beside models of a few lines.
+/// Compares the coalescer with models of a few lines.
 @Suite struct CoalescerModelTests {
-    /// What a phone shows that gets every event in the order of arrival: it ignores what is older than what it has, the alert with it.
+    /// A phone that gets every event in the order of arrival. It ignores an event older than the one it has, and that
+    /// event's alert.
     private struct Phone {
         var seconds = Int64.min
         var content: Int64 = 0
@@ -20,13 +21,14 @@ import Testing
             (self.alert, self.alertSeconds) = (alert, seconds)
         }
 
-        /// What it would show had the alert never been, if it is not newer.
+        /// Removes the alert if the withdrawal is not older than it.
         mutating func withdraw(at seconds: Int64) {
             if self.alertSeconds <= seconds { self.alert = "" }
         }
     }
 
-    /// One push shows what all the events would have shown, by the short way and by the long one.
+    /// The one push of the coalescer shows what all events together would have shown, by the shorter way and by the
+    /// longer one.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func onePushShowsWhatAllWouldHave(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -38,7 +40,7 @@ import Testing
             let alert = Int.random(in: 0..<4, using: &random) == 0 ? "alert \(number)" : ""
             let event = bench.take(at: seconds, alert: alert)
             phone.show(event, at: seconds, alert: alert)
-            // An attempt that fails changes nothing of that.
+            // Now and then an attempt fails, which must not change what is shown.
             if Int.random(in: 0..<5, using: &random) == 0, bench.send() {
                 for came in 0..<Int.random(in: 0...2, using: &random) {
                     let seconds = Int64.random(in: 0...30, using: &random)
@@ -55,8 +57,8 @@ import Testing
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + 1 == UInt64(bench.takenCount))
     }
 
-    /// As before, with alerts that are withdrawn: what has not arrived says what all would have said without them. Large contents beside large
-    /// alerts, so that two updates follow one another.
+    /// Alerts are withdrawn, too. The push must say what all events would have said without the withdrawn alerts.
+    /// Large contents and large alerts make two updates that follow one another.
     @Test(arguments: 1...150 as ClosedRange<UInt64>)
     func aWithdrawnAlertIsNotSaid(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -66,7 +68,7 @@ import Testing
         let isLarge = seed.isMultiple(of: 3)
         var phone = Phone()
         func take() {
-            // Time goes on: else soon nothing would be newer than what has come.
+            // Timestamps grow with the event count. Otherwise nothing would soon be newer than what has arrived.
             let seconds = bench.takenCount / 3 + Int64(int(0...8))
             let kind = int(0...5)
             let filler = isLarge && int(0...2) == 0 ? String(repeating: "A", count: 1_500) : ""
@@ -96,8 +98,8 @@ import Testing
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + held == UInt64(bench.takenCount))
     }
 
-    /// The newest event that has not expired is shown, no matter which expire in between. As many events are used as
-    /// fit beneath one.
+    /// The newest event that has not expired is shown, whatever expires in between. The test takes no more events
+    /// than fit beneath one.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func theNewestThatHasNotExpiredIsShown(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -121,7 +123,7 @@ import Testing
         #expect(bench.heldCount == 0 && Set(bench.ended.map(\.event)) == Set(events.map(\.number)))
     }
 
-    /// Whatever comes, leaves, fails and expires: each event is held once or has ended once, and no update is lost.
+    /// Events arrive, leave, fail and expire at random. Each is held once or has ended once, and no update is lost.
     @Test(arguments: 1...150 as ClosedRange<UInt64>)
     func nothingVanishesAndNothingAppears(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -130,12 +132,12 @@ import Testing
         for _ in 0..<120 {
             switch int(0..<10) {
             case 0..<5:
-                // As `ShardMemory.enterLife` admits them: nothing after an end, one start at a time.
+                // Events come as `ShardMemory.enterLife` admits them: none after an end, and one start at a time.
                 let isOver = [bench.inFlight, bench.pending, bench.behind].contains { $0?.isEnd == true }
                 guard !isOver else { break }
                 let hasStart = [bench.inFlight, bench.pending].contains { $0?.isStart == true }
                 let isStart = !hasStart && int(0..<12) == 0
-                // Each fits by itself, and many do not fit together.
+                // Each event fits by itself, but many do not fit together.
                 let (alertByteCount, padding) = [(0, 0), (3, 0), (2_000, 0), (0, 3_000), (3, 3_000)][int(0..<5)]
                 bench.take(
                     at: Int64(int(0..<40)), expires: int(0..<3) == 0 ? Int64(int(1..<60)) : nil,

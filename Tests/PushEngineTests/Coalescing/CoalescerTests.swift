@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What a slot sends next, and what ended by that: the part alone, event by event.
+/// Tests the coalescer alone, event by event: what a slot sends next, and which events end.
 @Suite struct CoalescerTests {
     private typealias Ended = CoalescerBench.Ended
 
@@ -20,16 +20,16 @@ import Testing
 
     private struct Pair: Sendable, CustomTestStringConvertible {
         var name: String
-        /// Timestamps, and after how many seconds they expire.
+        /// Timestamps of the two events, and after how many seconds each expires.
         var seconds: (Int64, Int64)
         var expires: (Int64?, Int64?)
-        /// What is sent at last, oldest first, and which of the two gave way.
+        /// Events of the pending update, oldest first, and which of the two gave way.
         var events: [Int64]
         var superseded: (event: Int64, into: Int64)?
         var testDescription: String { self.name }
     }
 
-    /// The newest of two events is sent. The older is kept beneath if it could still be shown when the newest may not.
+    /// The newest of two events is sent. The older one is kept beneath if it expires later than the newest.
     @Test(arguments: [
         Pair(name: "a newer one", seconds: (10, 20), expires: (nil, nil), events: [2], superseded: (1, 2)),
         Pair(name: "one of the same second", seconds: (10, 10), expires: (nil, nil), events: [2], superseded: (1, 2)),
@@ -56,10 +56,11 @@ import Testing
         #expect(bench.ended == expected)
     }
 
-    /// A device shows the newest alert that did not come after something newer than itself.
+    /// A device shows the newest alert, unless something newer than that alert arrived before it.
     @Test(
         arguments: [
-            // What both say, the alert that goes along, and whether the outcome of the older says so.
+            // Timestamp and alert of each event, the alert that is sent, and whether the older one's outcome says
+            // that its alert was kept.
             (10, "first", 20, "", "first", true),
             (10, "first", 20, "second", "second", false),
             (10, "", 20, "second", "second", false),
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    /// High priority is not lost with the event that had it, and its outcome says that it was kept.
+    /// High priority survives when its event gives way, and that event's outcome says so.
     @Test func highPriorityStays() {
         let bench = CoalescerBench()
         bench.take(at: 10, priority: .high)
@@ -89,7 +90,7 @@ import Testing
         #expect(bench.ended.last?.keepsPriority == false, "the newer one has its own")
     }
 
-    /// Other content under the stamp of an earlier attempt would be ignored.
+    /// Changed content needs a new stamp: a device ignores other content under a stamp that it has.
     @Test(arguments: [false, true])
     func whatChangesIsStampedAnew(takesShorterWays: Bool) {
         let bench = CoalescerBench(takesShorterWays: takesShorterWays)
@@ -101,8 +102,7 @@ import Testing
         #expect(bench.pending?.stampSeconds == nil)
     }
 
-    /// An event that may be on the phone gives way. Whether the phone has the event that takes its place is then
-    /// unknown as well.
+    /// An event that may be on the phone gives way. Whether the phone has its successor is then unknown, too.
     @Test(arguments: [(10, 20), (20, 10)] as [(Int64, Int64)])
     func thatItMayBeSentIsPassedOn(first: Int64, second: Int64) {
         let bench = CoalescerBench()
@@ -112,7 +112,7 @@ import Testing
         #expect(bench.ended.first?.cause == .mayBeSentBefore)
     }
 
-    /// At most `Update.underMax` events are kept beneath; beyond that the oldest gives way.
+    /// At most `Update.underMax` events are kept beneath an update. Beyond that the oldest gives way.
     @Test func theOldestOfTooManyGivesWay() {
         let bench = CoalescerBench()
         let count = Int64(Update.underMax) + 2
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Two updates
 
-    /// A start cannot also end: the card appears first, then the end follows, with what came in between.
+    /// A push cannot start and end at once. The start goes first, and the end follows with what arrived in between.
     @Test func anEndFollowsItsStart() {
         let bench = CoalescerBench()
         bench.take(at: 10, alert: "start", isStart: true)
@@ -148,7 +148,7 @@ import Testing
         #expect(other.pending?.contentNumber == 2, "it has its own")
     }
 
-    /// Content that is too large beside the alert follows it; a newer alert makes the first of the two pointless.
+    /// Content too large beside the alert follows it. A newer alert then makes the first of the two pointless.
     @Test func whatDoesNotFitBesideTheAlertFollows() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -164,10 +164,11 @@ import Testing
         #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
     }
 
-    /// What was to go first for its alert outlives the newer alert: should that expire, the device must show it. Found by the simulation.
+    /// An update waits to go first for its alert, and a newer alert arrives that expires sooner. The older update
+    /// stays beneath, to be shown when the newer one expires. Found by the simulation.
     /// - Parameters:
-    ///   - expires: of the first and of the second.
-    ///   - events: what stays when the third has come; `shown`: what goes first when that has expired.
+    ///   - expires: lifetimes of the first and of the second event.
+    ///   - events: what the pending update holds after the third event; `shown`: what is pending once that has expired.
     @Test(
         arguments: [
             (nil, 60, [1, 2, 3], [1, 2]), (nil, nil, [1, 2, 3], [1, 2]), (30, nil, [1, 2, 3], [1, 2]),
@@ -186,7 +187,7 @@ import Testing
         #expect(bench.pending?.alertText == (shown.isEmpty ? nil : alert))
     }
 
-    /// The room beneath an update is limited: beyond `Update.underMax` the oldest event ends.
+    /// The number of events beneath an update is limited. Beyond `Update.underMax` the oldest event ends.
     @Test func moreThanFitBeneathEnd() {
         let bench = CoalescerBench()
         for expires in [90, 80, 70, 60] as [Int64] { bench.take(at: 10, expires: expires, mayBeSent: expires == 90) }
@@ -198,7 +199,7 @@ import Testing
         #expect(bench.ended.map(\.event) == [1, 2] && bench.pending?.top.mayBeSent == true)
     }
 
-    /// A start comes while an update waits for a token: one start, with the newest content.
+    /// A start arrives while an update waits for a token. Both become one start with the newest content.
     @Test(arguments: [(10, 20, 2), (20, 10, 1)] as [(Int64, Int64, Int64)])
     func aStartTakesInWhatWaits(updateSeconds: Int64, startSeconds: Int64, contentNumber: Int64) {
         let bench = CoalescerBench()
@@ -222,7 +223,7 @@ import Testing
         #expect(bench.heldCount == 0 && bench.updateCount == 0 && bench.ended.isEmpty)
     }
 
-    /// Each of the three events may be done first: the ones after it move up.
+    /// Any of a slot's three updates may be done first. The ones after it move up.
     @Test func anUpdateThatIsDoneLeavesItsPlace() {
         let bench = CoalescerBench()
         bench.take(at: 10)
@@ -235,7 +236,7 @@ import Testing
         #expect(bench.inFlight == nil && bench.pending?.events == [3] && bench.updateCount == 1)
     }
 
-    /// What `state` holds takes its place by the order of sending.
+    /// Updates read from `state` become in flight, pending and behind, in the order of sending.
     @Test(
         arguments: [
             (1, true, [1, 0, 0]), (1, false, [0, 1, 0]), (2, true, [1, 2, 0]), (2, false, [0, 1, 2]),

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What is merged, and what lives on (contract: Merging).
+/// Tests which events are merged, and what survives of those that give way (contract: Merging).
 @Suite struct CoalescingTests {
     private static func alive(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
@@ -14,13 +14,14 @@ import Testing
     // MARK: Newest
 
     struct Newest: Sendable, CustomTestStringConvertible {
-        /// Timestamps in the order of arrival; the content of each is its place.
+        /// Timestamps in the order of arrival. The content of each event is its index.
         var at: [Int64?]
         var shown: Int
         var testDescription: String { "\(self.at.map { $0.map(String.init) ?? "-" }) shows \(self.shown)" }
     }
 
-    /// By timestamp, then by arrival. Without one the record's time counts, which here is second 0.
+    /// The newest event is decided by timestamp, then by arrival. An event without a timestamp has its record's time,
+    /// here second 0.
     @Test(arguments: [
         Newest(at: [1, 2, 3], shown: 2), Newest(at: [3, 2, 1], shown: 0), Newest(at: [2, 3, 1], shown: 1),
         Newest(at: [5, 5, 5], shown: 2), Newest(at: [5, 4, 5], shown: 2), Newest(at: [nil, nil], shown: 1),
@@ -76,7 +77,7 @@ import Testing
         Alerts(alerts: ["a", nil, nil], at: [1, 2, 3], shown: "a"),
         Alerts(alerts: ["a", "b"], at: [1, 2], shown: "b"),
         Alerts(alerts: ["a", nil, "c", nil], at: [1, 1, 1, 1], shown: "c"),
-        // The device ignores an older event with its alert.
+        // The device ignores an event older than the one it has, and its alert.
         Alerts(alerts: [nil, "b"], at: [2, 1], shown: nil), Alerts(alerts: ["a", "b"], at: [2, 1], shown: "a"),
     ])
     func theNewestAlertIsKept(_ events: Alerts) {
@@ -86,7 +87,8 @@ import Testing
         #expect(h.deliver()?.alert == events.shown)
     }
 
-    /// Content and alert that do not fit into one push wait apart, until a newer alert makes one of them again: it counts the events of both.
+    /// An alert and content that do not fit into one push wait apart. A newer alert merges them again, and the push
+    /// then counts the events of both.
     @Test func whatWaitedApartIsCountedTogether() {
         let h = Self.alive()
         h.update(1, priority: 10, alert: String(repeating: "a", count: 3_000))
@@ -130,7 +132,7 @@ import Testing
         #expect(h.outcomes(of: equal) == ["delivered"])
     }
 
-    /// Wire stamps run ahead of events; an event is never compared with one.
+    /// Stamps on the wire run ahead of events' timestamps. The engine must never compare an event with a stamp.
     @Test func wireStampsAreNeverComparedWithEvents() {
         let h = Self.alive()
         for n in 0..<10 {
@@ -158,7 +160,8 @@ import Testing
         #expect(again?.alert == nil)
     }
 
-    /// X@10 in flight, A@9 with an alert, B@11: the device would have ignored A, so B must not bring A's alert.
+    /// X@10 is in flight, then A@9 with an alert and B@11 arrive. The device would have ignored A, so B must not
+    /// bring A's alert.
     @Test(arguments: [true, false])
     func anAlertOlderThanTheOneInFlightIsNotBroughtAlong(isAccepted: Bool) {
         let h = Self.alive()
@@ -216,7 +219,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// A newer alert takes the place of the one that kept the two apart.
+    /// Content with an alert of its own does not fit beside an older alert. The newer alert replaces the older one.
     @Test func aNewerAlertThatDoesNotFitEitherReplacesTheFirst() {
         let h = Self.alive()
         let a = h.update(1, at: 1, alert: String(repeating: "A", count: 1_000))
@@ -233,7 +236,8 @@ import Testing
         #expect(h.outcomes(of: c) == ["delivered"])
     }
 
-    /// The first was to go for its alert alone. After a crash it would have gone again, after what is newer.
+    /// The first update waited only for its alert, and a newer alert makes it pointless. If it stayed, it could be
+    /// sent after a crash, behind something newer.
     @Test func aNewerAlertThatFitsLeavesOnePush() {
         let h = Self.alive()
         let a = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
@@ -275,7 +279,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// What failed is newer than both that came meanwhile and do not fit together: a device would ignore them behind it.
+    /// The failed update is newer than two that arrived meanwhile and do not fit together. A device would ignore
+    /// those two after it, so both give way.
     @Test func whatFailedTakesInWhatIsOlder() {
         let h = Self.alive()
         let a = h.update(1, at: 33, priority: 10)
@@ -294,7 +299,8 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// What failed, content too large for its alert, an end with an alert too large for that content: the last two say it all.
+    /// Three updates do not fit together: one that failed, content too large for its alert, and an end with an alert
+    /// too large for that content. The oldest gives way.
     @Test func ofThreeThatDoNotFitTheOldestGivesWay() {
         let h = Self.alive()
         let first = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
@@ -313,13 +319,13 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded"])
     }
 
-    /// Nothing that leaves is over Apple's limit, even when the stamp is longer than the event's own timestamp.
+    /// No payload exceeds Apple's limit, even when the stamp is longer than the event's own timestamp.
     @Test func aLongStampNeverMakesThePayloadTooLarge() {
         let h = Self.alive()
         h.update(1, priority: 10)
         h.deliver()
         h.advance(2_000)
-        // An end is taken whatever its timestamp; its stamp will have ten digits.
+        // An end is accepted with any timestamp. Its stamp will have ten digits.
         var padding = 4_080
         while true {
             let pad = String(repeating: "x", count: padding)

@@ -4,19 +4,20 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Device equivalence on one activity (contract: Device equivalence): after the last push the device shows what it would show had every event been pushed in
-/// order. Random events, answers, clocks and crashes; the whole engine with many activities is simulated elsewhere.
+/// Device equivalence on one activity (contract: Device equivalence): after the last push the device shows what it
+/// would show had every event been pushed in order. Events, answers, clocks and crashes are random. The simulation
+/// plays the whole engine with many activities.
 @Suite struct DeviceEquivalenceTests {
-    /// One activity's events, and the phone.
+    /// The events of one activity, and its phone.
     private struct Run {
         let seed: UInt64
         var random: SplitMix64
         let h: EngineHarness
         var device = Device()
-        /// The payload each event would be on its own, by offset.
+        /// The payload that each event would be on its own, by offset.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
-        /// What happened, for the reader of a failure.
+        /// What happened, printed when the test fails.
         var trace: [String] = []
         var faults: [String] = []
 
@@ -38,7 +39,8 @@ import Testing
         mutating func event(_ kind: String, _ n: Int) {
             var parts: [String] = []
             let at = self.h.wallSeconds + Int64(self.int(-4...2))
-            // Where events expire, an alert too large for what outlives its event may be lost with it.
+            // If events expire, an alert that is too large for older, longer-lived content may be lost. So there are
+            // no large events then.
             let isBig = !self.expires && self.chance(6)
             if kind != "end" || self.chance(50) {
                 let pad = String(repeating: "x", count: isBig ? self.int(2_500...3_600) : 0)
@@ -77,7 +79,7 @@ import Testing
             self.trace.append("\(self.h.now.wallMillis - EngineHarness.seconds(0) * 1_000) ms: \(text)")
         }
 
-        /// APNs, the network and the phone.
+        /// Answers a push as APNs, the network and the phone would.
         mutating func answer(_ request: PushRequest) {
             let roll = self.int(0...99)
             let result: PushAnswer.Result
@@ -86,7 +88,8 @@ import Testing
             case 0..<60: result = .accepted
             case 60..<75:
                 result = .unknown(detail: "reset")
-                // An event that may have been shown and then expires has no one truth; without its start there is no card.
+                // A start with an unknown answer must arrive, because without it there is no card. If events expire,
+                // other unknown pushes must not arrive: it would be undecided whether the phone should show them.
                 arrives = self.device.cardCount == 0 && self.startsByPush || (!self.expires && self.chance(50))
             case 75..<85:
                 result = .notProcessed
@@ -110,7 +113,7 @@ import Testing
             self.h.step()
         }
 
-        /// What a phone would show that was pushed every event in order, but for those that expired.
+        /// What the phone would show if it had got every event in order, except those that expired.
         func reference() -> ReferenceDevice {
             var outcomes: [Int64: OutcomeRecord] = [:]
             for outcome in self.h.outcomes { outcomes[outcome.offset] = outcome }
@@ -156,14 +159,14 @@ import Testing
             if run.chance(10) { h.acknowledgesAtOnce.toggle() }
             h.step()
             if crashes, run.chance(8) {
-                // What was in flight may have arrived.
+                // A push that was in flight may have arrived.
                 run.note("crash with \(held.count) in flight")
                 for request in held where run.chance(50) {
                     run.note("push \(String(decoding: request.body, as: UTF8.self)) arrives")
                     _ = try? run.device.push(body: request.body, priority: 5, nowMillis: h.now.wallMillis)
                 }
                 held = []
-                // Two owners are never assigned within the same second: that parts their stamps.
+                // A partition is never assigned twice within one second, which keeps the stamps of two owners apart.
                 h.crash(afterMillis: Int64(run.int(1_000...4_000)))
             }
         }
@@ -182,7 +185,7 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.pending == 0, "everything settles, seed \(run.seed)")
         #expect(h.isCommitted(), "everything is committed, seed \(run.seed)")
-        // A start that may have left and has not leaves no card to speak of.
+        // A start with an unknown answer may never have arrived. Then there is no card to compare.
         let isLost = run.startsByPush && run.device.cardCount == 0 && h.counters.count(.unknown) > 0
         let reference = run.reference()
         if !isLost, let difference = run.device.firstDifference(from: reference.device, alerts: reference.alerts) {

@@ -15,8 +15,8 @@ import Testing
         String(decoding: layer.blob[range.range], as: UTF8.self)
     }
 
-    /// An alert that comes along with every attempt and is given back after it must not pile up: the state record would outgrow what a
-    /// restore reads.
+    /// A layer takes over an alert for each attempt and gives it back afterwards. The bytes must not pile up, or the
+    /// state record would outgrow what a restore reads.
     @Test func whatIsTakenOverAndGivenBackLeavesNothing() {
         let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))
         var newer = Self.layer(content: #"{"n":2}"#, id: "event-2")
@@ -32,7 +32,8 @@ import Testing
         #expect(newer.alert.isEmpty)
     }
 
-    /// As `fold` does with what turns out not to fit: all is as it was, and stays so when it is tried again and again.
+    /// Taking over an older layer's parts and giving them back restores a layer exactly, however often it is
+    /// repeated. `fold` does that when two layers do not fit together.
     @Test func whatIsTakenBackIsAsItWas() {
         let oldest = Self.layer(content: "{}", alert: #"{"title":"first"}"#)
         let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))

@@ -4,10 +4,10 @@ import PushEngine
 import PushModel
 import Testing
 
-/// An update that only replaces an unsent one takes a shorter path, unless outcomes of superseded events are published.
-/// An observer of the pushes must not be able to tell which path was taken.
+/// An update that only replaces an unsent one takes a shorter path, unless outcomes of superseded events are
+/// published. An observer of the pushes must not be able to tell which path was taken.
 @Suite struct ReplaceTests {
-    /// What left the engine, and when.
+    /// A push that left the engine, and when.
     private struct Sent: Equatable {
         var token: String
         var body: String
@@ -16,7 +16,7 @@ import Testing
         var millis: Int64
     }
 
-    /// A day of one seed, in an engine that publishes these outcomes.
+    /// Plays the day of one seed in an engine with this `publication` of outcomes.
     private static func run(seed: UInt64, _ publication: OutcomePublication) -> (sent: [Sent], counters: EngineCounters)
     {
         var random = SplitMix64(seed: seed)
@@ -50,7 +50,8 @@ import Testing
             case 77..<80: h.acknowledgesAtOnce.toggle()
             case 80..<92: h.advance(Int64([1, 40, 900, 5_000, 400_000][int(0...4)]))
             default:
-                // Whose push left first is not promised: the answer must go to the same activity's.
+                // The order of pushes is not promised. Sorted by token, the answer goes to the same activity in both
+                // engines.
                 inFlight.sort { $0.token < $1.token }
                 if let push = inFlight.popLast() {
                     h.answer(push, int(0...3) == 0 ? .notProcessed : .accepted)
@@ -68,7 +69,7 @@ import Testing
         h.acknowledgesAtOnce = true
         h.acknowledgeAll()
         while let push = inFlight.popLast() { h.answer(push, .accepted) }
-        // A push taken meanwhile was not meant: time alone decides from here on.
+        // From here on every push is answered at once, and only time goes on.
         for _ in 0..<40 {
             h.advance(600_000)
             while let push = h.take() {
@@ -88,7 +89,7 @@ import Testing
         for seed in tens * 30..<tens * 30 + 30 {
             let long = Self.run(seed: seed, .all)
             let short = Self.run(seed: seed, .pushes)
-            // Which of two activities that become ready at the same moment goes first is not promised.
+            // The order of two activities that become ready at the same moment is not promised.
             for activity in ["aa", "bb"] {
                 #expect(
                     long.sent.filter { $0.token.hasPrefix(activity) }
@@ -104,7 +105,8 @@ import Testing
         #expect(mergedCount > 500)
     }
 
-    /// What was replaced is covered by the state record of what replaced it: a crash before that reads it again.
+    /// The state record of an event covers those that it replaced. A crash before that record is acknowledged reads
+    /// all of them again.
     @Test func aReplacedEventIsNotCommittedBeforeItsSuccessor() {
         let h = EngineHarness {
             $0.settings.outcomePublication = .pushes

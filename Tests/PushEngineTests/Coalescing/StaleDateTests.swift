@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A stale date says what a card looks like, and drops nothing. But a phone puts up no card that begins stale.
+/// A stale date says what a card looks like, and drops no update. Only a start that would begin stale is dropped: no
+/// phone shows its card.
 @Suite struct StaleDateTests {
     private static func alive(expires: Bool = false) -> EngineHarness {
         let h = EngineHarness { $0.apps[0].staleDateExpires = expires }
@@ -14,7 +15,8 @@ import Testing
     private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
     private static func stale(_ at: Int64) -> String { #""stale-date":\#(EngineHarness.seconds(at))"# }
 
-    /// "Stale as of now" greys a card whose source has died. Its alert sounds.
+    /// A publisher whose source has died sends "stale as of now", which greys the card. The alert of that update
+    /// sounds.
     @Test(arguments: [0, 2, 1_000]) func anUpdateIsSentHoweverStale(at seconds: Int64) {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, alert: "the source has died", more: Self.stale(seconds))
@@ -34,7 +36,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["delivered"])
     }
 
-    /// The phone ends up with what came last, and not with what it replaced.
+    /// The newest update is sent even if it is stale, and not the one that it replaced.
     @Test func aWaitingUpdateGivesWayToOneThatIsStale() {
         let h = EngineHarness()
         let good = h.update(6, priority: 10)
@@ -71,7 +73,7 @@ import Testing
         h.advance(1)
         #expect(h.outcome(of: offset)?.outcome == "expired")
         #expect(h.outcome(of: offset)?.reason?.contains("stale-date") == true)
-        // Nothing stands in the way of another.
+        // The expired start does not block another.
         h.start(2)
         #expect(h.deliver()?.n == 2)
     }
@@ -86,7 +88,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// What counts is what the card would begin with.
+    /// A start is stale by the stale date of the content with which its card would begin.
     @Test func aWaitingStartTakesTheStaleDateOfNewerContent() {
         let h = EngineHarness()
         let start = h.start(1, more: Self.stale(30))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// The store alone: an answer finds the attempt that it is about, and no other that uses the same place later.
+/// Tests the store alone: an answer finds its own attempt, and never a later one that uses the same index.
 @Suite struct UpdateStoreTests {
     private final class Bench {
         var store = UpdateStore()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Exactly the attempts under way are found among all that ever were, each where it is.
+    /// A push ID finds its attempt while the attempt is under way, and nothing otherwise.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func onlyWhatIsUnderWayIsFound(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -40,7 +40,7 @@ import Testing
                 bench.store.release(id)
                 live[id] = nil
             case (_, let id?):
-                // The next attempt, as `Dispatch` begins it.
+                // Begins the next attempt as `Dispatch` does.
                 bench[id].sequence &+= 1
                 live[id] = bench.pushID(of: id)
             }
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.id(of: push) != nil)
     }
 
-    /// A place is used again, and nothing of the one before goes out with it.
+    /// An entry is empty when it is used again, with nothing left of the update before.
     @Test func aReleasedPlaceIsEmpty() {
         let bench = Bench()
         let first = bench.make(3)
@@ -92,7 +92,8 @@ import Testing
         #expect(update.stampSeconds == nil && update.stampBeforeSeconds == nil && !update.isAnnounced)
     }
 
-    /// One out of `state` takes the place's own name, and gives up its stamp: a later attempt may have gone unrecorded.
+    /// An update read from `state` gets the sequence of its new entry and loses its stamp. A later attempt with that
+    /// stamp may have left unrecorded.
     @Test func whatIsAdoptedIsStampedAnew() {
         let bench = Bench()
         bench.store.release(bench.make())
@@ -105,7 +106,7 @@ import Testing
         #expect(bench[id].stampSeconds == nil && bench[id].mergedCount == 2)
     }
 
-    /// What is looked at by address is the newest event, wherever the place lies.
+    /// The store's `top(of:)` points at the newest event of an update, wherever it is stored.
     @Test func theNewestEventLiesWhereItIsLookedFor() {
         let bench = Bench()
         let ids = (0..<1_500).map { _ in bench.make() }

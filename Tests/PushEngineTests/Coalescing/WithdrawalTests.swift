@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// `"alert": null`: the goal was none, and must not ring (contract: Withdrawn alerts).
+/// An event with `"alert": null` withdraws alerts: the goal was none, and must not sound (contract: Withdrawn
+/// alerts).
 @Suite struct WithdrawalTests {
     private static let null = #""alert":null"#
     private static let withdrawn = "its alert was withdrawn"
@@ -30,8 +31,9 @@ import Testing
         #expect(h.outcomes(of: none) == ["delivered"])
     }
 
-    /// Content too large for the alert before it waits behind that; a late alert lies beneath the content. When the first is withdrawn, both are
-    /// merged: nothing is lost, and the late one, which a phone would have ignored after the content, does not ring.
+    /// Content waits behind an alert that is too large for it, and an older alert that arrived after it is beneath the
+    /// content. When the first alert is withdrawn, the two updates are merged and nothing is lost. The older alert does
+    /// not sound: a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])
     func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
         let h = Self.alive()
@@ -50,7 +52,7 @@ import Testing
         #expect(h.counters.pending == 0 && h.counters.isConserved)
     }
 
-    /// The alert had been taken over already when it was withdrawn.
+    /// An alert is withdrawn after a newer update has taken it over.
     @Test func anAlertThatWasTakenOverIsNotSent() {
         let h = Self.alive()
         let goal = h.update(1, at: 1, priority: 5, alert: "goal")
@@ -72,7 +74,8 @@ import Testing
         }
     }
 
-    /// By timestamp, then by arrival. An end is the last word whatever its timestamp.
+    /// A withdrawal takes back alerts that are not newer by timestamp, then by arrival. An end comes last whatever
+    /// its timestamp.
     @Test(arguments: [
         Order(goal: 5, withdrawal: 6, rings: false), Order(goal: 5, withdrawal: 5, rings: false),
         Order(goal: 5, withdrawal: 4, rings: true), Order(goal: 5, withdrawal: 6, isEnd: true, rings: false),
@@ -134,7 +137,7 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// The reserve of the budget is for alerts: without it the update has to wait, or goes at low priority.
+    /// The budget's reserve is for alerts. Without its alert the update waits, or goes at low priority.
     @Test(arguments: [AppConfiguration.BudgetPolicy.defer, .downgrade])
     func theReserveIsNotForAnAlertThatWasWithdrawn(policy: AppConfiguration.BudgetPolicy) {
         let h = Self.alive {
@@ -151,7 +154,7 @@ import Testing
         #expect(push?.priority == (policy == .defer ? nil : 5))
     }
 
-    // MARK: Two that follow one another
+    // MARK: Two updates that follow one another
 
     @Test func withoutItsAlertTheFirstOfTwoIsNotSent() {
         let h = Self.alive()
@@ -201,7 +204,8 @@ import Testing
         #expect(h.outcome(of: goal)?.reason == reason)
     }
 
-    /// The withdrawal itself gives way to what is in flight, and that says something else the next time: under another stamp.
+    /// The withdrawal gives way to the newer update in flight. That update goes again without its alert, so it needs
+    /// another stamp.
     @Test func whatIsInFlightAndNewerGoesAgainWithout() {
         let h = Self.alive()
         h.update(1, at: 1, priority: 5, alert: "goal")
@@ -216,7 +220,7 @@ import Testing
         #expect(again!.stamp > push.stamp)
     }
 
-    /// Should the owner die, `state` says that what is in flight had left.
+    /// After a crash the next owner knows from `state` that the update in flight had left.
     @Test func theNextOwnerKnowsThatItHadLeft() {
         let h = Self.alive()
         h.update(1, at: 1, alert: "goal")
@@ -244,7 +248,7 @@ import Testing
 
     // MARK: Starts
 
-    /// Without an alert no phone shows it.
+    /// A start keeps its alert, because a phone shows no start without one.
     @Test func aStartKeepsItsAlert() {
         let h = EngineHarness()
         h.start(1, at: 1)
@@ -264,7 +268,7 @@ import Testing
         #expect(push?.event == "end" && push?.alert == nil)
     }
 
-    // MARK: Set aside
+    // MARK: Withdrawals that are set aside
 
     @Test func anExpiredWithdrawalWithdrawsNothing() {
         let h = Self.alive()

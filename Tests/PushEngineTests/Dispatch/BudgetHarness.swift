@@ -18,7 +18,7 @@ enum BudgetHarness {
         return h
     }
 
-    /// Sends `count` high-priority updates two seconds apart; answers the priorities they left with.
+    /// Sends `count` high-priority updates two seconds apart. Returns the priorities with which they left.
     static func spend(_ h: EngineHarness, _ count: Int, alert: String? = nil, at: Int64? = nil) -> [Int] {
         (0..<count).map { n in
             h.update(n, at: at, priority: 10, alert: alert)

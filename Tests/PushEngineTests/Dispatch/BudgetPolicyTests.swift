@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// High-priority pushes per activity and hour, and what happens past them (contract: Over the budget).
+/// Tests how many high-priority pushes an activity may have in an hour, and what happens beyond them (contract: Over
+/// the budget).
 @Suite struct BudgetPolicyTests {
     private static let hour = BudgetHarness.hour
 
@@ -34,7 +35,7 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// What a downgrade says: sent now, with priority 5, and the outcome says so.
+    /// A downgraded push leaves at once, with priority 5, and the outcome says so.
     @Test func aDowngradedPushHasNoWindow() {
         let h = Self.alive(perHour: 1, reserve: 0)
         _ = Self.spend(h, 1)
@@ -75,7 +76,7 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    // MARK: Given back, or not
+    // MARK: Units that return
 
     struct Answer: Sendable, CustomTestStringConvertible {
         var result: PushAnswer.Result

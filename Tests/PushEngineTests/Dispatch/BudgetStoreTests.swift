@@ -23,7 +23,7 @@ import Testing
         #expect(slot == BudgetID.none && left == 0)
     }
 
-    /// A place that is used again knows nothing of who had it before.
+    /// An entry that is used again holds nothing of its former slot.
     @Test func placesAreUsedAgainEmpty() {
         var store = BudgetStore()
         var first = BudgetID.none
@@ -42,7 +42,7 @@ import Testing
         #expect(store.spent(&second, nowMillis: 1_000) == 1)
     }
 
-    /// The fault this repairs: a budget without units, kept, was due at once and for ever.
+    /// Regression: an empty budget that was kept was due at once, again and again.
     @Test func aRefundedOnlyUnitLeavesNothing() {
         var store = BudgetStore()
         var slot = BudgetID.none

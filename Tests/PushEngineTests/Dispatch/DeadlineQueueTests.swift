@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct DeadlineQueueTests {
-    /// Against a plain list: the earliest, what is due, and each slot's own deadline.
+    /// Compares the queue with a plain list: the earliest deadline, what is due, and each slot's own deadline.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func agreesWithASortedList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -13,7 +13,7 @@ import Testing
         var now: Int64 = 0
         // Few distinct times make ties common.
         let span = [Int64(3), 50, 10_000][Int(seed % 3)]
-        // 700 slots lie four levels deep.
+        // A queue of 700 slots is four levels deep.
         let slots = [Int32(60), 700][Int(seed % 2)]
         for _ in 0..<1_500 {
             let slot = SlotID(rawValue: .random(in: 0..<slots, using: &random))

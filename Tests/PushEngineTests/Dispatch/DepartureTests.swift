@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushEngine
 
-/// Dispatch alone: what an attempt costs, and how long one that failed rests.
+/// Tests `Dispatch` alone: what an attempt costs, and how long a failed one waits.
 @Suite struct DepartureTests {
-    /// Units of one activity are few. The reserve is for pushes that must not wait; what comes without a unit goes at low priority.
+    /// The reserve of the budget is for alerts and ends. A push that gets no unit leaves at low priority.
     @Test func theReserveIsForWhatMustNotWait() {
         let bench = DispatchBench {
             $0.apps[0].budgetPerHour = 3
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.counters.pushesDowngraded == 0)
     }
 
-    /// APNs refused the push, or never looked at it: its unit is back at once.
+    /// APNs refused the push, or never processed it. Its unit returns at once.
     @Test func aRefundedUnitIsThereAgain() {
         let bench = DispatchBench {
             $0.apps[0].budgetPerHour = 1
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// What one in flight means for the next: its distance, another name for the attempt, and the counts.
+    /// A departure sets the slot's distance, gives the attempt a new id, and is counted.
     @Test func aDepartureIsNoted() {
         let bench = DispatchBench(partitionCount: 2) { $0.apps[0].minimumDistanceMillis = 1_500 }
         let slot = bench.makeSlot("a", partition: 1)
@@ -74,7 +74,7 @@ import Testing
         #expect(bench.counters.inFlight == 0 && bench.memory.partitions[1].inFlightCount == 0)
     }
 
-    /// Twice as long after each failure, at least half of it, up to a limit.
+    /// The wait doubles with each failure up to a limit. Jitter shortens it by half at most.
     @Test func aFailedAttemptRestsLongerEachTime() {
         let bench = DispatchBench()
         let slot = bench.makeSlot("a")
@@ -88,7 +88,7 @@ import Testing
         #expect(bench.backOff(slot) <= 1_000)
     }
 
-    /// A server's wish is honoured up to an hour; more is taken as nonsense.
+    /// `Retry-After` is honoured up to an hour. A longer one counts as an hour.
     @Test(arguments: [(7, 7_000), (3_600, 3_600_000), (90_000, 3_600_000)] as [(Int64, Int64)])
     func aServersWishIsHonoured(seconds: Int64, millis: Int64) {
         let bench = DispatchBench()
@@ -102,11 +102,12 @@ import Testing
         for _ in 0..<10 { #expect((200...400).contains(bench.backOff(slot, millisMax: 400))) }
     }
 
-    /// One push for each owner that may have died over it, once per slot.
+    /// The budget counts one push for each takeover after the event was written, and one more. It counts them only once
+    /// for a slot.
     @Test func whatMayHaveGoneUnrecordedIsCountedOnce() {
         let bench = DispatchBench()
         let wall = bench.now.wallMillis
-        // The first took over before the event was written, the last two after it.
+        // The first owner took over before the event was written, the other two after it.
         bench.memory.partitions[0].meet(takenOverWallMillis: [wall - 50_000, wall - 20_000, wall - 10_000])
         let slot = bench.makeSlot("a")
         bench[slot].ownersSinceRecord = 3

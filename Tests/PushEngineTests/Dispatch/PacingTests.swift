@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// When a push may leave: windows, distance, one in flight, the order between slots (contract: Windows and distance).
+/// Tests when a push may leave: windows, distance, one in flight, and the order between slots (contract: Windows and
+/// distance).
 @Suite struct PacingTests {
     private static func alive(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
@@ -28,7 +29,7 @@ import Testing
         #expect(h.take() == nil)
         h.advance(1)
         #expect(h.deliver()?.n == 2)
-        // The next window begins with the next event.
+        // The next event begins the next window.
         h.advance(5_000)
         h.update(3)
         h.advance(999)
@@ -124,7 +125,8 @@ import Testing
         #expect(h.take()?.n == 2)
     }
 
-    /// Written while the push was in flight, a record says nothing of its answer.
+    /// A record written while the push was in flight does not hold its answer, so it does not let the next push
+    /// leave.
     @Test func aRecordWrittenBeforeTheAnswerDoesNotCount() {
         let h = Self.alive()
         h.advance(1_000)
@@ -176,7 +178,8 @@ import Testing
 
     // MARK: Backing off
 
-    /// Where the fault is the push's own, up to a minute; where it is the route's, which holds back by itself, up to its own longest wait.
+    /// The waits of retries grow to a minute if the fault is the push's own. If the route is at fault, they grow to a
+    /// shorter limit, because the route's gate waits, too.
     @Test(
         arguments: [(429, "TooManyRequests", 60_000), (503, "ServiceUnavailable", 4_000)] as [(UInt16, String, Int64)])
     func retriesComeLaterAndLater(status: UInt16, reason: String, millisMax: Int64) {

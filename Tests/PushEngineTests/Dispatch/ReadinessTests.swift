@@ -3,11 +3,12 @@ import Testing
 
 @testable import PushEngine
 
-/// Dispatch alone: whether a slot could send now, and when it is looked at again.
+/// Tests `Dispatch` alone: whether a slot could send now, and when it is looked at again.
 @Suite struct ReadinessTests {
     private typealias Readiness = Dispatch.Readiness
 
-    /// A slot with a token and an update of high priority may send. Each of these alone keeps it from that until something comes from outside.
+    /// A slot with a token and an update of high priority may send. Each of the changes below alone blocks it, and
+    /// time alone does not help.
     @Test func whatOnlySomethingFromOutsideHelps() {
         func readiness(_ change: (DispatchBench, SlotID) -> Void) -> Readiness {
             let bench = DispatchBench()
@@ -28,7 +29,7 @@ import Testing
                 bench.memory.partitions.reassign(0) { $0.inletOpened(logs: [], wallMillis: 0) }
             } == .blocked)
         #expect(readiness { bench, _ in bench.memory.partitions[0].beginRelease() } == .blocked)
-        // There is no route to it.
+        // There is no route for this environment.
         #expect(readiness { $0[$1].environment = .development } == .blocked)
     }
 
@@ -39,7 +40,7 @@ import Testing
         #expect(bench.readiness(slot) == .ready)
     }
 
-    /// The latest of what has to pass counts.
+    /// If a slot waits for several times, the latest one counts.
     @Test func whatTimeAloneChanges() {
         func wait(_ priority: PushPriority, _ change: (DispatchBench, SlotID) -> Void) -> Readiness {
             let bench = DispatchBench { $0.apps[0].lowPriorityWindowMillis = 700 }
@@ -62,7 +63,7 @@ import Testing
         #expect(wait(.high) { $0[$1].backoffUntilMillis = $0.now.steadyMillis + 400 } == .at(millis: 400))
     }
 
-    /// What waits for budget leaves when a unit has come back. An alert may use the reserve. Starts and ends wait for none.
+    /// A deferred update leaves when a unit has returned. An alert may use the reserve. Starts and ends do not wait.
     @Test func whatIsDeferredWaitsForAUnit() {
         func readiness(spent: Int, alert: Bool = false, isEnd: Bool = false, isStart: Bool = false) -> Readiness {
             let bench = DispatchBench {
@@ -85,7 +86,7 @@ import Testing
         let hour = RollingBudget.windowMillis
         #expect(readiness(spent: 0) == .ready && readiness(spent: 1) == .at(millis: hour - 1_000))
         #expect(readiness(spent: 1, alert: true) == .ready)
-        // Until the older of the two has come back.
+        // An alert waits until the older of the two units has returned.
         #expect(readiness(spent: 2, alert: true) == .at(millis: hour - 2_000))
         #expect(readiness(spent: 2) == .at(millis: hour - 1_000), "until both have")
         #expect(readiness(spent: 2, isEnd: true) == .ready && readiness(spent: 2, isStart: true) == .ready)
@@ -93,7 +94,7 @@ import Testing
 
     // MARK: Deadlines
 
-    /// The earliest of all that may happen to a slot, in milliseconds from now.
+    /// The earliest event that may concern a slot, in milliseconds from now.
     @Test func theEarliestThatMayHappenIsWaitedFor() {
         func deadline(_ priority: PushPriority = .high, _ change: (DispatchBench, SlotID) -> Void) -> Int64? {
             let bench = DispatchBench {
@@ -110,21 +111,21 @@ import Testing
             bench.reschedule(slot)
             return bench.nextDeadlineAfterMillis
         }
-        // Without a token: until it is given up.
+        // Without a token the update is given up when the wait for one is over.
         #expect(deadline { _, _ in } == 30_000)
         #expect(deadline { $0[$1].tokenMissingSinceMillis -= 10_000 } == 20_000)
-        // The life ends before.
+        // The life ends before that.
         #expect(deadline { $0[$1].lifeEndsMillis = $0.now.steadyMillis + 10_000 } == 10_000)
-        // After an accepted start the token may come as long as the activity lives.
+        // After an accepted start the token may arrive as long as the activity lives.
         #expect(
             deadline {
                 $0.memory.slots.clearToken(of: $1)
                 $0[$1].awaitsTokenOfStart = true
             } == 90_000)
-        // The content expires; the wall clock tells when.
+        // The content expires by the wall clock.
         #expect(deadline { $0[$0[$1].pending].top.expiresSeconds = $0.now.wallSeconds + 5 } == 5_000)
         #expect(deadline { $0[$0[$1].pending].top.expiresSeconds = $0.now.wallSeconds - 5 } == 0)
-        // Offsets wait for it: it is written down, unless it is about to be.
+        // Offsets wait for the update, so it is due to be written to `state`, unless a record is due anyway.
         #expect(deadline { $0[$1].openEntry = EntryID(index: 0) } == 2_000)
         #expect(
             deadline {
@@ -136,15 +137,15 @@ import Testing
                 $0[$1].openEntry = EntryID(index: 0)
                 $0[$1].isDirty = true
             } == 30_000)
-        // In a partition that leaves nothing is sent, so nothing of that is due.
+        // A partition that is being released sends nothing, so only the end of the life is due.
         #expect(deadline { bench, _ in bench.memory.partitions[0].beginRelease() } == 90_000)
-        // The low-priority window, with a token.
+        // The low-priority window is the earliest if the slot has a token.
         #expect(deadline(.low) { _, _ in } == 700)
-        // Nothing waits: the life alone.
+        // If nothing waits, only the end of the life is due.
         #expect(deadline { $0[$1].pending = .none } == 90_000)
     }
 
-    /// An idle activity's units are forgotten when the last of them has returned.
+    /// The units of an idle activity are forgotten when the last of them has returned.
     @Test func unitsAreWaitedForWhereNothingElseIs() {
         let bench = DispatchBench()
         let slot = bench.makeSlot("a")
@@ -161,7 +162,7 @@ import Testing
         #expect(bench.budgetCount == 0)
     }
 
-    /// A pending update that is held long enough is written down, if offsets wait for it.
+    /// A pending update that is held long enough is written to `state`, if offsets wait for it.
     @Test func whatIsHeldLongMustBeDurable() {
         let bench = DispatchBench { $0.settings.pendingDurableAfterMillis = 2_000 }
         let slot = bench.makeSlot("a")

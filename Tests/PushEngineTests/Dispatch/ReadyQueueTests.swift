@@ -3,7 +3,7 @@ import PushModel
 import Testing
 
 @Suite struct ReadyQueueTests {
-    /// Slots with tickets, as the engine keeps them.
+    /// A queue and its slots with tickets, as the engine keeps them.
     private final class Bench {
         var queue = ReadyQueue()
         var slots = SlotTable.filled(count: 64)
@@ -33,7 +33,7 @@ import Testing
         #expect([bench.pop(), bench.pop(), bench.pop(), bench.pop(), bench.pop()] == [2, 4, 1, 3, nil])
     }
 
-    /// A low one is taken as if it had become ready two seconds later: never before, always after.
+    /// A low-priority slot is taken as if it had become ready two seconds later than it did.
     @Test(arguments: [(2_100, 2), (2_101, 1), (9_000, 1), (100, 2)] as [(Int64, SlotID)])
     func lowPassesHighAfterAging(highReadyMillis: Int64, first: SlotID) {
         let bench = Bench()
@@ -42,7 +42,7 @@ import Testing
         #expect(bench.pop(agingMillis: 2_000) == first)
     }
 
-    /// With a high one always waiting, a low one still leaves within its aging.
+    /// Even if high-priority slots are always ready, a low-priority one leaves when it has aged.
     @Test func lowCannotStarve() {
         let bench = Bench()
         bench.enter(0, .low, at: 0)
@@ -65,7 +65,7 @@ import Testing
         #expect(bench.pop() == nil)
     }
 
-    /// Left and entered again: it stands where it entered last, once.
+    /// A slot that has left and entered again is queued once, at its newer position.
     @Test func enteringAgainTakesANewPlace() {
         let bench = Bench()
         bench.enter(1, .high, at: 1)
@@ -75,7 +75,7 @@ import Testing
         #expect([bench.pop(), bench.pop(), bench.pop()] == [2, 1, nil])
     }
 
-    /// Order and standing against a plain list; what left never makes the queue longer than twice what stands.
+    /// Compares the queue's order with a plain list.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func agreesWithAPlainList(seed: UInt64) {
         var random = SplitMix64(seed: seed)

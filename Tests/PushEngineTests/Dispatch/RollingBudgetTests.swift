@@ -6,14 +6,14 @@ import Testing
 @Suite struct RollingBudgetTests {
     private static let hour: Int64 = 3_600_000
 
-    /// One push at high priority as it really was: a unit is taken from leaving until an hour after the answer.
+    /// A model of one push at high priority. Its unit is taken from its departure until an hour after the answer.
     private struct Spent {
         var answeredMillis: Int64?
         func holds(at now: Int64) -> Bool { self.answeredMillis.map { now < $0 + RollingBudgetTests.hour } ?? true }
     }
 
-    /// The budget never allows N+1 in any rolling hour, and never holds back below N. At every moment the count is
-    /// exactly what is out, without refusals. The time named for the next unit is the first at which one is free.
+    /// The budget never allows N+1 in any rolling hour, and always allows N. The count is exact at every moment, and
+    /// refunded units do not count. The time given for the next unit is the first at which one is free.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func countsExactly(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -31,7 +31,7 @@ import Testing
             if spent < limit {
                 budget.take()
                 pushes.append(Spent())
-                // While it is in flight it counts, however long that takes.
+                // A unit counts while its push is in flight, however long that takes.
                 now += Int64.random(in: 0...stepMillis, using: &random)
                 #expect(budget.spent(nowMillis: now) == pushes.count { $0.holds(at: now) })
                 if Int.random(in: 0..<4, using: &random) == 0 {
@@ -52,7 +52,7 @@ import Testing
                 now = frees
             }
         }
-        // In any hour that begins with an answer there are at most N answers: what APNs sees.
+        // APNs sees the answers: in any hour that begins with one there are at most N.
         for (index, first) in answers.enumerated() {
             #expect(answers[index...].count { $0 < first + Self.hour } <= limit)
         }
@@ -77,7 +77,8 @@ import Testing
         #expect(budget.answers.isEmpty)
     }
 
-    /// `limit` sinks when a registration loses `frequent-updates`: more is out than may be; the wait is for as many as are too many.
+    /// The limit sinks when a registration loses `frequent-updates`. The wait is then until all units above the limit
+    /// have returned.
     @Test func aLoweredLimitWaitsForAllThatIsTooMuch() {
         var budget = RollingBudget()
         for at in 1...20 {
@@ -94,7 +95,8 @@ import Testing
         var nextReturnMillis: Int64?
     }
 
-    /// Times come out of `state` as ages by the wall clock. One that stepped back gives negative ages: they count as fresh.
+    /// `state` holds the ages of units by the wall clock. A clock that stepped back gives negative ages, which count
+    /// as fresh.
     @Test(arguments: [
         Restored(agesMillis: [], spent: 0, nextReturnMillis: nil),
         Restored(agesMillis: [1_000], spent: 1, nextReturnMillis: hour - 1_000),
@@ -115,7 +117,7 @@ import Testing
         #expect(budget.returnMillis(limit: restored.spent) == now + next)
     }
 
-    /// A steady clock never goes back; should one do so after all, nothing is freed by it.
+    /// A steady clock should never go back. If one does, no unit is freed by it.
     @Test func aClockThatStepsBackFreesNothing() {
         var budget = RollingBudget()
         budget.take()

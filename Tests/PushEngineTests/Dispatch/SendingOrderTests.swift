@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// When streams are short (contract: Sending order): high before low, oldest first within each, low not for ever; apps and routes in turn.
+/// Tests the order when streams are short (contract: Sending order): high before low, oldest first. Low priority does
+/// not starve, and apps and routes take turns.
 @Suite struct SendingOrderTests {
     private static func alive(_ activities: [String], _ configure: (inout EngineConfiguration) -> Void = { _ in })
         -> EngineHarness
@@ -34,7 +35,7 @@ import Testing
         let h = Self.alive(["low"] + names)
         h.update(-1, of: "low")
         h.advance(1_000)
-        // One stream; two high-priority updates for each push that leaves.
+        // There is one stream, and two high-priority updates arrive for each push that leaves.
         var sent: [Int] = []
         for turn in 0..<60 where !sent.contains(-1) {
             h.update(turn, of: names[turn], priority: 10)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Answers and acknowledgements that come together are looked ahead at; what happens is what would have happened one by one.
+/// A batch of answers or acknowledgements is prefetched. The engine must do what it would have done with each of them
+/// alone.
 @Suite struct AnswerBatchTests {
     private static func engine() -> ShardEngine {
         var app = AppConfiguration(bundleID: "com.example.pizza")
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    /// Takes every push that is ready, the same ones of both.
+    /// Takes every push that is ready. Both engines must have the same ones.
     private static func pushes(
         _ single: inout ShardEngine, _ together: inout ShardEngine, now: EngineTime
     ) -> [PushID] {
@@ -48,7 +49,8 @@ import Testing
         return pushes
     }
 
-    /// As many as there are steps of looking ahead, one less, one more; among them some of pushes that nobody knows, and twice the same.
+    /// Tries batches around the sizes at which prefetching changes. Some hold an answer to an unknown push, or the
+    /// same answer twice.
     @Test(arguments: [0, 1, 3, 4, 5, 11, 12, 13, 40], 0..<6 as Range<UInt64>)
     func takenTogetherIsTakenOneByOne(activityCount: Int, seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -84,7 +86,7 @@ import Testing
             }
             for answer in answers { single.answered(answer, now: now) }
             together.answered(answers, now: now)
-            // Some that are not open, or never were, among them.
+            // Some of these acknowledgements have arrived before, and some never existed.
             let numbers = together.batch.records.map { $0.acknowledgement }
             let ahead = numbers + numbers.reversed() + [0, .max, 0xffff_ffff]
             together.fetchAhead(acknowledgements: ahead.span)

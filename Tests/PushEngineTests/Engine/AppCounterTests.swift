@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What became of requests, for each app by itself.
+/// Tests the counters of what became of requests, kept for each app.
 struct AppCounterTests {
     private static let second = #""app":"com.example.football""#
 
@@ -40,7 +40,7 @@ struct AppCounterTests {
         #expect(h.counters.pushesAccepted == 2 && h.counters.pushesRefused == 1)
     }
 
-    /// However many reasons somebody between us and APNs makes up.
+    /// Made-up reasons share one label, however many a proxy between Mailboat and APNs may send.
     @Test func reasonsAreAClosedSet() throws {
         let h = EngineHarness()
         h.register()

@@ -24,9 +24,9 @@ extension EngineHarness {
     }
 
     /// - Parameters:
-    ///   - n: what the content-state says; `nil`: none.
+    ///   - n: number in the content state; `nil`: no content.
     ///   - at: seconds after the harness's start; `nil`: no `timestamp`.
-    ///   - alert: its title.
+    ///   - alert: title of the alert.
     ///   - padding: bytes that make the content larger.
     ///   - more: further fields, as JSON.
     @discardableResult
@@ -70,7 +70,7 @@ extension EngineHarness {
             recordMillis: recordMillis)
     }
 
-    /// Seconds since 1970 of the harness's time scale.
+    /// A time of the harness in seconds since 1970.
     static func seconds(_ afterStart: Int64) -> Int64 { 1_700_000_000 + afterStart }
 
     static func content(

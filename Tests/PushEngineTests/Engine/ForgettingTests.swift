@@ -2,13 +2,14 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A life that is over is forgotten only when none of its records will be read again: the partition's next owner would
-/// take them for another life.
+/// A life that is over is forgotten only when none of its records will be read again. Otherwise the partition's next
+/// owner would take those records for another life.
 @Suite struct ForgettingTests {
     private static let retentionMillis: Int64 = 60_000
     private static let heldUp = "held-up"
 
-    /// Kafka takes everything but the outcome of another activity's registration: nothing from there on is committed.
+    /// Kafka acknowledges everything except one outcome of another activity. Nothing from that event on can be
+    /// committed.
     private static func settle(_ h: EngineHarness) {
         for _ in 0..<8 {
             h.acknowledgeAll { !$0.keyText.hasSuffix(Self.heldUp) }
@@ -21,7 +22,7 @@ import Testing
             Self.settle(h)
         }
     }
-    /// An activity, or an audience with a member, is updated and ends.
+    /// Plays a life: an activity, or an audience with a member, is updated and ends.
     private static func playLife(isAudience: Bool, unacknowledgedMax: Int = 50_000) -> EngineHarness {
         let h = AudienceTests.harness {
             $0.apps[0].retentionAfterEndMillis = Self.retentionMillis
@@ -40,8 +41,8 @@ import Testing
         h.acknowledgesAtOnce = false
         return h
     }
-    /// What comes after the end is late, and not committed.
-    /// - Returns: where it lies.
+    /// Plays an update after the end. It ends as `late`, and cannot be committed.
+    /// - Returns: offset of that update.
     private static func playLate(_ h: EngineHarness, isAudience: Bool) -> Int64 {
         h.register(of: Self.heldUp)
         let late = isAudience ? h.audienceUpdate(3) : h.update(3)
@@ -52,7 +53,7 @@ import Testing
         let key = isAudience ? "o/com.example.pizza/match" : "a/com.example.pizza/a"
         return h.stateLog.last { $0.keyText == key }?.isNull ?? false
     }
-    /// Everything is read once more, and begins nothing.
+    /// Reads everything once more, which must not begin another life.
     private static func expectOver(_ h: EngineHarness, isAudience: Bool, late: Int64) {
         h.advance(2_000)
         #expect(!Self.isForgotten(h, isAudience: isAudience))
@@ -71,7 +72,7 @@ import Testing
         #expect(Self.isForgotten(h, isAudience: isAudience) && h.isCommitted() && h.isCommitted(topic: 1))
     }
 
-    /// Its retention passes while what it has taken is not committed; then the owner dies.
+    /// The retention passes while an event is not committed. Then the owner dies.
     @Test(arguments: [false, true]) func whatIsNotCommittedIsRemembered(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         let late = Self.playLate(h, isAudience: isAudience)
@@ -80,7 +81,7 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// The owner dies before what came late is written down, and nobody owns the partition until the retention is over.
+    /// The owner dies before the `late` update is written down. Nobody owns the partition until the retention is over.
     @Test(arguments: [false, true]) func whatLiesInTheLogIsReadFirst(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         let late = isAudience ? h.audienceUpdate(3) : h.update(3)
@@ -88,8 +89,8 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// Kafka is slow to acknowledge, so nothing more is read. That ends by itself, and what is not committed will be
-    /// read again.
+    /// Kafka acknowledges slowly, so no more records are read. That is no reason to forget: what is not committed
+    /// will be read again.
     @Test(arguments: [false, true]) func whatKafkaTakesItsTimeOverIsNoReasonToForget(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience, unacknowledgedMax: 1)
         let late = Self.playLate(h, isAudience: isAudience)
@@ -99,7 +100,7 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// An owner that cannot commit, whatever the reason, does not keep everything for ever.
+    /// An owner that cannot commit, for any reason, does not keep everything for ever.
     @Test(arguments: [false, true]) func anOwnerThatCannotCommitForgetsInTheEnd(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         _ = Self.playLate(h, isAudience: isAudience)

@@ -31,16 +31,16 @@ struct Push {
     }
 
     var event: String { self.aps["event"] as? String ?? "?" }
-    /// Wire stamp, seconds after the harness's start.
+    /// Stamp on the wire, in seconds after the harness's start.
     var stamp: Int64 { ((self.aps["timestamp"] as? NSNumber)?.int64Value ?? -1) - EngineHarness.seconds(0) }
     var n: Int? { (self.aps["content-state"] as? [String: Any])?["n"] as? Int }
     var alert: String? { (self.aps["alert"] as? [String: Any])?["title"] as? String }
-    /// Seconds after the harness's start.
+    /// Stale date, in seconds after the harness's start.
     var staleDate: Int64? { (self.aps["stale-date"] as? NSNumber).map { $0.int64Value - EngineHarness.seconds(0) } }
     var relevanceScore: Double? { (self.aps["relevance-score"] as? NSNumber)?.doubleValue }
 }
 
-/// A record the engine wrote.
+/// A record that the engine wrote.
 struct WrittenRecord {
     let topic: EngineRecord.Topic
     let partition: Int32
@@ -90,7 +90,7 @@ struct OutcomeRecord {
     var merged: Int64? { self.number("merged") }
     var priority: Int64? { self.number("priority") }
     var status: Int64? { self.number("status") }
-    /// Offset of the event that replaced it.
+    /// Offset of the event that replaced this one.
     var into: Int64? { ((self.fields["into"] as? [String: Any])?["offset"] as? NSNumber)?.int64Value }
     var kept: [String] { self.fields["kept"] as? [String] ?? [] }
     func number(_ name: String) -> Int64? { (self.fields[name] as? NSNumber)?.int64Value }

@@ -2,9 +2,10 @@ import PushModel
 
 @testable import PushEngine
 
-/// The memory that the parts share, for a test of one part alone: one app, and partitions that run and may push.
+/// The memory that the engine's parts share, for a test of one part alone. It has one app, and partitions that run
+/// and may push.
 ///
-/// Parts, slots and stores can be used in place only, which `#expect` cannot do. So a bench answers with plain values.
+/// Parts, slots and stores can only be used in place, which `#expect` cannot do. So a bench returns plain values.
 class PartBench {
     var memory: ShardMemory
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
@@ -20,7 +21,7 @@ class PartBench {
         }
     }
 
-    /// One app, which publishes every outcome. Route 0 is production; development has none.
+    /// One app, which publishes every outcome. Route 0 is production; development has no route.
     static func configuration(
         partitionCount: Int32 = 1, _ configure: (inout EngineConfiguration) -> Void = { _ in }
     ) -> EngineConfiguration {
@@ -39,7 +40,7 @@ class PartBench {
         self.now.wallMillis += millis
     }
 
-    /// - Parameter token: empty: it has none.
+    /// - Parameter token: the slot's token; empty if it has none.
     func makeSlot(_ id: String, app: UInt16 = 0, token: [UInt8] = [0xaa], partition: PartitionIndex = 0) -> SlotID {
         let bytes = Array(id.utf8)
         let hash = self.memory.slots.hash(id: bytes.span)
@@ -60,7 +61,7 @@ class PartBench {
     }
 
     var counters: EngineCounters { self.memory.counters }
-    /// Updates that are in use.
+    /// Number of updates in use.
     var updateCount: Int { self.memory.updates.liveCount }
     func eventCount(of slot: SlotID) -> Int { self.memory.eventCount(of: slot) }
 }

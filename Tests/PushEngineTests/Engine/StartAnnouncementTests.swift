@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Before a start leaves, `state` says that it may have: no crash puts up a second card (contract: Unknown answers).
+/// Before a start leaves, `state` says that it may have left. So no crash leads to a second card (contract: Unknown
+/// answers).
 @Suite struct StartAnnouncementTests {
     @Test func itLeavesOnlyAfterStateSaysSo() {
         let h = EngineHarness()
@@ -24,7 +25,8 @@ import Testing
         #expect(h.take()?.event == "start")
     }
 
-    /// Accepted, and killed before that was written down: no second card, and updates go on to the first.
+    /// The start was accepted, and the worker crashed before writing that down. No second start leaves, and updates
+    /// go to the first card.
     @Test func aCrashAfterItLeftSendsNoSecond() {
         let h = EngineHarness()
         let start = h.start(1, at: 0)
@@ -54,7 +56,8 @@ import Testing
         #expect(h.deliver()?.event == "start")
     }
 
-    /// Leaving the partition with the record written and the start not sent: the next owner sends it.
+    /// The partition is released when the announcement is written and the start has not left. The next owner sends
+    /// the start.
     @Test func aReleaseTakesTheAnnouncementBack() {
         let h = EngineHarness()
         h.acknowledgesAtOnce = false
@@ -85,7 +88,7 @@ import Testing
         #expect(h.deliver()?.event == "start")
     }
 
-    /// Its content may be on the phone: nothing older follows.
+    /// The start's content may be on the phone, so nothing older follows it.
     @Test func anUnansweredStartsContentCountsAsShown() {
         let h = EngineHarness()
         h.start(1, at: 5)

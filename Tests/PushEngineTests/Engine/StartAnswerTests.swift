@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What an answer to a `start`, or none, means: a second card is worse than none (contract: Unknown answers).
+/// Tests what an answer to a `start` means, or no answer: a second card is worse than none (contract: Unknown
+/// answers).
 @Suite struct StartAnswerTests {
     // MARK: Refused
 
@@ -41,7 +42,7 @@ import Testing
         #expect(again?.priority == 10)
     }
 
-    // MARK: Nobody knows
+    // MARK: Unknown answers
 
     @Test func anUnansweredStartIsNotSentAgain() {
         let h = EngineHarness()
@@ -55,7 +56,7 @@ import Testing
         h.advance(120_000)
         #expect(h.take() == nil)
         #expect(h.outcomes(of: h.start(2)) == ["duplicate"], "a second card is worse than none")
-        // The card may be there: its token may come as long as it lives.
+        // The card may be there. Its token may arrive as long as the card lives.
         let update = h.update(3)
         h.advance(3_600_000)
         #expect(h.outcomes(of: update).isEmpty)
@@ -75,7 +76,8 @@ import Testing
         #expect(h.outcomes(of: start) == ["delivered"])
     }
 
-    /// A restart finds a start that had left, in `state` because something else had to be written meanwhile.
+    /// The worker crashes with a start in flight. The next owner finds it in `state`, where a registration had it
+    /// written.
     @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.drop, .resend])
     func aStartInFlightAtACrashIsUnknown(policy: AppConfiguration.UnknownAnswerPolicy) {
         let h = EngineHarness { $0.apps[0].startOnUnknown = policy }
@@ -96,7 +98,8 @@ import Testing
         }
     }
 
-    /// `state` still holds the record written while the start was in flight, and behind it the one that says it was accepted.
+    /// `state` still holds the record written while the start was in flight, and after it the record that says it was
+    /// accepted. Only the last one counts.
     @Test func aRestoreJudgesByTheLastRecordOnly() {
         let h = EngineHarness()
         let start = h.start(1)
@@ -112,7 +115,7 @@ import Testing
         #expect(h.outcomes(of: h.start(2)) == ["duplicate"])
     }
 
-    /// Unregistered with a push in flight; the start that comes then makes another card.
+    /// The activity is unregistered while a push is in flight. A start that arrives then makes another card.
     @Test(arguments: ["accepted", "unknown", "410"])
     func aStartBesideAnOrphanInFlightIsSent(answer: String) {
         let h = EngineHarness()

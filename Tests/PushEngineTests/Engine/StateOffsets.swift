@@ -2,18 +2,19 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Where Kafka puts the records of an engine that owns one partition alone: one behind the other, the first marker at 0.
+/// Offsets that Kafka gives to the `state` records of an engine that owns a single partition. They are consecutive,
+/// and the first marker has 0.
 struct StateOffsets {
     private var next: Int64 = 1
 
-    /// Records of other topics lie anywhere.
+    /// Offset of the next record. Records of other topics get 0, which nothing reads.
     private mutating func offset(of record: EngineRecord) -> Int64 {
         guard record.topic == .state else { return 0 }
         defer { self.next += 1 }
         return self.next
     }
 
-    /// Two engines to which the same happened want the same written; it is, of both.
+    /// Acknowledges what both engines have written. It must be the same, since the same happened to both.
     mutating func acknowledge(_ single: inout ShardEngine, _ together: inout ShardEngine, now: EngineTime) {
         let isSame = single.batch.bytes == together.batch.bytes
         #expect(isSame)

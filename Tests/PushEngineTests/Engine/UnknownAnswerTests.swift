@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The connection was lost or the answer never came: nobody knows whether APNs has the push (contract: Unknown answers).
+/// The connection was lost or the answer never came, so it is unknown whether APNs has the push (contract: Unknown
+/// answers).
 @Suite struct UnknownAnswerTests {
     private static func alive(_ policy: AppConfiguration.UnknownAnswerPolicy = .resend) -> EngineHarness {
         let h = EngineHarness { $0.apps[0].alertOnUnknown = policy }

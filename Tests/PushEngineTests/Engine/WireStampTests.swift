@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// `aps.timestamp` (contract: Wire stamp): strictly newer with each push, kept by a retry of unchanged content.
+/// Tests `aps.timestamp` (contract: Wire stamp). Each push has a newer stamp, and a retry of the same content keeps
+/// its stamp.
 @Suite struct WireStampTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -32,8 +33,8 @@ import Testing
         #expect(h.deliver()?.stamp == 3)
     }
 
-    /// An owner after one that died over a push must not step less far than it. Compaction has removed the traces of
-    /// earlier owners meanwhile.
+    /// An owner's push is not recorded before a crash, and compaction removes the markers of earlier owners. The next
+    /// owner must still use a newer stamp.
     @Test func itGrowsFromOwnerToOwnerThoughTheirTracesAreCompacted() throws {
         let h = Self.alive()
         for _ in 0..<5 { h.crash() }
@@ -86,12 +87,12 @@ import Testing
         h.answer(first, answer)
         h.advance(5_000)
         let second = h.deliver()
-        // What APNs did not process was never given a stamp.
+        // What APNs did not process does not use up a stamp.
         #expect(second?.stamp == (answer == .notProcessed ? 5 : 6))
         #expect(second?.n == 2)
     }
 
-    /// An older event that arrives meanwhile changes nothing of the content.
+    /// An older event that arrives meanwhile does not change the content, so the stamp stays.
     @Test func anOlderEventLeavesItAlone() {
         let h = Self.alive()
         h.update(1, at: 5, priority: 10)
@@ -104,7 +105,8 @@ import Testing
 
     // MARK: Replays
 
-    /// A push with an event from below the log end seen at assignment may follow one that was never written down.
+    /// An event below the log end at assignment may have been pushed by the former owner without a record. Its push
+    /// needs a newer stamp.
     @Test func aReplayIsStampedPastTheUnrecordedPush() {
         let h = Self.alive()
         h.advance(1_000)
@@ -159,7 +161,7 @@ import Testing
         #expect(h.deliver()?.stamp == 6)
     }
 
-    /// The pending update in `state` may have been sent since it was written.
+    /// The pending update in `state` may have been sent since it was written, so it is stamped like a replay.
     @Test func aRestoredPendingUpdateIsStampedAsAReplay() {
         let h = Self.alive()
         h.update(1, at: 5, priority: 10)
@@ -176,7 +178,7 @@ import Testing
         #expect(h.deliver()!.stamp >= 7)
     }
 
-    /// An older replay inside a newer push: the unrecorded push may have been the older one alone.
+    /// A newer push contains an older replayed event. The unrecorded push may have been of that event alone.
     @Test func anOlderReplayCountsAsContained() {
         let h = Self.alive()
         h.update(1, at: 20, priority: 10)
@@ -190,7 +192,7 @@ import Testing
         h.consume(key: "a", value: forwarded, topic: 1, origin: SourcePosition(topic: 0, partition: 5, offset: 3))
         #expect(h.deliver()?.stamp == 22)
         h.crash(replays: false)
-        h.update(4, at: 21, priority: 10)  // new, from the other log
+        h.update(4, at: 21, priority: 10)  // a new event, from the other log
         h.replay(topic: 1)
         h.advance(2_000)
         let push = h.deliver()

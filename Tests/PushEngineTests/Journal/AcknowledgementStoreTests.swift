@@ -10,7 +10,7 @@ import Testing
             generation: 0)
     }
 
-    /// Each number gives its own element back, once.
+    /// Each number returns its own element, and only once.
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
     func everyNumberIsGoodOnce(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -42,7 +42,7 @@ import Testing
         #expect(store.close(number)?.waiter.slot == 1)
     }
 
-    /// The record that was made first is found, no matter which numbers are used again in between.
+    /// Numbers show which of two records was made first, even when indices are used again.
     @Test func whatWasMadeFirstCanBeTold() {
         var store = AcknowledgementStore()
         let first = store.open(Self.element(1))
@@ -55,7 +55,7 @@ import Testing
         #expect(EngineRecord.isMade(0xffff_ffff << 32 | 7, before: 1 << 32 | 3), "the count has wrapped around")
     }
 
-    /// There is one for each record that Kafka has not acknowledged, and each is copied twice.
+    /// The store has one element for each unacknowledged record and copies it twice, so it must be small.
     @Test func anElementIsSmall() {
         #expect(MemoryLayout<PendingAcknowledgement>.stride <= 44)
         #expect(MemoryLayout<Waiter>.size <= 25)

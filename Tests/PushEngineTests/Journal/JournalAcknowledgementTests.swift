@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushEngine
 
-/// The journal alone: what an acknowledgement means, and for which records it no longer means anything.
+/// Tests the journal alone: what an acknowledgement means, and for which records it no longer means anything.
 @Suite struct JournalAcknowledgementTests {
     // MARK: What a push waits for
 
-    /// Only a record that was written after it was asked for lets the next push leave.
+    /// The next push leaves only after a record that was written after it was required.
     @Test func anOlderRecordLetsNoPushLeave() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -22,7 +22,7 @@ import Testing
         #expect(bench.acknowledge(bench.takeWritten()[0]) == .nothing, "nothing waits for it")
     }
 
-    /// A newer record's acknowledgement lets the push leave as well, in either order.
+    /// A still newer record lets the push leave, too. The two may be acknowledged in either order.
     @Test func aNewerRecordLetsThePushLeave() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -34,7 +34,7 @@ import Testing
         #expect(bench.acknowledge(written[0]) == .nothing)
     }
 
-    /// Marked twice, it is written once, as soon as the first mark says.
+    /// A slot that is marked twice is written once, at the time of the first mark.
     @Test func recordsGatherUntilTheFirstIsDue() {
         let bench = JournalBench()
         let flushMillis = bench.configuration.settings.stateFlushMillis
@@ -53,7 +53,7 @@ import Testing
         #expect(bench.flushAfterMillis == 0)
     }
 
-    // MARK: Who it means nothing to
+    // MARK: Acknowledgements that mean nothing
 
     @Test func anAcknowledgementThatComesTwiceCountsOnce() {
         let bench = JournalBench()
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.counters.unacknowledged == 0 && bench.memory.partitions[0].unacknowledged == 0)
     }
 
-    /// The slot has left memory, and another uses its place: that one waits for its own.
+    /// The slot has left memory, and another uses its number. The new slot waits for its own records.
     @Test func theNextUserOfAPlaceIsNotMeant() {
         let bench = JournalBench()
         let first = bench.makeSlot("a")
@@ -82,7 +82,7 @@ import Testing
         #expect(bench.watermark() == offset + 1, "the offset does not depend on that")
     }
 
-    /// A partition that left and came back, or is another one now in the same place.
+    /// The partition has left. It may have come back since, with the same index.
     @Test(arguments: [false, true])
     func aPartitionThatHasLeftIsNotMeant(comesBack: Bool) {
         let bench = JournalBench()
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: Records of `state`
 
-    /// Where others wrote in between is noticed by the offsets of markers and state records; outcomes lie elsewhere.
+    /// Offsets of markers and state records show where others wrote in between. Outcomes are in another topic.
     @Test func whatOthersWroteIsNoticed() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -123,7 +123,8 @@ import Testing
         #expect(bench.counters.stateGaps == 1 && bench.memory.partitions[0].gaps == [12..<14])
     }
 
-    /// A slot whose life is over is forgotten by a tombstone, which says whose it is; not while it has something to send.
+    /// A slot whose life is over is forgotten by a tombstone with the owner's epoch. That does not happen while it
+    /// has something to send.
     @Test func aTombstoneIsWrittenForWhatIsOver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -142,7 +143,8 @@ import Testing
         #expect(String(decoding: bench.journal.batch.bytes[value], as: UTF8.self) == "42")
     }
 
-    /// Somebody waits for a marker, for a forwarded event, and for the announcement of a start. Nobody does for the rest.
+    /// Markers, forwarded events and the announcement of a start are urgent, because somebody waits for them. Other
+    /// records are not.
     @Test func whatIsWaitedForIsUrgent() {
         func isUrgent(_ write: (JournalBench, SlotID) -> Void) -> Bool {
             let bench = JournalBench()
@@ -166,7 +168,7 @@ import Testing
         #expect(!isUrgent { bench, slot in bench.finish(slot, offset: bench.take(slot)) })
     }
 
-    /// What stands in a state record is known to, and guarded by nothing else from there on.
+    /// Events in a state record are marked as written. No ledger entry guards them from then on.
     @Test func whatIsWrittenIsNoted() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -197,7 +199,7 @@ import Testing
         #expect(bench.isSettled(1), "what was to be written has left memory")
     }
 
-    /// Any of its logs may be read less far than the one before may have read it.
+    /// A partition is behind until each of its logs has been read as far as the former owner may have read it.
     @Test(arguments: [0, 1])
     func aPartitionIsBehindUntilTheReplayIsRead(topic: UInt16) {
         let bench = JournalBench()

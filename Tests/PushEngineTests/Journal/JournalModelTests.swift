@@ -3,16 +3,16 @@ import Testing
 
 @testable import PushEngine
 
-/// The journal alone, beside a model: events come, end and are written down, and Kafka acknowledges in any order.
+/// Compares the journal with a model. Events arrive, end and are written down, and Kafka acknowledges in any order.
 @Suite struct JournalModelTests {
-    /// What a state record must have before it is made, and what it covers.
+    /// A model of what must come before a state record, and of the events that the record covers.
     private struct Model {
         /// Events by offset: their slot, and whether Kafka has a state record that was made after they were taken.
         var events: [Int64: (slot: SlotID, isCovered: Bool)] = [:]
-        /// What Kafka has not acknowledged: the slot, and the offsets that a state record covers.
+        /// Unacknowledged records: their slot, and the offsets that a state record covers.
         var underWay: [(record: EngineRecord, slot: SlotID, covers: [Int64])] = []
 
-        /// Records that were just made.
+        /// Takes in the records that were just made.
         mutating func written(_ bench: JournalBench) {
             for record in bench.takeWritten() {
                 let slot = bench.journal.acknowledgements.slot(of: record.acknowledgement)
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// Each committed offset is covered by a state record in Kafka. No such record was made while an outcome of its
-    /// slot was on its way. Once Kafka has everything, everything is committed.
+    /// Each committed offset is covered by a state record in Kafka. No such record is made while an outcome of its
+    /// slot is unacknowledged. When Kafka has everything, everything is committed.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func nothingIsCommittedBeforeKafkaHasIt(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -3,13 +3,15 @@ import Testing
 
 @testable import PushEngine
 
-/// The journal alone: what is written in which order, and which offset may be committed after which acknowledgement.
+/// Tests the journal alone: what is written in which order, and which offset may be committed after which
+/// acknowledgement.
 @Suite struct JournalTests {
     private static let flushMillis = EngineSettings().stateFlushMillis
 
     // MARK: An outcome, then the state record
 
-    /// The state record says that the event is done. It is not written before Kafka has the outcome, and the offset waits for both.
+    /// The state record says that the event is done. That record is written after Kafka has the outcome, and the
+    /// offset waits for both.
     @Test func theStateRecordWaitsForTheOutcome() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -29,7 +31,7 @@ import Testing
         #expect(bench.watermark() == offset + 1 && bench.openCount == 0)
     }
 
-    /// A slot that was already due when the outcome arrived waits for the outcome.
+    /// The state record is already due when an outcome is written. The state record waits for that outcome.
     @Test func whatIsDueWaitsForAnOutcomeThatComesMeanwhile() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -42,7 +44,7 @@ import Testing
         #expect(bench[slot].isDirty && bench.flushAfterMillis == nil)
     }
 
-    /// One of several outcomes is not enough.
+    /// The state record waits for the last of several outcomes.
     @Test func theLastOutcomeCounts() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -61,7 +63,7 @@ import Testing
         #expect(bench.takeWritten().count == 1)
     }
 
-    /// An outcome that nobody publishes is not waited for.
+    /// The state record does not wait for an outcome that is not published.
     @Test func whatIsNotPublishedIsNotWaitedFor() {
         let bench = JournalBench { $0.settings.outcomePublication = .failures }
         let slot = bench.makeSlot("a")
@@ -75,8 +77,8 @@ import Testing
         #expect(bench.watermark() == offset + 1)
     }
 
-    /// An activity is never quiet: its state record waits for a limited number of events that need no push. After that
-    /// the offset waits for the outcome instead.
+    /// Events of an activity keep coming. The activity's state record waits for a limited number of their outcomes.
+    /// Beyond that number the offset waits for the outcome instead.
     @Test func aStateRecordDoesNotWaitForEver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -99,7 +101,8 @@ import Testing
         #expect(bench.watermark() == offset + 1)
     }
 
-    /// One that a state record holds already is guarded by nothing else: it is waited for all the same.
+    /// No ledger entry guards an event that is already in `state`. So the next state record waits for its outcome,
+    /// even beyond `stateWaitExtensionsMax`.
     @Test func whatStandsInStateIsWaitedFor() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -112,7 +115,7 @@ import Testing
 
     // MARK: Entries
 
-    /// A slot holds its lowest offset until a record that was written behind it is acknowledged.
+    /// A slot holds its lowest offset until a state record written after it is acknowledged.
     @Test func whatComesAfterARecordIsNotCoveredByIt() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -128,7 +131,8 @@ import Testing
         #expect(bench.watermark() == bench.nextOffset)
     }
 
-    /// Offsets of two input topics: a record takes over what the slot holds of the first, before it holds one of the second.
+    /// Events come from two input topics. Before the slot holds an offset of the second, a state record is written
+    /// that covers the first.
     @Test func anotherTopicTakesThePlaceOfTheEntry() {
         let bench = JournalBench {
             $0.inputTopics = ["events", "more", "routed"]; $0.routedTopicIndex = 2
@@ -143,7 +147,7 @@ import Testing
         #expect(bench.watermark() == first + 1 && bench.watermark(topic: 1) == first + 1)
     }
 
-    /// One of the routed topic has an entry of its own, beside the other; one state record covers both.
+    /// An event of the routed topic has an entry of its own. One state record covers it and the slot's other entry.
     @Test func theRoutedTopicHasItsOwnEntry() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -156,7 +160,7 @@ import Testing
         #expect(bench.watermark() == direct + 1 && bench.watermark(topic: 1) == routed + 1)
     }
 
-    /// What is finished at once, refused or handed on holds its own offset, and no state record is needed for that.
+    /// A record that is finished at once, refused or forwarded holds its own offset. It needs no state record.
     @Test func aRecordWithoutASlotHoldsItsOwnOffset() {
         let bench = JournalBench()
         for (finish, topics) in [
@@ -175,7 +179,7 @@ import Testing
         }
     }
 
-    /// An event of a slot that is finished at once: the entry waits for its outcome and for the state record.
+    /// A slot's event is finished at once. The entry waits for its outcome and for the state record.
     @Test(arguments: [false, true])
     func anEventThatIsFinishedAtOnceNeedsBoth(stateComesLast: Bool) {
         let bench = JournalBench()

@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct OffsetLedgerTests {
-    /// What a log's watermark must be, kept the slow way.
+    /// A slow model of what a log's watermark must be.
     private struct LogModel {
         var number: LogID
         var topic: UInt16
@@ -20,8 +20,8 @@ import Testing
     /// Sorts the entries, so that every run has one order.
     private static func sorted(_ ids: some Sequence<EntryID>) -> [EntryID] { ids.sorted { $0.rawValue < $1.rawValue } }
 
-    /// Commits never pass an unresolved offset, whatever order settlements and acknowledgements come in, over several logs that come
-    /// and go with entries open.
+    /// Commits never pass an unresolved offset, in whatever order settlements and acknowledgements arrive. Several
+    /// logs come and go with entries open.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func commitsFollowTheLowestUnresolvedOffset(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -40,7 +40,8 @@ import Testing
             let number = logs[at].number
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<45:
-                // Consumed, with gaps as compaction and control records leave them; some open an entry.
+                // Consumes a record, with gaps as compaction and control records leave them. Some records open an
+                // entry.
                 let offset =
                     logs[at].nextOffset + (Bool.random(using: &random) ? 0 : Int64.random(in: 0...3, using: &random))
                 ledger.consumed(log: number, offset: offset)
@@ -50,7 +51,7 @@ import Testing
                 let id = ledger.open(log: number, offset: offset, settled: isSettled)
                 #expect(ledger.log(of: id) == number)
                 var outstanding = 0
-                // A settled one without a record to wait for would never close: the engine opens none.
+                // A settled entry without a record to wait for would never close. The engine opens none like that.
                 for _ in 0..<Int.random(in: (isSettled ? 1 : 0)...2, using: &random) {
                     ledger.expectAcknowledgement(id)
                     outstanding += 1
@@ -121,7 +122,7 @@ import Testing
         ledger.takeAdvanced(nowMillis: 0) { _ in Issue.record("nothing has moved since") }
     }
 
-    /// A busy slot's later events lie above its entry: they cost nothing here.
+    /// Later events of a busy slot have offsets above its entry's, and take no memory in the ledger.
     @Test func memoryIsBoundedByOpenEntries() {
         var ledger = OffsetLedger()
         let log = ledger.openLog(topic: 0, partition: 0, startOffset: 0)
@@ -137,7 +138,7 @@ import Testing
         #expect(ledger.watermark(log: log) == 9_992)
     }
 
-    /// A commit takes its time, and others may have been handed on since.
+    /// An offset counts as committed some time after it was handed to Kafka, even if later offsets have followed since.
     @Test func whatWasHandedOnLongEnoughAgoHasPassed() {
         var ledger = OffsetLedger()
         let log = ledger.openLog(topic: 0, partition: 0, startOffset: 10)
@@ -147,7 +148,7 @@ import Testing
             ledger.consumed(log: log, offset: offset)
             ledger.takeAdvanced(nowMillis: now) { _ in }
         }
-        // One after the other without a pause: what has passed follows, and is never too new.
+        // Commits follow one another without a pause. The passed offset follows them, and is never too new.
         var offsets: [Int64: Int64] = [:]
         for now in stride(from: Int64(0), to: 10 * wait, by: 100) {
             commit(10 + now / 100, atMillis: now)

@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// An outcome is in Kafka before the state record that says its event is done: of one that was lost in between, a replay could only say
-/// `duplicate`.
+/// Kafka has an outcome before the state record that says its event is done. If a crash lost the outcome in between,
+/// a replay could only say `duplicate`.
 @Suite struct OutcomeBeforeStateTests {
     /// Outcomes of events that need no push are written before `state`.
     @Test(arguments: ["register", "unregister", "late update", "older update"])
@@ -37,7 +37,7 @@ import Testing
         #expect(h.outcomes(of: offset) == [outcome])
     }
 
-    /// An update gave way to another; nothing of that is acknowledged.
+    /// An engine in which an update gave way to another, with nothing of that acknowledged.
     private static func gaveWay() -> (EngineHarness, first: Int64) {
         let h = EngineHarness()
         h.register()
@@ -52,7 +52,7 @@ import Testing
     @Test func theRecordWaitsForTheOutcomeOfAnEventThatGaveWay() {
         let (h, first) = Self.gaveWay()
         #expect(h.outstanding.map(\.topic) == [.outcomes])
-        // Killed here, the first is still taken anew.
+        // After a crash at this moment the next owner would take the first event again.
         h.acknowledgeAll()
         h.advance(200)
         #expect(h.outstanding.map(\.topic) == [.state])
@@ -70,7 +70,7 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded", "superseded"])
     }
 
-    /// Events without a pause, each acknowledged when the next has come.
+    /// Events come without a pause, and each is acknowledged after the next has arrived.
     @Test(arguments: ["gives way", "late"])
     func anActivityThatIsNeverQuietIsWrittenAllTheSame(_ kind: String) {
         let h = EngineHarness()

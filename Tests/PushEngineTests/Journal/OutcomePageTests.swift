@@ -5,9 +5,10 @@ import Testing
 
 @testable import PushEngine
 
-/// The examples on the page `OutcomeExamples` are what a worker writes: each is made here and compared, byte for byte but for the push's random id.
+/// The examples on the page `OutcomeExamples` are what a worker writes. Each is made here and compared byte for byte,
+/// except for the random id of the push.
 @Suite struct OutcomePageTests {
-    /// One example: its name on the page, and what makes it.
+    /// An example: its name on the page, and the code that makes it.
     struct Example: Sendable, CustomTestStringConvertible {
         var name: String
         var make: @Sendable () throws -> String
@@ -30,7 +31,7 @@ import Testing
 
     // MARK: The page
 
-    /// What stands below `<!-- example: name -->`, by name. Where a line of the page ends, the record goes on.
+    /// The text below each `<!-- example: name -->`, by name. A JSON record goes on where a line of the page ends.
     private static func page() throws -> [String: String] {
         var root = URL(filePath: #filePath)
         for _ in 1...4 { root.deleteLastPathComponent() }
@@ -51,7 +52,7 @@ import Testing
         record.replacing(/"apns-id":"[0-9a-f-]{36}"/, with: #""apns-id":"…""#)
     }
 
-    /// The newest outcome of this name, as it stands in the record's value.
+    /// The newest outcome with this name, as in the record's value.
     private static func outcome(
         _ name: String, _ h: EngineHarness, where isMeant: (OutcomeRecord) -> Bool = { _ in true }
     ) throws -> String {
@@ -197,7 +198,7 @@ import Testing
 
     // MARK: Audiences and channels
 
-    /// Publishes a goal for three phones; one of them has a dead token.
+    /// Publishes a goal for three phones. One of them has a dead token.
     private static func audience() -> EngineHarness {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What an outcome says (contract: What an outcome says).
+/// Tests what an outcome says (contract: What an outcome says).
 @Suite struct OutcomeRecordTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -93,7 +93,7 @@ import Testing
         #expect(h.counters.outcomeSum == 4, "all are counted")
     }
 
-    /// The verdict concerns the token in that request, and so does the outcome.
+    /// The verdict concerns the token in that request. The outcome names the same token.
     @Test func theHashIsThatOfTheTokenInTheRequest() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -111,7 +111,7 @@ import Testing
         #expect(h.outcomes.last?.fields["token-hash"] as? String == hashes[0])
     }
 
-    /// The header of the record is carried into every outcome, also of an event that never became content.
+    /// Every outcome carries the trace header of its record, even if the event never became content.
     @Test(arguments: ["late", "duplicate", "applied", "superseded", "dead-lettered"])
     func theTraceIsCarried(outcome: String) {
         let h = EngineHarness()
@@ -129,7 +129,7 @@ import Testing
         let offset = h.consume(key: "a", value: values[outcome], traceparent: trace)
         #expect(h.outcome(of: offset)?.outcome == outcome)
         #expect(h.outcome(of: offset)?.fields["traceparent"] as? String == trace)
-        // The ids are not in the next outcome.
+        // The next outcome does not have these ids.
         let next = h.register()
         #expect(h.outcome(of: next)?.fields["traceparent"] == nil)
     }

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Which outcomes are published is nobody's business but the readers': what is pushed, and what is counted, stays the same. Replacing an
-/// event takes a shorter way when nobody wants a record of it.
+/// The choice of published outcomes must not change what is pushed or counted. If nobody wants a record of a replaced
+/// event, replacing takes a shorter way.
 @Suite struct PublicationTests {
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func whatIsPublishedChangesNothingElse(seed: UInt64) {

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What resolves an offset, and when it may be committed (contract: Outcome and offset).
+/// Tests what resolves an offset, and when it may be committed (contract: Outcome and offset).
 @Suite struct ResolutionTests {
     // MARK: Push, state, outcome: then the commit
 
@@ -18,7 +18,7 @@ import Testing
         #expect(h.committed[0] == offset)
         h.answer(push, .accepted)
         h.advance(200)
-        // The state record says that the event is done: its outcome is in Kafka first.
+        // The state record says that the event is done, so Kafka has the outcome first.
         #expect(h.outstanding.map(\.topic) == [.outcomes])
         #expect(h.committed[0] == offset)
         h.acknowledgeAll { $0.topic == .outcomes }
@@ -45,7 +45,7 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// Events that end at once. Their offsets must not wait for the slot to leave.
+    /// Tests events that end at once. Their offsets must not wait for the slot to leave.
     @Test(arguments: [
         "late update", "late end", "late register", "duplicate start", "older update", "register", "unregister",
     ])
@@ -103,9 +103,10 @@ import Testing
         }
     }
 
-    // MARK: Held long
+    // MARK: Updates that are held long
 
-    /// A pending update held for more than a second becomes durable; its offset resolves, its outcome comes with the push.
+    /// A pending update that is held for more than a second is written to `state`, which resolves its offset. Its
+    /// outcome follows with the push.
     @Test func aPendingUpdateHeldForASecondIsWrittenDown() {
         let h = EngineHarness()
         h.register()
@@ -145,7 +146,8 @@ import Testing
         #expect(h.counters.pending == 0)
     }
 
-    /// The event is durable, so no entry guards it: the record that says it is gone waits for its outcome instead.
+    /// The event is in `state`, so no ledger entry guards it. The record that removes it waits for its outcome
+    /// instead.
     @Test func theRecordAfterADurableEventWaitsForItsOutcome() {
         let h = EngineHarness()
         h.register()
@@ -162,7 +164,7 @@ import Testing
         #expect(h.outstanding.map(\.topic) == [.state])
         h.acknowledgeAll()
         #expect(h.outcomes(of: offset) == ["delivered"])
-        // Killed before the outcome was acknowledged, the event would still have been in `state`.
+        // If the worker had crashed before the outcome was acknowledged, the event would still have been in `state`.
     }
 
     @Test func killedBeforeTheOutcomeWasAcknowledgedTheEventIsStillKnown() {
@@ -183,7 +185,7 @@ import Testing
 
     // MARK: Groups
 
-    /// Memory is bounded by slots: a thousand events of one slot hold one entry, and resolve with one push.
+    /// Memory is bounded by slots. A thousand events of one slot hold one entry, and resolve with one push.
     @Test func aGroupResolvesWithItsPush() {
         let h = EngineHarness()
         h.register()
@@ -215,7 +217,7 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// Each log waits for the outcome of what came through it, also when the slot holds entries of both.
+    /// The slot holds entries of two logs. Each log waits for the outcome of its own event.
     @Test func bothLogsWaitForTheOutcome() {
         let h = EngineHarness()
         h.register()
@@ -252,7 +254,7 @@ import Testing
         #expect(outcome?.offset == 3)
     }
 
-    // MARK: Kafka answers in its own way
+    // MARK: Unusual acknowledgements
 
     @Test func anAcknowledgementGivenTwiceOrUnknownChangesNothing() {
         let h = EngineHarness()

@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct MemberGrowthTests {
-    /// No insertion and no removal spreads anew more than a bucket each of ring and index, however large they are.
+    /// An insertion or removal rehashes at most one bucket of the ring and one of the index, however large they are.
     @Test func growsAndShrinksByOneBucketAtATime() {
         var table = MemberTable(seed: 2)
         let ring = table.makeRing(of: .update)
@@ -22,7 +22,7 @@ import Testing
             look()
         }
         #expect(most == 1)
-        // Past the first page of heads of both.
+        // Index and ring have grown beyond their first page of buckets.
         #expect(buckets.0 > 1_024 && buckets.1 > 1_024)
         for (number, member) in members.enumerated() {
             table.remove(member)
@@ -36,7 +36,8 @@ import Testing
         #expect(buckets == (1, 1))
     }
 
-    /// As the phones of one match: one ring, and every token of one length. All of it, what is reserved for more included.
+    /// Members as in one match: one ring, and tokens of one length. Everything allocated counts, with what is
+    /// reserved for more.
     @Test(arguments: [(50_000, 32, 21), (50_000, 80, 21), (15_625, 32, 22), (15_625, 80, 23)])
     func aMemberTakesFewBytesBesideItsToken(count: Int, byteCount: Int, byteCountMax: Int) {
         var table = MemberTable(seed: 1)
@@ -50,7 +51,7 @@ import Testing
         #expect(entries.count == count && next == RingPosition.end)
     }
 
-    /// What was given back is used again, also in other pieces: one ring, then many, then one.
+    /// Freed memory is used again, also in other pieces. Members are in one ring, then in many, then in one.
     @Test func comingAndGoingTakesNoMoreMemory() {
         let count = 6_000
         var table = MemberTable(seed: 1)

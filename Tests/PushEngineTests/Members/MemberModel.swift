@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What a `MemberTable` holds, in plain dictionaries.
+/// A model of a `MemberTable` in plain dictionaries.
 struct MemberModel {
     struct Member: Equatable {
         let token: [UInt8]
@@ -12,9 +12,9 @@ struct MemberModel {
     }
 
     var kinds: [RingID: MemberKind] = [:]
-    /// In rings.
+    /// Members in rings.
     var linked: [MemberID: Member] = [:]
-    /// Unlinked and not freed.
+    /// Members that were unlinked and are not freed yet.
     var unlinked: [MemberID: Member] = [:]
 
     func members(of ring: RingID) -> [MemberID] { self.linked.filter { $0.value.ring == ring }.map(\.key) }
@@ -27,7 +27,7 @@ struct MemberModel {
         Set(self.linked.filter { $0.value.token == token && self.kinds[$0.value.ring] == .start }.map(\.key))
     }
 
-    /// Whether the table says of everything what is said here.
+    /// Whether the table says the same of every member and ring as this model.
     func agrees(with table: borrowing MemberTable) -> Bool {
         guard table.count == self.linked.count else { return false }
         for (member, known) in self.linked {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import PushEngine
 
-/// Does the same at random to a table and to a model of it.
+/// Applies the same random steps to a table and to its model.
 final class MemberPlay {
     private var table: MemberTable
     private var model = MemberModel()
     private var tokens: MemberTokens
     private var rings: [RingID] = []
-    /// Tokens that were seen; some come again.
+    /// Tokens that were used. Some are used again.
     private var known: [[UInt8]] = []
 
     init(seed: UInt64) {
@@ -34,7 +34,7 @@ final class MemberPlay {
         }
     }
 
-    /// Rings by steps, and the members that were unlinked.
+    /// Removes the rings step by step, and frees the unlinked members.
     func removeEverything() {
         for ring in self.rings {
             while self.table.count(of: ring) > 0 {
@@ -72,7 +72,7 @@ final class MemberPlay {
         self.model.linked[member] = .init(token: token, ring: ring, flags: flags, joinedSeconds: joined)
     }
 
-    /// One that was seen, or a new one.
+    /// A token that was used before, or a new one.
     private func token() -> [UInt8] {
         if !self.known.isEmpty, self.draw(3) == 0 { return self.known[self.draw(self.known.count)] }
         self.known.append(self.tokens.next())
@@ -114,7 +114,7 @@ final class MemberPlay {
         self.model.linked[member]!.joinedSeconds = 7
     }
 
-    /// Nothing may be found that is not there.
+    /// Looks up a token. The table must find the members that the model has, and no others.
     private func look() {
         guard !self.known.isEmpty else { return }
         let token = self.known[self.draw(self.known.count)]
@@ -133,7 +133,8 @@ final class MemberPlay {
     }
 
     private func any(of members: [MemberID: MemberModel.Member]) -> MemberID? {
-        // One whose number is near a drawn one. The dictionary's own order differs from run to run.
+        // Takes the member whose number is nearest to a random one. The dictionary's own order differs from run to
+        // run.
         let last = members.keys.reduce(0) { max($0, $1.index) }
         let wanted = self.draw(last + 1)
         return members.keys.min { (abs($0.index - wanted), $0.index) < (abs($1.index - wanted), $1.index) }

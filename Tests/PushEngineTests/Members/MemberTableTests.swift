@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct MemberTableTests {
-    /// Members of both kinds come, go over, are marked and go, in any order.
+    /// Members of both kinds join, move, are marked and leave, in random order.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func holdsWhatDictionariesHold(seed: UInt64) {
         let play = MemberPlay(seed: seed)
@@ -37,7 +37,7 @@ import Testing
         #expect(count == 1)
     }
 
-    /// A caller that asks for room first never meets `none`.
+    /// A caller that asks for room first never gets `none`.
     @Test func aFullTableSaysSo() {
         var table = MemberTable(seed: 1, chunksMax: 2)
         let ring = table.makeRing(of: .update)
@@ -114,7 +114,7 @@ import Testing
         #expect(kind == .start)
     }
 
-    /// Marked members stay for the caller that marked them.
+    /// Marked members are only unlinked, and stay until the caller that marked them frees them.
     @Test func aRingIsEmptiedStepByStep() {
         var table = MemberTable(seed: 1)
         let ring = table.makeRing(of: .update)
@@ -137,7 +137,7 @@ import Testing
             steps += 1
         }
         #expect(removed == 2_000)
-        // Buckets are removed as well as members.
+        // A step removes buckets as well as members.
         #expect(steps <= 2 * 2_000 / 64 + 1)
         let left = (table.count, table.count(of: other))
         #expect(left == (1_000, 1_000))

@@ -2,7 +2,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// Tokens as devices have them, or of any length.
+/// Random tokens with the length of real ones, or any length.
 struct MemberTokens {
     var random: SplitMix64
 
@@ -12,12 +12,12 @@ struct MemberTokens {
         (0..<byteCount).map { _ in UInt8.random(in: 0...255, using: &self.random) }
     }
 
-    /// 1 to 160 bytes; the very short ones come again.
+    /// A token of 1 to 160 bytes. Very short ones repeat.
     mutating func next() -> [UInt8] { self.next(byteCount: Int.random(in: 1...160, using: &self.random)) }
 }
 
 extension MemberTable {
-    /// The whole ring in order.
+    /// All members of the ring, in order.
     func members(of ring: RingID, limit: Int = 64) -> [RingEntry] {
         var entries: [RingEntry] = []
         var position: UInt64 = 0

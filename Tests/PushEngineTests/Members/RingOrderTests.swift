@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct RingOrderTests {
-    /// From any position on, and in any portions.
+    /// `fill` returns a ring's members in order, from any position and in portions of any size.
     @Test(arguments: 1...6 as ClosedRange<UInt64>, [MemberKind.update, .start])
     func fillsAreRunsOfASortedArray(seed: UInt64, kind: MemberKind) {
         var tokens = MemberTokens(seed: seed)
@@ -40,7 +40,8 @@ import Testing
         #expect(entries == first + first.prefix(10))
     }
 
-    /// Members join, leave and move to other rings between the portions of a round. Each member that stays is met once.
+    /// Members join, leave and move to other rings between the portions of a round. Each member that stays is met
+    /// once.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func aRoundMeetsWhoeverStaysOnce(seed: UInt64) {
         var tokens = MemberTokens(seed: seed)
@@ -49,14 +50,14 @@ import Testing
         let other = table.makeRing(of: .update)
         var passing: [MemberID] = []
         var staying: Set<MemberID> = []
-        // Grows, or shrinks, while the round goes on.
+        // The ring grows or shrinks during the round.
         let shrinks = seed % 2 == 0
         for number in 0..<2_000 {
             let member = table.insert(tokens.next().span, in: ring, joinedSeconds: 0)
             if shrinks, number % 8 != 0 { passing.append(member) } else { staying.insert(member) }
         }
         var met: [MemberID: Int] = [:]
-        // Begins in the middle and goes once round.
+        // The round begins anywhere and goes once round the ring.
         let start = UInt64.random(in: 0..<RingPosition.end, using: &tokens.random)
         var position = start
         var wrapped = false
@@ -71,7 +72,7 @@ import Testing
             position = next == RingPosition.end ? 0 : next
             for _ in 0..<Int.random(in: 0..<(shrinks ? 80 : 5), using: &tokens.random) where !passing.isEmpty {
                 let member = passing.swapRemove(at: Int.random(in: 0..<passing.count, using: &tokens.random))
-                // Numbers are used again: the next holder of one is another member.
+                // Numbers are used again, so the next member with this number is another one.
                 met[member] = nil
                 if Bool.random(using: &tokens.random), table.ring(of: member) == ring {
                     table.move(member, to: other)
@@ -89,7 +90,8 @@ import Testing
         #expect(met.values.allSatisfy { $0 == 1 })
     }
 
-    /// What one worker writes down, another reads: whatever came when, and under whatever seed.
+    /// Workers read each other's positions. So the order must not depend on a table's seed or on the order of the
+    /// joins.
     @Test func twoTablesHaveOneOrder() {
         var tokens = MemberTokens(seed: 3)
         let all = (0..<1_000).map { _ in tokens.next(byteCount: 32) }
@@ -102,10 +104,10 @@ import Testing
         #expect(order(seed: 1, all) == order(seed: 2, all.reversed()))
     }
 
-    /// Members at one position are too rare to be met; this is how they would be kept together.
+    /// Two members at one position are too rare for a random test. This table tests that such members stay together.
     @Test(
         arguments: [
-            // positions, wanted, how many stay, the next position
+            // Cases: positions, the wanted number, how many stay, and the next position.
             ([1, 2, 3], 3, 3, nil), ([1, 2, 3], 2, 2, 3), ([1, 2, 2, 2, 5], 2, 4, 5), ([1, 2, 2, 2], 2, 4, nil),
             ([4, 4, 4], 1, 3, nil), ([4, 4, 6, 6], 2, 2, 6), ([4, 4, 6, 6], 3, 4, nil),
         ] as [([UInt64], Int, Int, UInt64?)])

@@ -4,7 +4,8 @@ import Testing
 @testable import PushEngine
 
 @Suite struct RingPositionTests {
-    /// Reckoned by another program, which gives the published values of SipHash. Workers write positions down: these never change.
+    /// Positions computed by another program, which gives the published values of SipHash. Workers write positions to
+    /// `state`, so these must never change.
     @Test(
         arguments: [
             (0, 0x4507_e5af_a950), (1, 0x041d_dd7f_9e06), (7, 0x60ca_918a_89d1), (8, 0xba36_c365_ac94),
@@ -16,7 +17,7 @@ import Testing
         #expect(RingPosition.of(token.span) == position)
     }
 
-    /// Buckets of rings are told apart by the first bits.
+    /// The first bits of positions choose a ring's bucket, so they must spread evenly.
     @Test func positionsSpreadEvenly() {
         var tokens = MemberTokens(seed: 5)
         var counts = [Int](repeating: 0, count: 256)
@@ -24,7 +25,7 @@ import Testing
             let token = tokens.next(byteCount: 32)
             counts[Int(RingPosition.of(token.span) >> 40)] += 1
         }
-        // Six times the deviation that chance has.
+        // The bound is six times the standard deviation.
         #expect(counts.allSatisfy { abs($0 - 100) < 60 })
     }
 

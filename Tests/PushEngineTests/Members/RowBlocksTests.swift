@@ -10,7 +10,7 @@ import Testing
         var model: Set<Int32> = []
     }
 
-    /// Sets of any size grow, shrink, are split and merged; also those that no block is large enough for.
+    /// Sets of any size grow, shrink, split and merge. Some are larger than the largest block.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func setsHoldWhatTheyShould(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -21,7 +21,7 @@ import Testing
             let index = Int.random(in: 0..<pairs.count, using: &random)
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<70:
-                // The first grows beyond all proportion.
+                // The first set grows far beyond the others.
                 for _ in 0..<(index == 0 ? 5 : 1) {
                     let row = RowID(rawValue: nextRow)
                     pairs[index].set = blocks.adding(RowEntry(row, hash: Self.hash(row)), to: pairs[index].set)
@@ -56,7 +56,7 @@ import Testing
         for pair in pairs { Self.check(pair, in: blocks) }
     }
 
-    /// What a set gives back is used by others, and no two blocks share a place.
+    /// Blocks that a set gives back are used by other sets, and no two blocks overlap.
     @Test func blocksThatWereGivenBackAreUsedAgain() {
         var blocks = RowBlocks()
         var most = 0

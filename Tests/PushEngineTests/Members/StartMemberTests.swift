@@ -42,7 +42,7 @@ import Testing
         #expect(count == (MemberTable.ringsOfStartTokenMax, 1))
     }
 
-    /// As long as one names it, linked or not.
+    /// A token stays as long as a membership names it, linked or not.
     @Test func theTokenGoesWithItsLastMembership() {
         var table = MemberTable(seed: 1)
         let rings = (0..<3).map { _ in table.makeRing(of: .start) }
@@ -65,7 +65,7 @@ import Testing
         #expect(left == 0)
     }
 
-    /// Members that wait to be freed hold the token's count, which has an end, too.
+    /// Unlinked members count for their token until they are freed. The number of members of a token is limited.
     @Test func aTokenIsNamedSoManyTimes() {
         var table = MemberTable(seed: 1)
         let ring = table.makeRing(of: .start)

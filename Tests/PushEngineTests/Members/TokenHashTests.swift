@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct TokenHashTests {
-    /// Every length is read by another way; each bit of each byte must count.
+    /// Tokens of different lengths are read in different ways. Each bit of each byte must count.
     @Test(arguments: [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 80, 160])
     func everyBitCounts(byteCount: Int) {
         var tokens = MemberTokens(seed: UInt64(byteCount))
@@ -29,7 +29,7 @@ import Testing
         #expect(Set(hashes).count == 100)
     }
 
-    /// Tokens that count up differ in few bits, and must not share buckets.
+    /// Consecutive tokens differ in few bits. They must not share buckets.
     @Test func likeTokensSpreadEvenly() {
         let hash = RowSpreading.index(TokenHash(seed: 3))
         var counts = [Int](repeating: 0, count: 256)

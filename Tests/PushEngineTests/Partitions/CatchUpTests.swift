@@ -3,9 +3,10 @@ import PushEngine
 import PushModel
 import Testing
 
-/// After a takeover nothing leaves before what lay in the log has been read: the owner before may have sent any of it.
+/// After a takeover nothing leaves before the log has been read to its end at assignment. The former owner may have
+/// sent any of it.
 @Suite struct CatchUpTests {
-    /// Two updates went out in one push that no record tells of; the owner died.
+    /// An engine whose former owner sent two updates in one push without a record, and crashed.
     private static func afterCrash(
         _ configure: (inout EngineConfiguration) -> Void = { _ in }
     ) -> (EngineHarness, [Int64]) {
@@ -20,7 +21,7 @@ import Testing
         return (h, offsets)
     }
 
-    /// The phone shows the second of them: the first alone would take it back.
+    /// The phone shows the second update. The first one alone would replace it with older content.
     @Test func noPushLeavesBeforeTheLogHasBeenRead() throws {
         let (h, offsets) = Self.afterCrash()
         h.replay(offset: offsets[0])
@@ -29,7 +30,7 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// An event that `state` has as waiting, and that merged with a newer one later, waits for the log.
+    /// An update in `state` waits for the log. The former owner may have merged it with a newer one.
     @Test func whatWaitsInStateWaitsForTheLog() throws {
         let h = EngineHarness()
         h.register()
@@ -51,7 +52,8 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// Some log ends are never reached: the last offset may be that of a transaction's mark.
+    /// Some log ends are never reached, because the last offset may be a transaction's marker. The wait for them is
+    /// limited.
     @Test func theLogIsWaitedForSoLongAndNoLonger() throws {
         let (h, offsets) = Self.afterCrash { $0.settings.catchUpMaxMillis = 10_000 }
         h.replay(offset: offsets[0])
@@ -61,7 +63,7 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":1"#))
     }
 
-    /// Nothing more is read when activities wait for room: something has to leave.
+    /// The engine has no room and reads nothing more, so it must not wait for the end of the log.
     @Test func whoMayReadNoMoreGoesOn() throws {
         let (h, offsets) = Self.afterCrash { $0.settings.pendingMax = 1 }
         h.replay(offset: offsets[0])

@@ -2,22 +2,22 @@ import PushModel
 
 @testable import PushEngine
 
-/// Partitions as their own steps make them, for tests that begin later.
+/// Partitions in a later state, for tests that begin there.
 extension PartitionState {
-    /// Its restore is over, its markers are acknowledged, and nothing keeps its pushes.
+    /// Makes the partition run: its restore is over, its markers are acknowledged, and it may push.
     mutating func run(epoch: Int64 = 0, logs: [LogID] = []) {
         _ = self.markerAcknowledged(claimNumber: 0, offset: epoch)
         self.restored(logs: logs, replayEnds: logs.map { _ in 0 }, isOfNewLog: false)
         _ = self.markerAcknowledged(claimNumber: 0, offset: epoch + 1)
         _ = self.opensForPushes()
     }
-    /// Another epoch of its owner begins.
+    /// Begins another epoch of the partition's owner.
     mutating func begin(epoch: Int64) {
         self.claimBegins()
         self.claimWritten(1)
         _ = self.markerAcknowledged(claimNumber: self.claimNumber, offset: epoch)
     }
-    /// Owners that the restore has met at work, each with its clock when it took over.
+    /// Adds former owners that a restore has met, each with the time of its takeover by its own clock.
     mutating func meet(takenOverWallMillis: [Int64]) {
         for (epoch, millis) in takenOverWallMillis.enumerated() {
             let marker = MarkerRecord(
@@ -28,7 +28,7 @@ extension PartitionState {
 }
 
 extension PartitionTable {
-    /// Makes the partition as if assigned anew, with that done to it since.
+    /// Assigns the partition again, and changes it.
     mutating func reassign(_ partition: PartitionIndex, _ change: (inout PartitionState) -> Void) {
         let number = self[partition].number
         self.remove(partition)

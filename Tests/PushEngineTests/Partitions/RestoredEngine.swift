@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// An engine that begins with one given record of `state`, and is then worked for a while.
+/// An engine that begins with one given record of `state`, and then works for a while.
 enum RestoredEngine {
     static func make() -> ShardEngine {
         var app = AppConfiguration(bundleID: "com.example.pizza")
@@ -17,11 +17,11 @@ enum RestoredEngine {
         return ShardEngine(configuration: configuration, randomSeed: 1)
     }
 
-    /// Whatever the record says: no trap, and nothing appears or vanishes.
+    /// Restores any record as an activity's and works with it. Nothing traps, and no event appears or vanishes.
     static func run(on value: [UInt8], id: [UInt8], random: inout StateRandom) {
         Self.run(on: value, key: Array("a/com.example.pizza/".utf8) + id, id: id, random: &random)
     }
-    /// - Parameter id: of the activity that gets events.
+    /// - Parameter id: id of the activity that gets events.
     static func run(
         on value: [UInt8], key: [UInt8], id: [UInt8] = Array("match-7".utf8), random: inout StateRandom
     ) {

@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct ByteArenaTests {
-    /// Runs of every size, given back and taken again in any order: none ever shares a byte with another.
+    /// Runs of every size are taken and given back in random order. No two of them overlap.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func runsNeverOverlap(seed: UInt64) {
         var random = SplitMix64(seed: seed)

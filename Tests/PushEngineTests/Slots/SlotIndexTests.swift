@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct SlotIndexTests {
-    /// The slots a walk from `hash` meets that carry it.
+    /// The slots with this hash that a walk from it meets.
     private static func find(_ index: SlotIndex, hash: UInt32) -> Set<SlotID> {
         var found: Set<SlotID> = []
         var steps = 0
@@ -18,11 +18,12 @@ import Testing
         return found
     }
 
-    /// Finds what a `Dictionary` finds, whatever is inserted and removed, also when hashes crowd together.
+    /// The index finds what a `Dictionary` finds after random insertions and removals, even if many hashes are close
+    /// together.
     @Test(arguments: 1...15 as ClosedRange<UInt64>)
     func agreesWithADictionary(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        // From one hash for all, over crowds at the table's end, to spread ones.
+        // The hashes are all equal, crowded at the table's end, or spread.
         let hashMask: UInt32 = [0, 3, 63, 0xffff, .max][Int(seed % 5)]
         let hashBase: UInt32 = seed.isMultiple(of: 2) ? 0 : 60
         var index = SlotIndex(seed: seed)
@@ -65,8 +66,8 @@ import Testing
         #expect(hash != SlotIndex(seed: 2).hash(kind: 1, id: id.span))
     }
 
-    /// Places follow from the low bits: consecutive ids must not crowd.
-    /// Of any length: shorter than the eight bytes that are taken together, a multiple of them, and neither.
+    /// The low bits of a hash choose the bucket, so consecutive ids must not crowd. The lengths are below, at and above
+    /// multiples of the eight bytes that are hashed together.
     @Test(arguments: [4, 7, 8, 13, 16, 23, 32, 36])
     func numberedIdentitiesSpreadOverTheTable(byteCount: Int) {
         let index = SlotIndex(seed: 3)
@@ -76,7 +77,7 @@ import Testing
             let id = [UInt8](repeating: UInt8(ascii: "a"), count: byteCount - 4) + digits
             used.insert(index.hash(kind: 1, id: id.span) & 4_095)
         }
-        // Thrown at random, 4,096 balls leave 1 - 1/e of 4,096 bins used: 2,589.
+        // If 4,096 balls fall into 4,096 bins at random, 1 - 1/e of the bins are used: 2,589.
         #expect(used.count > 2_450 && used.count < 2_730)
     }
 }

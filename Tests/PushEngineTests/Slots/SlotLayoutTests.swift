@@ -2,12 +2,12 @@ import Testing
 
 @testable import PushEngine
 
-/// What is asked for ahead is what will be looked at.
+/// Tests the layout of a slot in memory. Its first bytes, which are prefetched, must be those that every event uses.
 @Suite struct SlotLayoutTests {
     @Test func whatEachEventLooksAtLiesInFront() {
         #expect(MemoryLayout<Slot>.offset(of: \.registeredWallMillis) == Slot.ofEachEventByteCount)
     }
 
-    /// The size of a slot. A million of them are in memory: a change that needs more bytes says so here.
+    /// A million slots are in memory. A change that makes them larger fails here.
     @Test func aSlotIsNoLargerThanItHasToBe() { #expect(MemoryLayout<Slot>.stride == 176) }
 }

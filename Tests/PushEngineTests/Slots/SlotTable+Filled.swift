@@ -1,7 +1,7 @@
 @testable import PushEngine
 
 extension SlotTable {
-    /// A table with `count` slots of one partition, named from 0 on.
+    /// A table with `count` slots of one partition. Their ids are numbers from 0.
     static func filled(count: Int) -> SlotTable {
         var table = SlotTable(seed: 1)
         table.addPartition(PartitionIndex(rawValue: 0))

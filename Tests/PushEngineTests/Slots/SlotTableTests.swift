@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// The table alone: slots come, are found, are forgotten, and their places are used again.
+/// Tests the table alone: slots come, are found, are forgotten, and their numbers are used again.
 @Suite struct SlotTableTests {
     /// A table of three partitions that answers with plain values.
     private final class Bench {
@@ -36,7 +36,7 @@ import Testing
         func members(of partition: PartitionIndex) -> [SlotID] { self.table.members(of: partition) }
         func routedPositions(of slot: SlotID) -> RoutedPositions { self.table.routedPositions(of: slot) }
         subscript(_ slot: SlotID) -> Slot { self.table[slot] }
-        /// Slots that live, slots in the index, and places in all.
+        /// Numbers of live slots, of slots in the index, and of all entries of the table.
         var counts: [Int] {
             [self.table.count, self.table.indexedCount, self.table.identifiers.reduce(0) { count, _ in count + 1 }]
         }
@@ -49,7 +49,8 @@ import Testing
         var partition: PartitionIndex
     }
 
-    /// Whatever comes and goes, each key leads to its own slot, with its own token, and each partition knows its slots and no others.
+    /// Slots come and go in random order. Each key leads to its own slot and token, and each partition has its own
+    /// slots and no others.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func agreesWithADictionary(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -60,7 +61,7 @@ import Testing
             let key = Key(
                 app: UInt16.random(in: 0...1, using: &random), id: "activity-\(Int.random(in: 0..<25, using: &random))",
                 partition: PartitionIndex(rawValue: .random(in: 0...2, using: &random)))
-            // From none to one that needs more room than the id alone.
+            // The token may be empty, or need more room than the id alone.
             let token = (0..<[0, 1, 32, 100].randomElement(using: &random)!).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    /// Who still holds the name of the one before can tell, and nothing of it is left.
+    /// A caller that still has a former slot's number sees that the slot is gone. Nothing of that slot is left.
     @Test func aPlaceThatIsUsedAgainKnowsNothingOfTheOneBefore() {
         let bench = Bench()
         let first = bench.make("first", token: [1, 2])
@@ -113,7 +114,7 @@ import Testing
         #expect(bench.find("second", partition: 1) == second)
     }
 
-    /// One partition leaves slot by slot; another with the same ids stays as it is.
+    /// One partition leaves slot by slot. Another with the same ids stays as it is.
     @Test func aPartitionLeavesWithoutTouchingAnother() {
         let bench = Bench()
         let stay = (0..<10).map { bench.make("activity-\($0)", partition: 1) }
@@ -131,20 +132,20 @@ import Testing
         }
     }
 
-    /// Any member may leave, at any position among the others.
+    /// Any member may leave, from any position. The last member takes that position.
     @Test func theOthersKeepTheirPlaceAmongTheMembers() {
         let bench = Bench()
         let slots = (0..<4).map { bench.make("activity-\($0)") }
         bench.table.remove(slots[1])
         #expect(bench.members(of: 0) == [slots[0], slots[3], slots[2]])
-        // The one that was moved leaves next.
+        // The member that was moved leaves next.
         bench.table.remove(slots[3])
         #expect(bench.members(of: 0) == [slots[0], slots[2]])
         bench.table.remove(slots[2])
         #expect(bench.members(of: 0) == [slots[0]])
     }
 
-    /// A hint is where the activity probably lies. One that is out of date leads nobody to another's slot.
+    /// A hint says where the activity probably is. An outdated hint must not lead to another activity's slot.
     @Test func aHintIsBelievedOnlyIfItIsRight() {
         let bench = Bench()
         let slot = bench.make("a")
@@ -158,7 +159,7 @@ import Testing
         #expect(bench.findOfAnyApp("b", hint: other) == nil, "the place is free")
     }
 
-    /// What a record of `state` says takes the place of everything but what is the table's own.
+    /// A record of `state` replaces everything in a slot except what belongs to the table.
     @Test func whatIsTheTablesOwnSurvivesARestore() {
         let bench = Bench()
         _ = bench.make("before")
@@ -181,7 +182,8 @@ import Testing
         #expect(bench.members(of: 2).isEmpty && bench.find("a", app: 1, partition: 2) == nil)
     }
 
-    /// Each new token has another number, so that a verdict about the one before can be told; the id stays where tokens of any length come.
+    /// Each new token has another number, so that a verdict about the former one is recognised. The id is found
+    /// whatever the length of the token.
     @Test func aTokenComesAndGoes() {
         let bench = Bench()
         let slot = bench.make("activity", token: [1])
@@ -196,7 +198,7 @@ import Testing
         #expect(!bench[slot].hasToken && bench.find("activity") == slot)
     }
 
-    /// The log of another cluster has other offsets.
+    /// All positions are void together, because another cluster's log has other offsets.
     @Test func positionsAreForgottenTogether() {
         let bench = Bench()
         let slot = bench.make("a")

@@ -4,20 +4,21 @@ import Testing
 
 @testable import PushEngine
 
-/// Records as bytes, made once and kept in `Tests/Golden`: a change to how one is written or read, even alike in both, is told here.
+/// Records as bytes, made once and kept in `Tests/Golden`. A change to how a record is written or read shows here, even
+/// if writing and reading change in the same way.
 ///
-/// A line is a name and a record in hex. After `->` stands what reading and writing it again makes of it, if that differs; after `!`, why it is
-/// refused. What stands before the name's dot says what it is a record of.
+/// A line has a name and a record in hex. After `->` is what reading and writing the record again makes of it, if
+/// that differs. After `!` is why it is refused. The part of the name before the dot is the kind of the record.
 struct GoldenFile {
     struct Record: Sendable, CustomTestStringConvertible {
         var name: String
         var bytes: [UInt8]
-        /// `nil`: it is refused.
+        /// What reading and writing the record again makes of it; `nil` if it is refused.
         var again: [UInt8]?
         var refusal: String?
         var testDescription: String { self.name }
 
-        /// As its file has it.
+        /// The record as a line of its file.
         var line: String {
             var line = "\(self.name) \(Self.hex(self.bytes))"
             if let refusal = self.refusal { line += " ! \(refusal)" }
@@ -36,7 +37,7 @@ struct GoldenFile {
             self.again = again
             self.refusal = refusal
         }
-        /// What is read of a record today.
+        /// Reads the record with today's code.
         init(reading bytes: [UInt8], name: String) {
             self.init(name: name, bytes: bytes)
             do throws(StateError) {
@@ -75,7 +76,7 @@ struct GoldenFile {
     /// Records that no release writes.
     static let broken = Self.records("broken.txt")
 
-    /// By name, how all broken forms of a record are read: a hash, see `GoldenRecordTests`.
+    /// For each record, a hash of the results of reading all its broken forms. See `GoldenRecordTests`.
     static let sweeps = Dictionary(
         Self.lines("sweeps.txt").map { $0.split(separator: " ").map(String.init) }.filter { $0.count == 2 }.map {
             ($0[0], $0[1])

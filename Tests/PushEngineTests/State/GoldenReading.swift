@@ -3,12 +3,13 @@ import PushModel
 
 @testable import PushEngine
 
-/// Reads a record as the engine does, and writes what was read: so that bytes alone say what is expected.
+/// Reads a record as the engine does, and writes it again. So the expected result can be given as bytes.
 enum GoldenReading {
     static let topicHashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
     static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
 
-    /// - Parameter name: what stands before its dot says what the bytes are, if they are of `routed`.
+    /// - Parameter name: name of the record. The part before the dot says what the bytes are, if they are of
+    ///   `routed`.
     static func again(_ bytes: [UInt8], of name: String) throws(StateError) -> [UInt8] {
         switch name.prefix(while: { $0 != "." }) {
         case "question":
@@ -44,7 +45,7 @@ enum GoldenReading {
         }
     }
 
-    /// A record of `state` says itself what it is.
+    /// Reads a record of `state`. Its bytes say which kind it is.
     private static func state(_ bytes: [UInt8]) throws(StateError) -> [UInt8] {
         var reader = StateReader(bytes.span)
         let kind = try StateCodec.readKind(&reader)
@@ -90,7 +91,7 @@ enum GoldenReading {
 
     // MARK: Writing
 
-    /// What the engine writes.
+    /// The bytes that `body` writes, as the engine would write them.
     static func written(_ body: (inout ByteCursor) -> Void) -> [UInt8] { StateRandom.written(body) }
     /// A slot's record.
     static func slot(
@@ -122,7 +123,7 @@ enum GoldenReading {
         }
         return bytes
     }
-    /// Versions as a partition is told of them.
+    /// The bus record that brings a partition versions.
     static func told(_ told: BusRecord.Versions) -> [UInt8] {
         Self.written {
             told.write(topicHashes: Self.topicHashes, to: &$0)

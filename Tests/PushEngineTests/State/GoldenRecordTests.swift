@@ -4,11 +4,12 @@ import Testing
 
 @testable import PushEngine
 
-/// No byte of a record changes, neither as it is written nor as it is read: other releases have to read what this one writes, and it what they wrote.
+/// No byte of a record may change, neither in writing nor in reading. Other releases read what this one writes, and
+/// it reads what they wrote.
 @Suite struct GoldenRecordTests {
-    // MARK: Whole ones
+    // MARK: Whole records
 
-    /// Each flag and each optional part is there in one of them, and not in another.
+    /// Each flag and each optional part is present in one of the records, and absent from another.
     @Test func whatIsWrittenIsAsItWas() {
         for (cases, golden) in [(GoldenState.cases, GoldenFile.state), (GoldenRouted.cases, GoldenFile.routed)] {
             for (name, bytes) in cases {
@@ -20,7 +21,7 @@ import Testing
             #expect(golden.count == cases.count && Set(cases.map(\.name)).count == cases.count)
         }
     }
-    /// Reading is told by what is written of it: the records above do that without anything having been read.
+    /// Reads each record, writes it again, and compares. The test above covers writing alone.
     @Test(arguments: GoldenFile.state + GoldenFile.routed)
     func whatIsReadIsAsItWas(record: GoldenFile.Record) {
         #expect(
@@ -32,15 +33,15 @@ import Testing
 
     @Test func everyKindIsThere() {
         let kinds = Set(GoldenFile.state.map { $0.bytes[1] })
-        // 11 has never been one.
+        // No kind has ever had the number 11.
         #expect(kinds == Set((1...13 as ClosedRange<UInt8>).filter { StateCodec.Kind(rawValue: $0) != nil }))
         let routed = Set(GoldenFile.routed.map { String($0.name.prefix(while: { $0 != "." })) })
         #expect(routed == Set(RoutedKind.allCases.compactMap { $0.name.map { "\($0)" } }))
     }
 
-    // MARK: Broken ones
+    // MARK: Broken records
 
-    /// Each is refused with the words of today, or read as it is today.
+    /// Each broken record is read as it was before, or refused with the same words.
     @Test(arguments: GoldenFile.broken)
     func whatIsBrokenIsReadAsItWas(record: GoldenFile.Record) {
         let line = Self.line(record.name, record.bytes)
@@ -49,7 +50,8 @@ import Testing
     @Test func enoughAreBroken() {
         #expect(GoldenFile.broken.count > 100)
     }
-    /// Each record with every byte changed in some ways, left out, doubled, and cut off behind it: an answer each time, and the same as ever.
+    /// Forms of each record with a byte changed, removed or doubled, or cut off after it. Each is read or refused as
+    /// it was before.
     @Test(arguments: GoldenFile.state + GoldenFile.routed)
     func everyBrokenFormIsReadAsItWas(record: GoldenFile.Record) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -82,7 +84,7 @@ import Testing
         }
         return forms
     }
-    /// A partition goes on, whatever its log has, also under a key that is another's.
+    /// A partition goes on with any record in its log, even under a key that belongs to another.
     @Test(arguments: GoldenFile.state + GoldenFile.broken)
     func anEngineTakesEach(record: GoldenFile.Record) {
         var random = StateRandom(seed: 1)
@@ -95,7 +97,7 @@ import Testing
 
     // MARK: Keys
 
-    /// By what the record is.
+    /// Keys by the kind of their record.
     private static let keys: [String: [UInt8]] = {
         let texts = [
             "marker": "m", "activity": "a/com.example.pizza/match-7", "channel": "c/com.example.pizza/match-7",
@@ -136,7 +138,7 @@ import Testing
         let range = StartMemberRecord.tokenRange(inKey: start.span)
         #expect(reference == 0x0102_0304_0506_0708 && range == 9..<12)
     }
-    /// How members' records name an audience, on every worker.
+    /// The number by which members' records name an audience. It must be the same on every worker.
     @Test func anAudienceIsNamedAsItWas() {
         let (bundleID, id) = (Array("com.example.pizza".utf8), Array("match-7".utf8))
         let reference = CrowdTable.reference(bundleID: bundleID.span, id: id.span)

@@ -4,7 +4,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// Records of `routed` that golden files have, but for events, which are as their producers wrote them.
+/// Records of `routed` for the golden files. Events are left out, because they are as their producers wrote them.
 enum GoldenRouted {
     typealias Case = (name: String, bytes: [UInt8])
 

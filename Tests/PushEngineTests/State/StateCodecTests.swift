@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// The value of a `state` record: what is written comes back, and nothing read from outside traps.
+/// Tests the value of a `state` record: what is written can be read again, and nothing read from outside traps.
 @Suite struct StateCodecTests {
     private static let hashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
     private static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
@@ -10,7 +10,7 @@ import Testing
 
     /// A slot's record as the engine writes it.
     private static func write(_ slot: SlotRecord.Whole, _ updates: [Update], epoch: Int64) -> [UInt8] {
-        // The bound is the engine's own: a record past it would stop the process.
+        // The size limit is the engine's own. A larger record would stop the process.
         return StateRandom.written { writer in
             SlotRecord.write(
                 slot.slot, token: slot.token.span, routed: slot.routed, answers: slot.budget.answers.span,
@@ -42,7 +42,7 @@ import Testing
         for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
     }
 
-    /// A marker with nothing void is what releases before it wrote.
+    /// A marker with nothing void has the same bytes as in former releases.
     @Test func aMarkerSaysWhatIsVoid() throws {
         var marker = MarkerRecord(
             epoch: 7, takenOverWallMillis: 1_700_000_000_000, partitionCount: 64, clusterID: Array("ours".utf8))
@@ -66,7 +66,8 @@ import Testing
         #expect(read.token == written.token)
         #expect(read.isReleased == written.isReleased)
         #expect(read.routed == written.routed)
-        // Same clocks on both sides: units that are not over come back to the millisecond, one in flight as answered now.
+        // Both sides have the same clocks. Units that have not returned keep their time to the millisecond, and one
+        // in flight counts as answered now.
         let over = Self.now.steadyMillis - RollingBudget.windowMillis
         let units =
             written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
@@ -141,7 +142,8 @@ import Testing
         }
     }
 
-    /// Bytes changed, inserted, removed at random, through the engine: an answer each time, whatever it is, and the engine can go on.
+    /// Bytes of a record are changed, inserted and removed at random. The engine reads or refuses each form, and can
+    /// go on.
     @Test(arguments: 1...25 as ClosedRange<UInt64>)
     func everyMutationIsAnErrorOrAValue(seed: UInt64) {
         var random = StateRandom(seed: seed)
@@ -177,7 +179,8 @@ import Testing
         #expect(StateCodec.topicHash("") != 0)
     }
 
-    /// Positions name topics: another order of the input topics does not move them, a topic no longer read makes them void.
+    /// Positions name topics, so another order of the input topics does not change them. A topic that is no longer
+    /// read makes them void.
     @Test func positionsFollowTheTopicsName() throws {
         var slot = SlotRecord.Whole()
         slot.slot.applied = AppliedPosition(offset: 77, topic: 0)

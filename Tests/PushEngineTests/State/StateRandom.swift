@@ -1,13 +1,13 @@
 @testable import PushEngine
 import PushModel
 
-/// Slots and updates drawn from a seed, extremes included, for the state codec's tests.
+/// Random slots and updates, with extreme values, for the tests of the state codec.
 struct StateRandom {
     private var random: SplitMix64
 
     init(seed: UInt64) { self.random = SplitMix64(seed: seed) }
 
-    /// What `body` writes, as the engine writes it.
+    /// The bytes that `body` writes, as the engine would write them.
     static func written(_ body: (inout ByteCursor) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
         var scratch: [UInt8] = [9, 9]
@@ -18,7 +18,7 @@ struct StateRandom {
     mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self.random) }
     mutating func bool() -> Bool { Bool.random(using: &self.random) }
 
-    /// Any number, the edges more often than chance would have them.
+    /// Any number. Extreme values are drawn more often than others.
     mutating func extreme() -> Int64 {
         switch self.int(0...5) {
         case 0: [0, 1, -1, .max, .min, .max - 1][self.int(0...5)]
@@ -27,7 +27,7 @@ struct StateRandom {
         }
     }
 
-    /// Seconds as far from 1970 as a record may say.
+    /// Seconds since 1970, as far in either direction as a record may hold.
     mutating func seconds() -> Int64 {
         let most = StateCodec.timeSecondsMax
         return self.int(0...4) == 0

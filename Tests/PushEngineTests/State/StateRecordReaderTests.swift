@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What tools say of records that the engine wrote.
+/// Tests what tools show of records that the engine wrote.
 @Suite struct StateRecordReaderTests {
     private static let reader = StateRecordReader(inputTopics: ["liveactivity.events", "liveactivity.routed"])
 
@@ -26,7 +26,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    /// What is configured is not written: it may be another tomorrow.
+    /// Only the storage that APNs has reported for a channel is written. A configured one may change.
     @Test(
         arguments: [
             (ChannelStoragePolicy.ask, true, "most-recent"), (.ask, false, "none"), (.ask, nil, nil),
@@ -79,7 +79,7 @@ import Testing
         #expect(update.contentState.contains("7"))
     }
 
-    /// The token is a secret; its hash is not, and is the one that outcomes name.
+    /// The token is a secret and is not shown. Its hash is shown, which is also in outcomes.
     @Test func theTokenIsNotShown() throws {
         let h = EngineHarness()
         h.register(token: "80e0aabbccddeeff")
@@ -120,7 +120,7 @@ import Testing
         #expect(description.content == .unknownVersion(77))
     }
 
-    /// Whatever an audience's partition writes down, tools can read.
+    /// Tools can read every record that an audience's partition writes.
     @Test func everyRecordOfAnAudienceIsTold() {
         let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 60_000 }
         for member in 1...3 {
@@ -150,7 +150,7 @@ import Testing
         #expect(records == ["versions", "progress", "voided", "starts"])
     }
 
-    /// Cut off anywhere, or with any byte changed: no trap.
+    /// A record that is cut off anywhere, or has any bit changed, does not trap.
     @Test func damagedRecordsAreNamed() throws {
         let h = EngineHarness()
         h.register()

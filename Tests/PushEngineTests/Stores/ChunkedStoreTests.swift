@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct ChunkedStoreTests {
-    /// Counts the copies of itself that are alive.
+    /// Counts itself among the instances that are alive.
     private final class Witness {
         static func make(_ counter: Counter) -> Witness { Witness(counter) }
         let counter: Counter
@@ -14,7 +14,7 @@ import Testing
     }
     private final class Counter { var alive = 0 }
 
-    /// Across the ends of chunks, and past the first directory.
+    /// The counts reach over the ends of chunks, and beyond the first directory.
     @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 16 * 1_024, 40_000])
     func holdsWhatAnArrayHolds(count: Int) {
         var store = ChunkedStore<SlotID, Int>()

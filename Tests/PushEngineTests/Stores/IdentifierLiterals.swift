@@ -1,6 +1,6 @@
 @testable import PushEngine
 
-/// Tests number slots and the like themselves. Nothing but a store does so in the engine.
+/// Lets tests write numbers of slots and other things as literals. In the engine only the stores make such numbers.
 extension SlotID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int32) { self.init(rawValue: value) }
 }

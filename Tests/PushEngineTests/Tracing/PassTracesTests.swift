@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Which passes of a shard are traced, by themselves: without an engine around them.
+/// Tests which passes of a shard are traced, without an engine around them.
 @Suite struct PassTracesTests {
     private static func key(_ crowd: Int32, isStart: Bool = false) -> PassTraces.Key {
         PassTraces.Key(crowd: CrowdID(rawValue: crowd), isStart: isStart)
@@ -13,7 +13,7 @@ import Testing
         traces.begin(key, source: SourcePosition(topic: 0, partition: 0, offset: 1), life: 1, stampSeconds: 10)
     }
 
-    /// A crowd brings one version, and one start, at a time: each is traced by itself.
+    /// A crowd brings one version and one start at a time. Each is traced by itself.
     @Test func aVersionAndAStartAreApart() {
         var traces = PassTraces()
         let crowd = CrowdID(rawValue: 3)
@@ -39,7 +39,7 @@ import Testing
         _ = traces.end(Self.key(0))
         #expect(traces.hasRoom)
     }
-    /// The first pushes are told whatever became of them, and then some that APNs has not taken.
+    /// The first pushes are reported whatever their answer. After that, some that APNs has not taken are.
     @Test func someOfItsPushesAreTold() {
         var traces = PassTraces()
         _ = Self.begin(&traces, Self.key(1))

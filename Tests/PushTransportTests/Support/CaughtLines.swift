@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What was logged: level, text, metadata.
+/// Keeps what is logged: level, text and metadata.
 final class CaughtLines: Sendable {
     private let lines = Mutex<[String]>([])
 

@@ -52,17 +52,17 @@ extension TransportBench {
         #expect(answers.filter { $0 != .accepted }.isEmpty, sourceLocation: sourceLocation)
     }
 
-    /// Waits until a connection that served has ended.
+    /// Waits until a connection that was in use has ended.
     func connectionEnds() async throws { try await self.counters("a connection that ends") { $0.closesTotal > 0 } }
 
-    /// Waits until at least one more attempt to connect has failed, by asking the loop again and again.
+    /// Waits until at least one more attempt to connect has failed, by polling the loop.
     func connectFails(thenStop: Bool = true) async throws {
         if thenStop { try await self.onLoop { $0.wantOne() } }
         let before = try await self.counters().connectFailuresTotal
         try await self.counters("a connect that fails") { $0.connectFailuresTotal > before }
     }
 
-    /// Waits until the route's trouble is this one; gives how it stands then.
+    /// Waits until the route has this trouble, and returns its status then.
     @discardableResult
     func trouble(_ trouble: RouteTrouble?) async throws -> RouteStatus {
         let deadline = NIODeadline.now() + WaitTimeout.limit
@@ -81,7 +81,7 @@ extension TransportBench {
         try await self.counters("connections that close") { $0.connectionsOpen == 0 }
     }
 
-    /// Asks the loop again and again until its counters satisfy `condition`.
+    /// Polls the loop until its counters satisfy `condition`.
     private func counters(_ awaited: String, _ condition: (RouteCounters) -> Bool) async throws {
         let deadline = NIODeadline.now() + WaitTimeout.limit
         while true {

@@ -7,30 +7,30 @@ import TLSSession
 enum Reaction: Sendable {
     case ok
     case refuse(status: UInt16, reason: String)
-    /// Any answer; names and values of fields in turn.
+    /// Answers in any way. Each field is a name and a value.
     case answer(status: UInt16, fields: [[String]] = [], body: [UInt8] = [])
     case reset(HTTP2ErrorCode)
-    /// No answer, ever.
+    /// Never answers.
     case hold
-    /// GOAWAY that names this stream as the last; the request itself gets 200.
+    /// Sends GOAWAY that names this stream as the last. The request itself gets 200.
     case goAway(reason: String)
-    /// GOAWAY with any debug data.
+    /// Sends GOAWAY with any debug data.
     case goAwaySaying([UInt8])
-    /// GOAWAY with a last stream below this one: the request is not processed.
+    /// Sends GOAWAY with a last stream below this one, so the request is not processed.
     case goAwayBefore(reason: String)
-    /// Another stream limit, then 200.
+    /// Sets another stream limit, then answers 200.
     case limit(UInt32)
-    /// The socket is closed without a word.
+    /// Closes the socket without a word.
     case drop
-    /// TCP stays, but from here on nothing is read or written on this connection.
+    /// Keeps the TCP connection, but neither reads nor writes from here on.
     case freeze
-    /// The answer begins but its connection is cut in the middle of a TLS record.
+    /// Begins the answer, but cuts the connection in the middle of a TLS record.
     case cutMidFrame
-    /// Bytes that are no HTTP/2.
+    /// Sends bytes that are not HTTP/2.
     case garbage
 }
 
-/// One request as the script sees it; counts begin at 1.
+/// One request as the script sees it. Counts begin at 1.
 struct SeenRequest: Sendable {
     var connection: Int
     var numberOnConnection: Int
@@ -39,14 +39,14 @@ struct SeenRequest: Sendable {
     var body: [UInt8]
 }
 
-/// How a client took its leave of a connection.
+/// How a client ended a connection.
 struct Farewell: Equatable, Sendable {
     var goAway: Bool
     var closeNotify: Bool
 }
 
-/// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate comes from its own
-/// authority.
+/// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate is issued by its
+/// own authority.
 final class LoopbackServer: Sendable {
     typealias Script = @Sendable (SeenRequest) -> Reaction
 
@@ -94,10 +94,10 @@ final class LoopbackServer: Sendable {
     func connectionCount() async throws -> Int {
         try await self.channel.eventLoop.submit { self.log.connections }.get()
     }
-    /// The most requests that were open at once on one connection.
+    /// The highest number of open requests on one connection.
     func openMax() async throws -> Int { try await self.channel.eventLoop.submit { self.log.openMax }.get() }
 
-    /// How the client took its leave of the connection that ended first; waits until one has.
+    /// How the client ended the connection that ended first. The call waits until one has.
     func firstFarewell() async throws -> Farewell {
         try await self.channel.eventLoop.flatSubmit { self.log.whenLeft() }.get()
     }
@@ -111,7 +111,7 @@ final class LoopbackServer: Sendable {
 
 /// What a server saw. Confined to its loop.
 final class ServerLog: @unchecked Sendable {
-    // Sendable because every access is on `eventLoop`, which `precondition`s see to.
+    // The class is Sendable because every access is on `eventLoop`, and `precondition`s check that.
     private let eventLoop: any EventLoop
     private var seen: [SeenRequest] = []
     private var live: [ObjectIdentifier: any Channel] = [:]
@@ -298,7 +298,7 @@ private final class ServerConnection: ChannelInboundHandler {
             self.tls.takeCiphertext { _ = buffer.writeBytes($0) }
             context.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil)
         }
-        // A client that has said GOAWAY closes for itself: its close_notify is still to come.
+        // A client that has sent GOAWAY closes the connection itself, and its close_notify is still to come.
         if self.session.isFinished, !self.sawGoAway { context.close(promise: nil) }
     }
 }

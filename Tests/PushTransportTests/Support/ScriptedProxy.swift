@@ -2,20 +2,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy on the loopback interface that does with each CONNECT what a script says.
+/// An HTTP proxy on the loopback interface that handles each CONNECT as a script says.
 final class ScriptedProxy: Sendable {
-    /// What becomes of one.
+    /// What the proxy does with one CONNECT.
     enum Reaction: Sendable {
-        /// A tunnel to the port of this machine that is asked for, behind an answer.
+        /// Sends this answer, and opens a tunnel to the requested port of this machine.
         case tunnel(answer: String = "HTTP/1.1 200 Connection established\r\n\r\n")
-        /// These bytes and no more; the connection stays.
+        /// Sends only these bytes, and keeps the connection.
         case say(String)
-        /// These bytes, and the connection ends.
+        /// Sends these bytes and ends the connection.
         case sayAndClose(String)
-        /// Nothing, ever.
+        /// Never sends anything.
         case silence
     }
-    /// Told the number of the request, from 1, and its head.
+    /// Gets the number of the request, from 1, and its head.
     typealias Script = @Sendable (Int, String) -> Reaction
 
     fileprivate struct State {
@@ -50,10 +50,10 @@ final class ScriptedProxy: Sendable {
         self.port = server.localAddress?.port ?? 0
     }
 
-    /// Requests that came, without their bodies.
+    /// Heads of the requests so far.
     var heads: [String] { self.state.state.withLock { $0.heads } }
 
-    /// Ends every connection there is.
+    /// Ends every connection.
     func cut() { for channel in self.state.state.withLock({ $0.channels }) { channel.close(promise: nil) } }
 
     func stop() async throws {
@@ -61,7 +61,7 @@ final class ScriptedProxy: Sendable {
         self.cut()
     }
 
-    /// One connection of a client.
+    /// The connection of a client.
     private final class ProxySide: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -130,7 +130,7 @@ final class ScriptedProxy: Sendable {
         func channelInactive(context: ChannelHandlerContext) { self.target?.close(promise: nil) }
     }
 
-    /// The connection to whom the client wants.
+    /// The connection to the client's target.
     private final class TargetSide: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -9,8 +9,8 @@ import TLSSession
 
 @testable import PushTransport
 
-/// A transport on a loop of its own with something that plays the engine: keeps pushes until there is credit, collects
-/// each one's answers, sends again what was not processed.
+/// A transport on its own loop, with a player instead of the engine. The player keeps pushes until there is credit,
+/// collects the answers of each, and sends again what was not processed.
 final class TransportBench: Sendable {
     let group: MultiThreadedEventLoopGroup
     let store: ProviderTokenStore
@@ -73,14 +73,14 @@ final class TransportBench: Sendable {
         try await self.group.shutdownGracefully()
     }
 
-    /// Sends `count` pushes and waits until each has its final answer; in the order of pushes.
+    /// Sends `count` pushes and waits for their final answers, which it returns in the order of the pushes.
     func send(_ count: Int, bodyByteCount: Int = 200) async throws -> [PushAnswer.Result] {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(count, bodyByteCount: bodyByteCount, promise) }
         return try await promise.futureResult.get()
     }
 
-    /// Sends requests of any kind, unchanged but for their ids, and waits for their answers.
+    /// Sends requests of any kind, changing only their ids, and waits for their answers.
     func ask(_ requests: [PushRequest]) async throws -> [PushAnswer.Result] {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(requests.count, bodyByteCount: 0, asking: requests, promise) }
@@ -88,7 +88,7 @@ final class TransportBench: Sendable {
     }
 
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
-    /// Answers that came for pushes answered before.
+    /// Number of answers for pushes that were already answered.
     func duplicateAnswers() async throws -> Int { try await self.onLoop { $0.duplicateAnswers } }
 
     func onLoop<Result: Sendable>(_ body: @escaping @Sendable (Player) throws -> Result) async throws -> Result {
@@ -97,12 +97,12 @@ final class TransportBench: Sendable {
     }
 }
 
-/// Answers after which a push goes out again; the others are final. Each level includes those before.
+/// Answers after which a push is sent again. All others are final. Each level includes the levels before it.
 enum Resends: Int, Sendable {
     case nothing, unprocessed, busy, unknown
 }
 
-/// The engine's part, confined to the loop.
+/// The bench's part that acts as the engine. It is confined to the loop.
 final class Player {
     let transport: ShardTransport
     private let resends: Resends
@@ -111,7 +111,7 @@ final class Player {
     private var missing = 0
     private var promise: EventLoopPromise<[PushAnswer.Result]>?
     private var body: [UInt8] = []
-    /// Sent in place of pushes to phones, unless empty.
+    /// If not empty, requests to send instead of pushes to phones.
     private var requests: [PushRequest] = []
     private var inFlight: Set<UInt64> = []
     private(set) var duplicateAnswers = 0
@@ -130,7 +130,7 @@ final class Player {
         driver.start()
     }
 
-    /// The answers of what was in flight are left in the transport.
+    /// Closes the transport, and ignores answers that are still to come.
     func close() { self.driver?.close() }
 
     static let timestampSeconds = Int(Date().timeIntervalSince1970)
@@ -218,7 +218,7 @@ final class Player {
 }
 
 extension ConnectionPoolConfiguration {
-    /// Short times, so that what has to time out does so soon.
+    /// A configuration with short times, so that timeouts happen soon.
     static var forTests: ConnectionPoolConfiguration {
         var configuration = ConnectionPoolConfiguration()
         configuration.connectionsMax = 2

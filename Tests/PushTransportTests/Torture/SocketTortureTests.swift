@@ -7,8 +7,10 @@ import Testing
 
 @testable import PushTransport
 
-/// The real transport over real sockets against an APNs that does everything wrong. A failure prints its seed; the seed draws the same
-/// faults again. `MAILBOAT_TORTURE_SEED` names others: `7`, or `7-20`.
+/// Tests of the real transport over real sockets against an APNs that does everything wrong.
+///
+/// A failure prints its seed, and the seed draws the same faults again. `MAILBOAT_TORTURE_SEED` names other seeds: `7`,
+/// or `7-20`.
 @Suite(.timeLimit(.minutes(3)), .serialized)
 struct SocketTortureTests {
     private static let seeds: [UInt64] = {
@@ -18,10 +20,11 @@ struct SocketTortureTests {
         return Array(first...last)
     }()
 
-    /// Most rounds in which service may be other than normal after the faults. Harmed connections are found out, and on a machine that stands
-    /// still for longer than a request may take, no answer is known. What does not recover is no better the tenth time.
+    /// The most rounds after the faults in which service may still be disturbed. Harmed connections have to be found,
+    /// and answers may be lost if the machine stalls for longer than the request timeout. If service has not recovered
+    /// after ten rounds, it never will.
     private static let recoveryRoundsMax = 10
-    /// Pushes that are there from the beginning, and that come with each step.
+    /// Number of pushes at the beginning, and number of pushes that each step adds.
     private static let pushesFirst = 200
     private static let pushesPerStep = 60
 
@@ -72,7 +75,7 @@ struct SocketTortureTests {
             let before = simulator.statistics()
             try await sender.add(Self.pushesPerStep)
             try await self.carryOut(step, before, simulator, sender)
-            // Service goes on, on whatever connections are left.
+            // Service goes on with the remaining connections.
             _ = try await simulator.wait { $0.requests >= before.requests + Self.pushesPerStep / 3 }
         }
     }
@@ -112,14 +115,14 @@ struct SocketTortureTests {
         }
     }
 
-    // MARK: Afterwards
+    // MARK: Recovery
 
-    /// Faults end: what was begun comes to its end, and new pushes pass as if nothing had been.
+    /// Ends the faults. Everything that was begun ends, and new pushes pass as if nothing had happened.
     private func resumed(_ simulator: APNSSimulator, _ sender: TortureSender) async throws {
         simulator.clearFaults()
         try await sender.settled()
         let before = try await sender.histories().count
-        // A connection that was harmed may yet be found out; by the second batch the harmed ones are gone.
+        // A harmed connection may still be undetected. By the second batch the harmed ones are gone.
         simulator.perform(.cut)
         try await sender.add(200)
         try await sender.settled()
@@ -150,7 +153,7 @@ struct SocketTortureTests {
             if history.final == nil || history.isOut { wrong.append("no verdict: \(name)") }
             if history.strayVerdicts > 0 { wrong.append("more than one verdict: \(name)") }
             if history.final == .accepted, delivered < 1 { wrong.append("lost: \(name)") }
-            // Once, and once more for each attempt whose answer could not be known.
+            // A push may be delivered once, and once more for each attempt whose answer is unknown.
             if delivered > 1 + history.unknown { wrong.append("delivered too often: \(name)") }
             if TortureSender.isStart(push), delivered > 1 { wrong.append("started twice: \(name)") }
         }

@@ -5,21 +5,22 @@ import PushModel
 
 @testable import PushTransport
 
-/// What the simulated APNs does to its client in one run, drawn from a seed: faults that hit single requests all the time, and one thing
-/// after another done to whole connections. None of them lies: what is said to be unprocessed is.
+/// What the simulated APNs does to its client in one run, drawn from a seed. Some faults hit single requests all the
+/// time, and further steps hit whole connections one after another. None of them lies: a request that is called
+/// unprocessed is unprocessed.
 struct TortureSchedule: Sendable {
     enum Step: Sendable, CustomStringConvertible {
-        /// Done to one connection (0: the oldest that is open, and so on), or to all.
+        /// Does something to the `onNth` connection (0 is the oldest open one), or to all.
         case act(ConnectionAction, onNth: Int?)
-        /// A stream limit for everybody, and back after some requests.
+        /// Sets a stream limit for all connections, and restores it after some requests.
         case streams(UInt32)
-        /// No new stream at all until everything in flight is answered.
+        /// Allows no new stream until everything in flight is answered.
         case noStreams
-        /// All connections are cut, and some new ones refused.
+        /// Cuts all connections, and refuses some new ones.
         case outage(refusals: Int)
-        /// All connections are cut, and the next one is accepted but gets no TLS.
+        /// Cuts all connections, and accepts the next one without TLS.
         case halfOpen
-        /// Answers wait, up to a number of milliseconds.
+        /// Delays answers by up to this number of milliseconds.
         case latency(Int64)
 
         var description: String {
@@ -50,7 +51,7 @@ struct TortureSchedule: Sendable {
         configuration.collapsesOnRejection = Bool.random(using: &random)
         self.configuration = configuration
 
-        // Some faults are off in a run and others frequent.
+        // Some faults are off in a run, and others are frequent.
         var faults: [Fault] = []
         for effect in Self.effects where Int.random(in: 0..<3, using: &random) > 0 {
             let rate = [0.002, 0.005, 0.02].randomElement(using: &random) ?? 0.005
@@ -92,7 +93,7 @@ struct TortureSchedule: Sendable {
     ]
 
     private static let steps: [Step] = [
-        // GOAWAY storms: several in a row, kind and angry, with and without APNs' JSON.
+        // Storms of GOAWAY: several in a row, with and without an error, with and without APNs' JSON.
         .act(.goAway(GoAway(reason: "Shutdown", closes: false)), onNth: nil), .act(.goAway(GoAway()), onNth: nil),
         .act(.goAway(GoAway(errorCode: .internalError, reason: "InternalServerError")), onNth: nil),
         .act(.goAway(GoAway(errorCode: .protocolError, lastStream: .highest)), onNth: 0),

@@ -15,15 +15,16 @@ struct PushHistory: Sendable {
     var notProcessed = 0
     var refused = 0
     var unknown = 0
-    /// The last word: accepted, or (a `start` only) unknown.
+    /// The final answer: accepted, or `unknown` for a `start`.
     var final: PushAnswer.Result?
-    /// A verdict came for an attempt that had none open, or after the last word.
+    /// Number of verdicts that came without an open attempt, or after the final answer.
     var strayVerdicts = 0
     var isOut = false
 }
 
-/// The engine's part in a torture: sends pushes until each has its last word, with the promises of the contract (contract: Unknown answers): what APNs did not
-/// process or refused goes again; so does an update whose answer is unknown; a `start` whose answer is unknown never does.
+/// The engine's part in a torture: sends pushes until each has its final answer, as the contract promises (contract:
+/// Unknown answers). What APNs did not process or refused is sent again, and so is an update whose answer is unknown. A
+/// `start` whose answer is unknown is not.
 final class TortureSender: Sendable {
     let group: MultiThreadedEventLoopGroup
     private let player: NIOLoopBound<TorturePlayer>
@@ -52,16 +53,16 @@ final class TortureSender: Sendable {
         }.get()
     }
 
-    /// Adds `count` pushes; they flow at once.
+    /// Adds `count` pushes, which are sent at once.
     func add(_ count: Int) async throws { try await self.onLoop { $0.add(count) } }
 
-    /// Waits until every push added so far has its last word.
+    /// Waits until every push added so far has its final answer.
     func settled() async throws {
         let player = self.player
         try await self.group.next().flatSubmit { player.value.whenSettled() }.get()
     }
 
-    /// Waits until no push is out: each attempt has its verdict.
+    /// Waits until no push is out, so that each attempt has its verdict.
     func nothingInFlight() async throws {
         let player = self.player
         try await self.group.next().flatSubmit { player.value.whenNothingIsOut() }.get()
@@ -86,17 +87,17 @@ final class TortureSender: Sendable {
         return try await self.group.next().submit { try body(player.value) }.get()
     }
 
-    /// Every fifth push starts an activity.
+    /// Whether a push starts an activity. Every fifth does.
     static func isStart(_ push: Int) -> Bool { push % 5 == 3 }
 
-    /// A token of its own for each push: 64 hex digits that end in its number.
+    /// The token of a push, which no other push has: 64 hex digits that end in its number.
     static func token(_ push: Int) -> String {
         let digits = String(push, radix: 16)
         return "cd" + String(repeating: "0", count: 62 - digits.count) + digits
     }
 }
 
-/// Confined to the loop.
+/// The part of the sender that is confined to the loop.
 final class TorturePlayer {
     let transport: ShardTransport
     private(set) var histories: [PushHistory] = []
@@ -158,7 +159,7 @@ final class TorturePlayer {
         return promise.futureResult
     }
 
-    /// The first pushes of a kind with their histories, and how the transport stands.
+    /// The first pushes of a kind with their histories, and the status of the transport.
     private func list(_ isMeant: (PushHistory) -> Bool) -> String {
         let pushes = self.histories.indices.filter { isMeant(self.histories[$0]) }
         let named = pushes.prefix(10).map {

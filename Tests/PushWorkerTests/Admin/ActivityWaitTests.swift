@@ -3,7 +3,7 @@ import Testing
 @testable import PushEngine
 @testable import PushWorker
 
-/// What is said of a push that waits, by what a shard knows of its activity.
+/// Tests of what an activity's push waits for, by what a shard knows of the activity.
 struct ActivityWaitTests {
     private static func report(
         _ pending: ActivityReport.Push? = Self.push(), _ change: (inout ActivityReport) -> Void = { _ in }
@@ -60,7 +60,7 @@ struct ActivityWaitTests {
         #expect(started?.cause == .registration && started?.endsInMillis == nil)
         let dead = Self.wait(Self.report { $0.token = "dead" })
         #expect(dead?.cause == .token && dead?.text.contains("is dead") == true)
-        // A start brings its own.
+        // A start has its own token.
         #expect(Self.wait(Self.report(Self.push("start")) { $0.token = "none" })?.cause == .stream)
     }
 
@@ -87,7 +87,7 @@ struct ActivityWaitTests {
                 })
         }
         let wait = try #require(spent(Self.push(), out: 9))
-        // Two have to return: eight may be out where two are kept.
+        // Two units have to return: with two of ten kept, at most eight may be out.
         #expect(wait.cause == .budget && wait.endsInMillis == 20_000 && !wait.isGivenUpThen)
         #expect(wait.text == "the hourly budget: 9 of 10 are spent, 2 of them kept for alerts and ends")
         #expect(spent(Self.push(hasAlert: true), out: 9)?.cause == .stream)
@@ -100,7 +100,7 @@ struct ActivityWaitTests {
         #expect(Self.wait(Self.report(), pauses: [topic])?.text == "APNs: \(topic)")
         let others = [
             "APNs refuses the topic of app com.example.other in production", "route development/K: slow",
-            // Its bundle id has the other's within it.
+            // The bundle ids of these apps begin like that of the app under test.
             "APNs refuses the topic of app com.example.app.beta in production",
             "APNs refuses the topic of app com.example.app2 in production",
         ]

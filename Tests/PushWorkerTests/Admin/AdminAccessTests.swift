@@ -35,7 +35,7 @@ struct AdminAccessTests {
         #expect(Self.access(host, token: true, tls: true) == .token)
     }
 
-    /// A page in a browser here may have been led to this port under a name of its own.
+    /// A web page in a browser on this machine may reach this port by a host name of the page's own.
     @Test func aRequestNamesThisMachine() {
         for authority in ["localhost", "localhost:9464", "127.0.0.1:9464", "[::1]:9464", "[::1]"] {
             #expect(AdminAccess.isLocal(authority: authority), "\(authority)")
@@ -64,7 +64,7 @@ struct OpenAPIDocumentTests {
         try #require(try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8)) as? [String: Any])
     }
 
-    /// Whatever the port answers is in the document, and nothing else.
+    /// The document has every route that the port serves, and no other.
     @Test func everyRouteIsInIt() throws {
         let sources = StatePages.Sources(
             snapshot: { WorkerSnapshot() }, lags: { [] }, silencesMillis: { [] }, uptimeSeconds: { 0 })
@@ -75,16 +75,16 @@ struct OpenAPIDocumentTests {
         let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
         var told: Set<String> = []
         for (path, operations) in paths {
-            // One part of a path, whatever it is.
+            // `**` stands for any part of a path.
             let pattern = path.replacing(/\{[a-z]+\}.*/, with: "**")
             for method in operations.keys { told.insert("\(method.uppercased()) \(pattern)") }
         }
-        // The router has the same handler for what makes a channel and for what is about one.
+        // The router has one handler for requests that create a channel and for requests about one channel.
         let both = ["POST /channels/**", "DELETE /channels"]
         #expect(Set(served).subtracting(both) == told)
     }
 
-    /// What an activity may wait for stands in it, each cause once.
+    /// The document names every cause of a wait once.
     @Test func itNamesEveryCauseOfAWait() throws {
         var part: Any = try Self.document()
         for name in ["components", "schemas", "Wait", "properties", "cause", "enum"] {

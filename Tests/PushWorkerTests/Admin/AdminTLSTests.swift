@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushWorker
 
-/// The admin port over TLS, with the client half of our own TLS on a blocking socket.
+/// Tests of the admin port over TLS. The client is the project's own TLS on a blocking socket.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct AdminTLSTests {
     private static func with(
@@ -31,7 +31,7 @@ struct AdminTLSTests {
         try result.get()
     }
 
-    /// A new authority, certificate and key.
+    /// Writes a new authority, certificate and key.
     private static func issue(into directory: String) throws {
         let now = Int64(Date().timeIntervalSince1970)
         let made = try SimulatorCredentials.generate(names: ["localhost"], nowSeconds: now)
@@ -40,7 +40,7 @@ struct AdminTLSTests {
         try Data(made.certificate.privateKeyPEM).write(to: URL(fileURLWithPath: directory + "/key.pem"))
     }
 
-    /// Everything the port says until it closes; an empty text if the handshake fails.
+    /// Everything the port answers until it closes. The text is empty when the handshake fails.
     private static func exchange(_ port: Int, _ request: String, authority: String) throws -> String {
         let context = try TLSContext.client(roots: .file(path: authority), applicationProtocols: [])
         let session = try TLSSession(client: context, serverName: "localhost")
@@ -86,7 +86,7 @@ struct AdminTLSTests {
             let socket = try LoopbackSocket(port: port)
             try socket.send(Self.get("/healthz"))
             #expect(try !socket.receiveAll().contains("HTTP/1.1 200"))
-            // The port goes on.
+            // The port still serves TLS.
             #expect(
                 try Self.exchange(port, Self.get("/healthz"), authority: directory + "/authority.pem")
                     .hasPrefix("HTTP/1.1 200"))
@@ -101,7 +101,7 @@ struct AdminTLSTests {
             tls.look()
             #expect(try Self.exchange(port, Self.get("/healthz"), authority: authority).hasPrefix("HTTP/1.1 200"))
             #expect(try Self.exchange(port, Self.get("/healthz"), authority: directory + "/before.pem").isEmpty)
-            // Half of one is not.
+            // A certificate whose key is unreadable is not used.
             try Data("nothing".utf8).write(to: URL(fileURLWithPath: directory + "/key.pem"))
             tls.look()
             #expect(try Self.exchange(port, Self.get("/healthz"), authority: authority).hasPrefix("HTTP/1.1 200"))

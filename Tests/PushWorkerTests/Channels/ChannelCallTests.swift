@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What a request to `/channels` asks for, and whom it has to convince.
+/// Tests of what a request to `/channels` asks for, and of its authorization.
 struct ChannelCallTests {
     private static let one = ChannelHome(bundleID: "com.example.pizza", environment: .production)
     private static let all = [
@@ -57,7 +57,7 @@ struct ChannelCallTests {
         #expect(fault.text.contains(words), "\(fault.text)")
     }
 
-    /// What there is only one of may be left out.
+    /// A request may leave out the app or the environment where there is only one.
     @Test(
         arguments: [
             (nil, nil, "app is missing: expected one of com.example.pizza, com.example.tea"),

@@ -14,7 +14,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Channels through a worker's configuration, against the simulated APNs on real sockets: the desk, and the admin port above it.
+/// Tests of channels with a worker's configuration, against the simulated APNs on real sockets. They go through the
+/// desk, and through the admin port above it.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelDeskTests {
     private struct House {
@@ -71,7 +72,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// An app that is added while the worker runs.
+    /// The desk takes an app that is added while the worker runs.
     @Test func anotherPlanIsFollowed() async throws {
         try await Self.with { house in
             var configuration = house.configuration
@@ -91,7 +92,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// It shared the key of another app until then.
+    /// The app used the key of another app until it got its own.
     @Test func anAppsOwnKeyIsUsed() async throws {
         try await Self.with { house in
             var logger = Logger(label: "desk")
@@ -117,7 +118,7 @@ struct ChannelDeskTests {
             let homes = house.desk.homes
             let second = try #require(try await house.desk.follow(own, providerTokens: tokens, pause: { _ in }))
             #expect(house.desk.homes == homes)
-            // What was asked for first may go on although what came later is through.
+            // A request of the first plan may still run when the second plan is in force.
             await second.value
             #expect(house.desk.formerCount == 1)
 
@@ -130,7 +131,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// Until the task is cancelled.
+    /// Returns when the task is cancelled.
     private static func never() async {
         let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in nothing {}
@@ -186,7 +187,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// As many as Apple allows, in one list.
+    /// The list holds as many channels as Apple allows.
     @Test func tenThousandChannelsAreListed() async throws {
         try await Self.with { house in
             for _ in 0..<ChannelRequest.countMax {
@@ -197,7 +198,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// A creation that is carried out and gets no answer leaves one channel, not one for each attempt.
+    /// A creation that is carried out but gets no answer leaves one channel, not one for each attempt.
     @Test(arguments: [Fault.Effect.cut(applied: true), .stall(applied: true), .reset(.internalError, applied: true)])
     func aCreationWithoutAnAnswerIsNotRepeated(effect: Fault.Effect) async throws {
         try await Self.with { house in
@@ -209,7 +210,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// A deletion is repeated, and finds that it was carried out.
+    /// A deletion that gets no answer is repeated, and finds that it was carried out.
     @Test(arguments: [Fault.Effect.cut(applied: true), .stall(applied: true), .reset(.internalError, applied: true)])
     func aDeletionWithoutAnAnswerIsRepeated(effect: Fault.Effect) async throws {
         try await Self.with { house in
@@ -255,7 +256,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// The sockets block.
+    /// Calls the admin port with blocking sockets.
     private static func converse(_ port: Int, _ simulator: APNSSimulator) throws {
         func ask(_ method: String, _ path: String, _ body: String = "") throws -> (status: Int, json: [String: Any]) {
             let (status, text) = try ChannelPagesTests.exchange(

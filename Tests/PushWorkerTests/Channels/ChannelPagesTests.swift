@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushWorker
 
-/// `/channels` on the admin port, over real sockets.
+/// Tests of `/channels` on the admin port, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ChannelPagesTests {
     static let token = "0123456789abcdef0123456789abcdef"
@@ -22,7 +22,7 @@ struct ChannelPagesTests {
                 unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in [] }, channels: pages),
             logger: Logger(label: "test"))
         let port = server.port
-        // The sockets block, and must not take the few threads that the server's tasks need.
+        // The sockets block, so they must not occupy the few threads that the server's tasks need.
         let result = await NamedThread.run("admin-client") { Result { try body(port) } }
         await server.stop()
         try result.get()
@@ -40,7 +40,7 @@ struct ChannelPagesTests {
         return (Int(answer.dropFirst(9).prefix(3)) ?? 0, answer)
     }
 
-    /// A desk whose APNs nobody runs, and a token.
+    /// Calls `body` with a desk whose APNs does not exist, and with a token file.
     private static func withDesk(_ body: (ChannelPages, _ directory: String) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -52,7 +52,7 @@ struct ChannelPagesTests {
         var app = AppSettings(bundleID: "com.example.pizza")
         app.teamID = "TEAM567890"
         app.keyFile = keyFile
-        // The port of nothing.
+        // Nothing listens on this port.
         app.production.manageHost = "127.0.0.1"
         app.production.managePort = 1
         configuration.apps = [app]
@@ -98,7 +98,7 @@ struct ChannelPagesTests {
         }
     }
 
-    /// A changed file counts without a restart of the worker; without the file nobody is let in.
+    /// A changed token file counts without a restart of the worker. Without the file every request is refused.
     @Test func theTokenIsReadForEachRequest() async throws {
         try await Self.withDesk { pages, directory in
             let file = URL(fileURLWithPath: directory + "/token")

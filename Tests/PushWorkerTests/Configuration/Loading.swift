@@ -1,6 +1,6 @@
 @testable import PushWorker
 
-/// A configuration that lacks nothing, and loading with changes to it.
+/// A configuration that lacks nothing, and functions that load it with changes.
 enum Loading {
     static let lines = [
         "kafka.bootstrap: localhost:9092",
@@ -20,7 +20,7 @@ enum Loading {
         try ConfigurationLoader.load(Array(text.utf8), fileName: "worker.yaml", environment: environment)
     }
 
-    /// The faults of a file; empty when it is good.
+    /// The faults of a file, or an empty list when it is good.
     static func faults(_ text: String, environment: [String: String] = [:]) -> [ConfigurationFault] {
         do throws(ConfigurationError) {
             _ = try Self.loaded(text, environment: environment)

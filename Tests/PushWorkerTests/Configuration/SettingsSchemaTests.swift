@@ -3,22 +3,22 @@ import Testing
 
 @testable import PushWorker
 
-/// The settings as a JSON Schema: what it says of the cases is asked by `.ci/check-schemas.py`.
+/// Tests of the settings as a JSON Schema. `.ci/check-schemas.py` checks what the schema says about the cases.
 struct SettingsSchemaTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private struct Table: Decodable {
-        /// What a worker cannot do without.
+        /// Settings that a worker cannot do without.
         var base: String
         var cases: [Case]
     }
     private struct Case: Decodable {
         var name: String
         var text: String
-        /// Without the base.
+        /// Whether the case is loaded without the base.
         var alone: Bool?
-        /// The setting that the first fault names; `nil`: the settings are good.
+        /// The setting that the first fault names. `nil` means that the settings are good.
         var refused: String?
     }
 
@@ -39,7 +39,8 @@ struct SettingsSchemaTests {
         }
     }
 
-    /// A setting is offered in its group, at the top and, if it is an app's, below an app; a secret nowhere.
+    /// A setting is offered in its group at the top, and below an app if apps have the setting. A secret is offered
+    /// nowhere.
     @Test(arguments: SettingsTable.all) func everySettingIsOfferedInItsGroup(setting: SettingDescription) throws {
         let document = try Self.document()
         let isOffered = try Self.isOffered(setting.name, from: document, in: document)
@@ -56,7 +57,7 @@ struct SettingsSchemaTests {
         #expect(definitions["drain-timeout"]?["default"] as? String == "15s")
         #expect(definitions["topics.events"]?["default"] as? [String] == ["liveactivity.events"])
         #expect(definitions["kafka.bootstrap"]?["default"] == nil)
-        // Links lead nowhere from an editor.
+        // Links do not work in an editor.
         #expect(!SettingsSchema.text.contains("]("))
     }
 
@@ -64,7 +65,7 @@ struct SettingsSchemaTests {
         try #require(try JSONSerialization.jsonObject(with: Data(SettingsSchema.text.utf8)) as? [String: Any])
     }
 
-    /// Goes down from group to group.
+    /// Whether a setting is offered, searched from group to group below `place`.
     private static func isOffered(
         _ name: String, from place: [String: Any], in document: [String: Any]
     ) throws -> Bool {

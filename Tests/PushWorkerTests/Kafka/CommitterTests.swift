@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What is committed when, and what an answer means.
+/// Tests of what the committer commits at which time, and of what it makes of an answer.
 @Suite struct CommitterTests {
-    /// What the committer sends, and a hand on its answers.
+    /// Records what the committer sends. The test decides the answers.
     private final class Group: Sendable {
         struct Sent {
             var positions: [TopicPartitionOffset]
@@ -78,7 +78,8 @@ import Testing
         #expect(group.take() != nil, "asked again")
     }
 
-    /// No commit of a partition once its unassign begins, not even as a question.
+    /// Once a partition begins to be taken away, nothing is committed for it. Not even a question about the membership
+    /// names it.
     @Test func aPartitionThatLeftIsNotAskedFor() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -91,8 +92,8 @@ import Testing
         CommitResult(committed: [], refused: sent.positions.map { .init(position: $0, error: KafkaError(code: code)) })
     }
 
-    /// During a rebalance the group refuses what names the generation it has left. The partition stays, nothing new may come to it
-    /// for hours, and its position must not stay behind.
+    /// During a rebalance the group refuses commits of the generation it has left. The partition stays, and nothing new
+    /// may arrive in it for hours. Its position must be committed all the same.
     @Test(arguments: [.rebalanceInProgress, .illegalGeneration, .unknownMember, .notCoordinator] as [KafkaError.Code])
     func whatWasRefusedIsCommittedAgain(code: KafkaError.Code) throws {
         let (committer, group) = Self.make()
@@ -117,7 +118,7 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [60])
     }
 
-    /// The partition went to another worker, which committed, and came back before the old answer did.
+    /// The partition went to another worker, which committed, and came back before the old answer arrived.
     @Test func aRefusalOfAnEarlierOwnershipIsForgotten() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -130,7 +131,7 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [90])
     }
 
-    /// One topic of the partition is gone; the group answered as to a member.
+    /// One topic of the partition is gone, but the group answered the worker as a member.
     @Test func onePositionThatIsTakenConfirmsTheMembership() throws {
         let (committer, group) = Self.make()
         committer.own([3, 4], starts: Self.start(40))
@@ -143,7 +144,7 @@ import Testing
         #expect(Self.isHeld(committer))
     }
 
-    /// A commit that is sent while the group is joined again would be refused, and cost every partition.
+    /// The group would refuse a commit that is sent during a join, which would cost the worker every partition.
     @Test func nothingIsSentWhileTheGroupIsJoined() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -156,7 +157,7 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [57])
     }
 
-    /// Readiness names it; a refusal that is part of a rebalance is none of these.
+    /// Readiness names a missing right. A refusal that is part of a rebalance is not a missing right.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -178,7 +179,7 @@ import Testing
         #expect(committer.refusal == nil)
     }
 
-    /// The shards wait for it, and for no other answer.
+    /// The shards wait for the answer that returns the lease, and for no other.
     @Test func theShardsAreToldWhenTheLeaseReturns() throws {
         let (committer, group) = Self.make()
         let returns = Mutex(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Whether a worker has stopped in good order.
+/// Tests of whether a worker has stopped in good order.
 struct DeparturesTests {
     private static func result(refused: [KafkaError.Code]) -> CommitResult {
         CommitResult(
@@ -42,7 +42,7 @@ struct DeparturesTests {
         #expect(departures.faults.first?.contains("_TIMED_OUT") == true)
     }
 
-    /// A worker that is let into the group again has read again what was lost, or others have.
+    /// When the group assigns partitions again, this worker or others read the lost records again.
     @Test func whatWasLostCountsUntilTheGroupGivesPartitionsAgain() {
         var departures = Departures()
         departures.lost([1, 2])

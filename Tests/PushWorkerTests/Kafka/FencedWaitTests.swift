@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// When a worker may join again whose place in the group another process has taken.
+/// Tests of when a worker may join again after another process has replaced it in the group.
 struct FencedWaitTests {
     private static func member(_ id: String?, host: String = "/10.0.0.9") -> GroupMember {
         GroupMember(clientID: "mailboat", host: host, groupInstanceID: id)
@@ -18,7 +18,7 @@ struct FencedWaitTests {
         #expect(wait.text.hasPrefix("another process at 10.0.0.9 has the kafka.group-instance-id mailboat-0, too"))
     }
 
-    /// Once is not enough: a coordinator that has just moved may not know its members yet.
+    /// One look is not enough, because a coordinator that has just moved may not know its members yet.
     @Test func itJoinsWhenNobodyHasHadItTwice() {
         var wait = FencedWait(id: "mailboat-0")
         #expect(wait.looked([Self.member("mailboat-1"), Self.member(nil)]) == .wait)

@@ -4,9 +4,10 @@ import Testing
 
 @testable import PushWorker
 
-/// A queue whose topic was said not to exist.
+/// Tests of a queue whose topic was reported missing.
 @Suite struct LogSuspicionTests {
-    /// Nothing comes in the queue of a deleted topic: without being asked to, nobody would read it again and hear the answer.
+    /// No record arrives in the queue of a deleted topic. So the answer itself has to cause the next read, and that
+    /// read reports the answer.
     @Test(arguments: [nil, "another one"] as [String?])
     func anAnswerHasTheQueueReadAgain(reason: String?) {
         let asked = Mutex(0)

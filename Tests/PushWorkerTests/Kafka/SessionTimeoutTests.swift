@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// The session timeout as the lease and the message timeout of `state` are reckoned from it.
+/// Tests of the session timeout, from which the lease and the message timeout of `state` are computed.
 @Suite struct SessionTimeoutTests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ import Testing
         #expect(SessionTimeout.millis(settings) == millis)
     }
 
-    /// What the consumer is made with when nothing is said is what the lease and the state's message timeout are reckoned from.
+    /// The consumer's default is the timeout from which the lease and the message timeout of `state` are computed.
     @Test func nothingSaidIsTheConsumersOwnDefault() throws {
         let given = try #require(ConsumerConfiguration.defaults["session.timeout.ms"].flatMap { Int64($0) })
         #expect(SessionTimeout.millis(KafkaSettings()) == given)

@@ -28,7 +28,7 @@ import Testing
         #expect(limits.recordLimits(isCompressed: true) == RecordLimits())
     }
 
-    /// What is not known is for the broker to judge.
+    /// A limit that is not known here is left to the broker.
     @Test func whatIsNotKnownIsNotLimited() {
         #expect(Self.properties(TopicLimits()) == ["message.max.bytes": "2097152"])
         #expect(TopicLimits().recordLimits(isCompressed: false) == RecordLimits())

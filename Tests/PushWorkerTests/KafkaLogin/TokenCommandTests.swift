@@ -3,15 +3,15 @@ import Testing
 
 @testable import PushWorker
 
-/// Programs that are run for a token.
+/// Tests of programs that are run for a token.
 struct TokenCommandTests {
     private static func shell(_ script: String) -> [String] { ["/bin/sh", "-c", script] }
 
     @Test func whatItSaysIsTaken() throws {
         #expect(try TokenCommand.run(["/bin/echo", "a token", "$HOME; `x`"]) == Array("a token $HOME; `x`\n".utf8))
-        // By its name alone, as the environment has it.
+        // The program is found by its name in the `PATH` of the environment.
         #expect(try TokenCommand.run(["echo", "a"]) == Array("a\n".utf8))
-        // What it says to its standard error, and what it leaves behind, is nobody's business.
+        // The program's standard error, and processes that it leaves behind, are ignored.
         #expect(
             try TokenCommand.run(Self.shell("echo no >&2; echo yes; sleep 600 >/dev/null &")) == Array("yes\n".utf8))
         #expect(try TokenCommand.run(Self.shell("cat")) == [], "nobody speaks to it")
@@ -35,7 +35,7 @@ struct TokenCommandTests {
         #expect(fault?.text.contains("exit 3") == false, "arguments may be secrets")
     }
 
-    /// With its children, even those that keep its output open.
+    /// A program that takes too long is killed with its children, even with those that keep its output open.
     @Test(arguments: [
         "sleep 600", "sleep 600 & sleep 600", "sleep 600 & exit 0", "trap '' TERM; while true; do sleep 1; done",
     ])

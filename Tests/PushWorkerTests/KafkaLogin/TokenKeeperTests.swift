@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// A keeper whose clock and source are the test's.
+/// Tests of a keeper with the test's own clock and source.
 struct TokenKeeperTests {
     private final class World: Sendable {
         let now = Mutex(EngineTime(steadyMillis: 1_000, wallMillis: TokenDocumentTests.now))
@@ -58,7 +58,7 @@ struct TokenKeeperTests {
         #expect(report.failures.isEmpty)
     }
 
-    /// The source is gone beyond the token's life: clients are told when it has ended, and not before, and once.
+    /// The source still fails when the token ends. Clients get an error then, once, and not before.
     @Test func clientsAreToldWhenNoTokenIsGood() {
         let world = World()
         let keeper = world.keeper()
@@ -75,7 +75,7 @@ struct TokenKeeperTests {
         #expect(keeper.tokens.isFailing)
         #expect((keeper.report.leftMillis ?? 0) < 0)
         #expect(keeper.report.failures[.refused] ?? 0 >= 2)
-        // It is back.
+        // The source works again.
         world.give("two")
         world.pass(keeper.turn())
         keeper.turn()
@@ -83,7 +83,7 @@ struct TokenKeeperTests {
         #expect(!keeper.tokens.isFailing)
     }
 
-    /// The token ended while nobody looked: the next client is told so, and not given it.
+    /// The token ended unnoticed. The next client gets an error instead of the token.
     @Test func aTokenThatEndedMeanwhileIsNotGiven() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))
@@ -102,7 +102,7 @@ struct TokenKeeperTests {
         #expect(fault.cause == .file)
     }
 
-    /// A token that is read from its file again is no new one.
+    /// A token that is read from its file again is not a new one.
     @Test func theSameTokenIsCountedOnce() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))
@@ -124,7 +124,7 @@ struct TokenKeeperTests {
         #expect(missing?.text.contains("kafka.oauth.token-command: sign did not end") == true)
     }
 
-    /// One source of tokens for a process, however many ask for it.
+    /// A process has one source of tokens for the same settings, even if many ask for it.
     @Test func theSameSettingsHaveOneKeeper() {
         var oauth = WorkerConfiguration.Kafka.OAuth()
         #expect(TokenKeeper.of(oauth) == nil)
@@ -141,7 +141,7 @@ struct TokenKeeperTests {
         #expect(TokenKeeper.of(oauth) == nil, "which of them is meant?")
     }
 
-    /// A client that needs a token hears at once what is wrong.
+    /// A client that needs a token gets the reason at once.
     @Test func aSourceThatGivesNothingIsNamedAtOnce() {
         var oauth = WorkerConfiguration.Kafka.OAuth()
         oauth.tokenFile = "/nowhere/kafka.token"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// When a source is asked, and how a token stands: by a clock that the test moves.
+/// Tests of when a source is asked and how good its token is, by the test's own clock.
 struct TokenRenewalTests {
     private static let fault = TokenFault(cause: .command, setting: "kafka.oauth.token-command", text: "is gone")
     private static let late = TokenFault(cause: .expired, setting: "kafka.oauth.token-file", text: "is late")
@@ -19,7 +19,7 @@ struct TokenRenewalTests {
         #expect(renewal.leftMillis(nowMillis: 5) == nil)
     }
 
-    /// Between seven tenths and four fifths of its life, and not all at the same moment.
+    /// A renewal is due after seven to eight tenths of a token's life, at random moments.
     @Test(arguments: [60_000, 900_000, 3_600_000, 86_400_000] as [Int64])
     func aTokenIsRenewedBeforeFourFifthsOfItsLife(life: Int64) {
         var seen: Set<Int64> = []
@@ -42,7 +42,8 @@ struct TokenRenewalTests {
         #expect(renewal.millisUntilDue(nowMillis: 0) == 1_000)
     }
 
-    /// Within three seconds, however long it has failed: clients are back within ten.
+    /// A failing source is asked again within three seconds, even after many failures. So clients are back within ten
+    /// seconds.
     @Test func aSourceThatFailsIsAskedAgainSoon() {
         for seed in 0..<50 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
@@ -72,7 +73,8 @@ struct TokenRenewalTests {
         #expect(Self.validity(renewal, 70_000) == .good)
     }
 
-    /// A file is looked at every two seconds. That it holds the same token is worth a word only at its end.
+    /// A file is read every two seconds. That it still holds the same token is reported only at the end of the token's
+    /// life.
     @Test func aWatchedTokenIsLateAtTheEndOfItsLife() {
         var random = SplitMix64(seed: 3)
         var renewal = TokenRenewal()

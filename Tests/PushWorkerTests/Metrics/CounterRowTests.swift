@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushWorker
 
-/// Every number that shards count is summed and served, without anybody having to remember it in a second place.
+/// Tests that every number that shards count is added up and served. For a new number, one row in a table is enough.
 struct CounterRowTests {
-    /// Stored properties, nested ones too, whose number is not `value`.
+    /// Paths of stored numbers that differ from `value`, nested ones included.
     private static func others(than value: UInt64, in subject: Any, path: String = "") -> [String] {
         switch subject {
         case let number as UInt64: return number == value ? [] : [path]
@@ -19,7 +19,8 @@ struct CounterRowTests {
         }
     }
 
-    /// Ones by way of the rows: whatever has none stays 0. Summed, they are twos.
+    /// Checks that each number has exactly one row. Adding 1 through every row must make every number 1. Adding the
+    /// result to itself must make every number 2.
     private static func checkRows<Counters: CountedBySource>(
         _ rows: [CounterRow<Counters>], of empty: Counters, add: (inout Counters, Counters) -> Void
     ) {
@@ -47,13 +48,13 @@ struct CounterRowTests {
         }
     }
 
-    /// Rows of one name are one family on the page, with one head.
+    /// Rows with the same name are one family on the page, with one head.
     @Test func everyNameIsServedOnce() throws {
         let heads = Self.page().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
         #expect(Set(heads).count == heads.count)
     }
 
-    /// What a worker serves, its backend for libraries included; nothing has a value but what must for its labels to show.
+    /// The page of a worker, with its backend for libraries. A metric has a value only if its labels need one to show.
     private static func page() -> String {
         WorkerMetrics.text(
             WorkerMetricsTests.snapshot(),
@@ -65,7 +66,8 @@ struct CounterRowTests {
             + PrometheusMetricsFactory().text()
     }
 
-    /// The table of the documents is the page's: every head in its order, with the labels that samples have.
+    /// The table of the documents matches the page: it has every head in the same order, with the labels of the
+    /// samples.
     @Test func theTableIsThePage() throws {
         let text = Self.page()
         let page = try ExpositionPage(text)
@@ -78,7 +80,7 @@ struct CounterRowTests {
             let samples = page.samples.filter { $0.name == metric.name + suffix }
             #expect(!samples.isEmpty)
             for sample in samples { #expect(sample.labels.map(\.name) == metric.labels, "\(metric.name)") }
-            // A name that says a unit says the right one.
+            // A unit in a name has to be the metric's unit.
             for unit in ["bytes", "seconds", "records"] where metric.name.contains("_\(unit)") {
                 #expect(metric.unit == unit, "\(metric.name)")
             }
@@ -93,7 +95,7 @@ struct CounterRowTests {
         #expect(sum.goAways == ["Shutdown": 3, "BadCertificate": 3])
     }
 
-    /// What the documents tell to look at is there.
+    /// Metrics that the documents name are served.
     @Test(arguments: [("deploy/Metrics.md", 9), ("deploy/Operations.md", 5)])
     func documentsNameMetricsThatAreServed(path: String, countMin: Int) throws {
         var root = URL(fileURLWithPath: #filePath)

@@ -15,9 +15,10 @@ struct ExpositionPage {
     private(set) var types: [String: String] = [:]
     private(set) var helps: [String: String] = [:]
 
+    /// Reads a page.
     /// - Throws: `Fault` for a line that is neither a head nor a sample.
     init(_ text: String) throws {
-        // By scalar: a Character can hold a line feed and something else.
+        // The split is by scalar, because a Character can hold a line feed and something else.
         var lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         guard let last = lines.popLast(), last.isEmpty else { throw Fault(description: "the last line has no end") }
         for line in lines {
@@ -67,7 +68,7 @@ struct ExpositionPage {
         return String(name)
     }
 
-    /// Reads to `end`, or to the end of the line.
+    /// Reads a text until `end`, or to the end of the line.
     private static func unescaped(_ rest: inout Substring.UnicodeScalarView, until end: Unicode.Scalar?) throws
         -> String
     {

@@ -14,7 +14,7 @@ struct MetricsFormatTests {
         ("text/plain;q=0.9,application/openmetrics-text;q=0.8", .prometheus),
         ("text/plain;q=0.8,application/openmetrics-text;q=0.8", .openMetrics(version: "1.0.0")),
         (",,;;,=;q=", .prometheus),
-        // What Prometheus 2.42 and 3.5 send.
+        // Prometheus 2.42 and 3.5 send these headers.
         (
             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
             .openMetrics(version: "1.0.0")
@@ -28,7 +28,7 @@ struct MetricsFormatTests {
         #expect(MetricsFormat.preferred(accept: accept) == format)
     }
 
-    /// Families, sample names and escapes as the specification has them.
+    /// Families, sample names and escapes are written as the specification requires.
     @Test func aCounterBelongsToTheFamilyWithoutItsSuffix() {
         var text = PrometheusText(.openMetrics(version: "1.0.0"))
         text.write(.init(name: "a_total", kind: .counter, unit: "lines", help: "One \"line\"\nwith a \\."), 3)
@@ -45,7 +45,7 @@ struct MetricsFormatTests {
                 """)
     }
 
-    /// No family's name is another's, which a counter's without its suffix might be.
+    /// A counter's family has the name without the suffix, so it could share its name with another family. None does.
     @Test func familiesHaveNamesOfTheirOwn() {
         let text = WorkerMetrics.text(WorkerSnapshot(), .init(), .openMetrics(version: "1.0.0"))
         let families = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
@@ -55,14 +55,14 @@ struct MetricsFormatTests {
         #expect(Set(families).count == families.count)
     }
 
-    /// A trace of something in a bucket stands behind the bucket, in OpenMetrics alone.
+    /// An exemplar follows its bucket, in OpenMetrics only.
     @Test func examplesStandBehindTheirBuckets() {
         let place = TraceContext(traceIDHigh: 1, traceIDLow: 2, spanID: 3, isSampled: true)
         var distribution = LatencyDistribution()
         for millis: Int64 in [3, 3, 9_000_000] { distribution.record(millis: millis) }
         distribution.keepExample(of: place, micros: 2_500, wallMillis: 1_700_000_000_250)
         var other = LatencyDistribution()
-        // The latest of a bucket counts, from any shard.
+        // The latest exemplar of a bucket counts, from any shard.
         other.keepExample(of: place, micros: 3_000, wallMillis: 1_700_000_000_500)
         other.keepExample(of: place, micros: 9_000_000_000, wallMillis: 1_700_000_000_000)
         distribution.add(other)

@@ -50,7 +50,7 @@ struct PrometheusTextTests {
     }
 }
 
-/// The page is written fast; it says what a plain writer would say, and a strict reader gets back what was put in.
+/// Tests that a strict reader of the page gets back what was written.
 struct PrometheusReadingTests {
     private static let pieces = ["a", "é", "🛵", "\\", "\"", "\n", "\r\n", "{", "}", ",", "=", " ", ""]
 
@@ -106,7 +106,8 @@ struct PrometheusReadingTests {
         let counts = distribution.counts(atMostMillis: bounds)
         for (bound, count) in zip(bounds, counts) {
             var (atMost, within) = (UInt64(0), UInt64(0))
-            // A bucket is a thirty-second wide: the bound's own reaches a little past it.
+            // A bucket's width is a thirty-second of its value, so the bucket of a bound reaches a little past the
+            // bound.
             distribution.forEachBucket { highestMicros, inBucket in
                 if highestMicros <= bound * 1_000 { atMost += inBucket }
                 if highestMicros <= bound * 1_000 * 33 / 32 { within += inBucket }
@@ -115,7 +116,7 @@ struct PrometheusReadingTests {
         }
     }
 
-    /// A whole page, as a worker with two input topics and 256 partitions serves it.
+    /// The page is that of a worker with two input topics and 256 partitions.
     @Test func aWholePageIsReadable() throws {
         let lags = (0..<512 as Range<Int32>).map {
             WorkerMetrics.Lag(topic: $0 < 256 ? "events" : "a\"b", partition: $0 % 256, records: Int64($0) * 3)
@@ -130,7 +131,7 @@ struct PrometheusReadingTests {
         }
         #expect(read == lags)
         #expect(page.samples.contains { $0.labels.first?.value == "K\\1" })
-        // Nothing twice, and nothing without a head.
+        // Each series occurs once, and has a head.
         let series = page.samples.map { "\($0.name)\($0.labels)" }
         #expect(Set(series).count == series.count)
         for sample in page.samples {
@@ -165,7 +166,7 @@ struct LatencyDistributionTests {
         }
     }
 
-    /// A record's time is what its publisher has written: nanoseconds, perhaps.
+    /// The publisher writes a record's time, and may for example write nanoseconds.
     @Test func aTimeThatCannotBeIsTheLongestOrNone() {
         let traceparent = Array("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01".utf8)
         let place = TraceContext(traceparent: traceparent.span)
@@ -279,11 +280,11 @@ struct WorkerMetricsTests {
         #expect(samples["mailboat_degraded"] == 2)
     }
 
-    /// `<area>_<thing>_<unit>`, and a head before each.
+    /// Metric names have the form `<area>_<thing>_<unit>`, and a head precedes each metric.
     @Test func everyMetricHasATypeThatFitsItsName() {
         for line in WorkerMetrics.text(Self.snapshot(), .init()).split(separator: "\n") where line.hasPrefix("# TYPE") {
             let words = line.split(separator: " ")
-            // The names of what any process has are those of Prometheus' own libraries, and of OpenTelemetry's.
+            // Metrics that any process has are named as in the libraries of Prometheus and OpenTelemetry.
             let isOfAny = words[2].hasPrefix("process_") || words[2] == "target_info"
             #expect(words[2].hasPrefix("mailboat_") || isOfAny, "\(line)")
             #expect((words[3] == "counter") == words[2].hasSuffix("_total"), "\(line)")

@@ -4,7 +4,7 @@ import Testing
 @testable import PushWorker
 
 struct ProcessReadingTests {
-    /// What Linux tells of a process that certainly runs, in bounds that no unit but the right one fits.
+    /// The system's numbers for this process are within bounds that no wrong unit fits.
     @Test func itSaysWhatTheSystemSays() {
         let reading = ProcessReading.now()
         #expect(reading.cpuSeconds > 0 && reading.cpuSeconds < 1e6)
@@ -18,7 +18,7 @@ struct ProcessReadingTests {
 
     @Test func openFilesAreCounted() {
         let before = ProcessReading.now().openFileCount
-        // Other tests of the process open and close files meanwhile, but fewer.
+        // Other tests in this process open and close fewer files meanwhile.
         let opened = (0..<200).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         let after = ProcessReading.now().openFileCount
         for descriptor in opened where descriptor >= 0 { close(descriptor) }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ShardWakerTests {
-    /// What others have done, and how many turns the loop has had.
+    /// Number of things that other threads have done, and number of turns of the loop.
     private final class Work: Sendable {
         let done = Atomic<Int>(0)
         let turnCount = Atomic<Int>(0)
@@ -21,7 +21,7 @@ import Testing
                 waker.reset()
                 work.turnCount.add(1, ordering: .relaxed)
             }
-            // The loop is busy here: nothing scheduled runs before this is over.
+            // The loop is busy here, so nothing that is scheduled runs before this closure ends.
             for _ in 0..<100 { waker.wake() }
         }.get()
         try await loop.submit {}.get()
@@ -33,7 +33,7 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    /// Several threads leave work and wake, as librdkafka's do; the loop looks only when it is woken.
+    /// Several threads leave work and wake the loop, as those of librdkafka do. The loop looks only when it is woken.
     @Test(arguments: 1...20) func noWakeUpIsLost(round: Int) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let others = MultiThreadedEventLoopGroup(numberOfThreads: 3)
@@ -55,13 +55,13 @@ import Testing
         for other in others.makeIterator() {
             other.execute {
                 for _ in 0..<items {
-                    // Relaxed: that the loop sees it is the waker's promise.
+                    // The order is relaxed, because the waker itself promises that the loop sees the work.
                     work.done.add(1, ordering: .relaxed)
                     waker.wake()
                 }
             }
         }
-        // Lost, the last one would leave this waiting.
+        // If the last wake-up were lost, this would wait forever.
         #expect(try await finished.futureResult.get() == threads * items)
         try await loop.submit { waker.end() }.get()
         try await others.shutdownGracefully()
@@ -81,7 +81,7 @@ import Testing
         try await loop.submit {}.get()
         #expect(work.turnCount.load(ordering: .relaxed) == 0)
         try await group.shutdownGracefully()
-        // The loop is gone: scheduling would say so on standard error, or trap.
+        // The loop has ended, so scheduling would print an error or trap.
         waker.reset()
         waker.wake()
     }

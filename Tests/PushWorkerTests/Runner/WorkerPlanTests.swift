@@ -91,7 +91,7 @@ struct WorkerPlanTests {
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
     }
 
-    /// The app that keeps the key keeps the route, in either order.
+    /// The app that keeps the shared key also keeps the route, and the order of the apps does not matter.
     @Test func anAppThatLeavesASharedKeyGetsARouteOfItsOwn() {
         let old = Self.plan(Self.app("a.b"), Self.app("c.d"))
         let new = Self.follow(old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d"))
@@ -106,12 +106,12 @@ struct WorkerPlanTests {
         let new = Self.follow(old, Self.app("a.b", key: "OTHERKEY12"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
         #expect(Set(new.routes.map(\.name)).count == new.routes.count)
-        // Once more.
+        // The key changes once more.
         let again = Self.follow(new, Self.app("a.b", key: "KEY1234567"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(again.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
     }
 
-    /// Names tell them apart in metrics.
+    /// Routes to different endpoints have different names in metrics.
     @Test func anotherPlaceIsAnotherRoute() {
         let plan = Self.plan(
             Self.app("a.b"), Self.app("c.d") { $0.production.port = 2_197 },
@@ -124,7 +124,8 @@ struct WorkerPlanTests {
         #expect(plan.routes[2].trustRoots == .file(path: "/ca"))
     }
 
-    /// Broadcasts take the way of pushes unless they have a host of their own; questions about channels always have one.
+    /// Broadcasts use the route of pushes unless they have their own host. Questions about channels always have their
+    /// own host.
     @Test func broadcastsAndManagementHaveTheirRoutes() {
         let plan = Self.plan(
             Self.app("a.b") { $0.environments = [.production, .development] },
@@ -152,15 +153,15 @@ struct WorkerPlanTests {
         #expect(plan.routes[3].pool.idleCloseMillis == WorkerPlan.manageIdleMillis)
     }
 
-    /// Without traffic, too, a worker knows whether APNs can be reached; with one connection for each route, not for each
-    /// shard.
+    /// A worker knows without traffic whether APNs can be reached. For this it keeps one connection per route, not one
+    /// per shard.
     @Test(arguments: [1, 2, 3, 8]) func oneShardOfEachRouteKeepsAConnection(shardCount: Int) {
         let plan = Self.plan(
             Self.app("a.b") { $0.environments = [.production, .development] }, Self.app("c.d", key: "OTHERKEY12"))
         let warm = (0..<shardCount).map { shard in
             plan.routes(shard: shard, of: shardCount).map(\.pool.connectionsWarm)
         }
-        // A management service is connected to when somebody asks it something.
+        // A connection to a management service is opened only for a question.
         for route in 3..<6 { #expect(warm.allSatisfy { $0[route] == 0 }) }
         for route in 0..<3 { #expect(warm.reduce(0) { $0 + $1[route] } == 1) }
         #expect(warm.allSatisfy { $0.reduce(0, +) <= (3 + shardCount - 1) / shardCount }, "spread over the shards")
@@ -173,7 +174,7 @@ struct WorkerPlanTests {
         #expect(plan.engineConfiguration(partitionCount: 8).partitionCount == 8)
     }
 
-    /// Engine and loop get what was chosen whole; two values of the engine's follow from those of others.
+    /// Engine and loop get the settings as a whole. Two values of the engine are derived from others.
     @Test(arguments: [(recordHoldMillis: 300, stateFlushMillis: 50), (20, 20)] as [(Int64, Int64)])
     func whatWasChosenReachesEngineAndLoop(recordHoldMillis: Int64, stateFlushMillis: Int64) {
         var configuration = WorkerConfiguration()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// An input topic has more partitions than `state` was written for.
+/// Tests of an input topic with more partitions than `state` was written for.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct AddedPartitionTests {
     private static var topics: [EmbeddedKafka.Topic] {
@@ -16,7 +16,8 @@ struct AddedPartitionTests {
 
     private static func token(_ number: Int) -> String { "abc0000\(number)" }
 
-    /// Registered where its key belonged, updated where it belongs now: the updates go behind, and reach the phones.
+    /// Activities are registered on the partition of the old count, and updated on that of the new count. The updates
+    /// are forwarded and reach the phones.
     @Test func itsRecordsAreForwardedByTheOldCount() async throws {
         try await WorkerHouse.with(partitionCount: 2, topics: Self.topics) { house in
             for number in 0..<8 {
@@ -45,7 +46,7 @@ struct AddedPartitionTests {
             #expect(await worker.stop().isClean)
             #expect(worker.snapshot().engine.isConserved)
             #expect(try await house.committed().reduce(0, +) == 16)
-            // The group has what was forwarded, too.
+            // The group has committed the forwarded records, too.
             let added = TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: 2)
             let consumer = try house.outsider()
             let answers = await NamedThread.run("test-positions") {
@@ -58,7 +59,7 @@ struct AddedPartitionTests {
         }
     }
 
-    /// Nobody knows where its records belong: it waits, and the others go on.
+    /// No worker knows where the records of the added partition belong. It waits, and the other partitions go on.
     @Test func itWaitsUnderTrust() async throws {
         try await WorkerHouse.with(partitionCount: 2, topics: Self.topics) { house in
             var configuration = house.configuration()

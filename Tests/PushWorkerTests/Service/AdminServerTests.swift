@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// The admin port against clients that mean no good, over real sockets.
+/// Tests of the admin port against hostile clients, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct AdminServerTests {
     private static let get = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -23,7 +23,7 @@ struct AdminServerTests {
         let server = try await AdminServer.start(
             host: "127.0.0.1", port: 0, pages: pages, limits: limits, logger: Logger(label: "test"))
         let port = server.port
-        // The sockets block, and must not take the few threads that the server's tasks need.
+        // The sockets block, so they must not occupy the few threads that the server's tasks need.
         let result = await NamedThread.run("admin-client") { Result { try body(port) } }
         await server.stop()
         try result.get()
@@ -60,7 +60,7 @@ struct AdminServerTests {
         try await Self.with(limits) { port in
             let socket = try LoopbackSocket(port: port)
             if !start.isEmpty { try socket.send(start) }
-            // Ends when the server has closed; the socket itself gives up only after a minute.
+            // The answer ends when the server closes. The socket itself gives up only after a minute.
             let answer = try socket.receiveAll()
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 "))
         }
@@ -76,7 +76,7 @@ struct AdminServerTests {
         }
     }
 
-    /// New clients ask; those that are there say nothing.
+    /// New clients send requests, and connections that are already there say nothing.
     @Test func oneMoreConnectionEndsTheOneThatWaitedLongest() async throws {
         var limits = AdminLimits()
         limits.connectionsMax = 3
@@ -85,7 +85,7 @@ struct AdminServerTests {
             try idle[1].socket.send("GET /hea")
             #expect(try Self.exchange(port, Self.last).hasPrefix("HTTP/1.1 200"))
             #expect(try idle[0].socket.receiveAll().isEmpty)
-            // Room again: the others were left alone.
+            // There is room again, and the other connections are still open.
             try idle[2].socket.send(Self.last)
             #expect(try idle[2].socket.receiveAll().hasPrefix("HTTP/1.1 200"))
             try idle[1].socket.send("lthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
@@ -117,7 +117,7 @@ struct AdminServerTests {
         try await Self.with { port in
             let socket = try LoopbackSocket(port: port)
             try socket.send("POST /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: 9000000\r\n\r\n")
-            // Refused by the peer at some point: that is the answer.
+            // The server refuses the rest at some point, which is the expected answer.
             for _ in 0..<900 { if (try? socket.send(String(repeating: "x", count: 10_000))) == nil { return } }
             Issue.record("nine megabytes were taken")
         }

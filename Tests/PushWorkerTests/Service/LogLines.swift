@@ -1,11 +1,11 @@
 import Logging
 import Synchronization
 
-/// Keeps what a logger is told. Any thread.
+/// Keeps the lines that a logger gets. Any thread may use it.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
-    /// Message and metadata of each line, the keys in order.
+    /// Message and metadata of each line, with sorted keys.
     var all: [String] { self.lines.withLock { $0 } }
 
     var handler: any LogHandler { Handler(lines: self) }

@@ -8,8 +8,8 @@ struct LoopbackSocket: ~Copyable {
     init(port: Int) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard self.descriptor >= 0 else { throw WorkerError("no socket") }
-        // A peer that never answers, or never reads, is given up: the next tests need their turn.
-        // A `timeval`: seconds and microseconds.
+        // A peer that never answers or never reads is given up after 60 s, so that the next tests can run. The value is
+        // a `timeval`: seconds and microseconds.
         let limit: [Int] = [60, 0]
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(self.descriptor, SOL_SOCKET, option, limit, socklen_t(2 * MemoryLayout<Int>.stride))
@@ -37,14 +37,14 @@ struct LoopbackSocket: ~Copyable {
         guard Glibc.send(self.descriptor, bytes, bytes.count, 0) == bytes.count else { throw WorkerError("not sent") }
     }
 
-    /// What comes next; empty: the other side has closed.
+    /// The next bytes. Empty means that the other side has closed.
     func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(self.descriptor, &buffer, buffer.count, 0)
         return count > 0 ? Array(buffer[..<count]) : []
     }
 
-    /// Until the other side closes.
+    /// Everything until the other side closes.
     func receiveAll() throws -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -33,9 +33,9 @@ struct SnapshotHubTests {
         #expect(hub.snapshot.shardCount == 2)
     }
 
-    /// What is wrong with one app stops no rollout, as long as another is well.
+    /// Trouble with one app does not stop a rollout while another app is well.
     @Test(arguments: [
-        // How the two apps stand, and whether the worker is ready.
+        // The state of the two apps, and whether the worker is ready.
         (refused: [true, false], keyRefused: [false, false], isReady: true),
         (refused: [true, true], keyRefused: [false, false], isReady: false),
         (refused: [false, false], keyRefused: [true, false], isReady: true),
@@ -147,7 +147,7 @@ struct SnapshotHubTests {
         #expect(json.contains("{\"partition\":1,\"reason\":\"why\"}"))
     }
 
-    /// Between the group's answer and the shards' first word of it.
+    /// The group has answered, but the shards have not reported the partitions yet.
     @Test func whatTheGroupHasGivenIsAwaited() {
         let hub = SnapshotHub(shardCount: 1)
         hub.updateGroup {

@@ -23,7 +23,7 @@ final class WorkerHouse: Sendable {
     private let events: KafkaTopic
     private let partitionCount: Int
 
-    /// Builds a house, runs `body` in it, tears it down.
+    /// Builds a house, runs `body` in it, and tears it down.
     static func with(
         partitionCount: Int = 4, topics: [EmbeddedKafka.Topic]? = nil, _ body: (WorkerHouse) async throws -> Void
     ) async throws {
@@ -37,7 +37,8 @@ final class WorkerHouse: Sendable {
         await house.tearDown()
     }
 
-    /// A house whose worker has pushed one update of the activity `a`. A second one waits a second: the next record that is produced is the worker's.
+    /// Runs `body` in a house whose worker has pushed one update of the activity `a`. A second update waits for a
+    /// second in the worker, so the next record that is produced is the worker's.
     static func withWaitingUpdate(_ body: (WorkerHouse, WorkerService) async throws -> Void) async throws {
         try await Self.with { house in
             let worker = try await house.readyWorker()
@@ -81,7 +82,7 @@ final class WorkerHouse: Sendable {
     func configuration() -> WorkerConfiguration {
         var configuration = WorkerConfiguration()
         configuration.kafka.common = self.kafka.settings
-        // The shortest with which the embedded Kafka forms groups.
+        // This is the shortest timeout with which the embedded Kafka forms groups.
         configuration.kafka.consumer = KafkaSettings([
             .init("session.timeout.ms", "3500"), .init("heartbeat.interval.ms", "500"),
         ])
@@ -101,7 +102,8 @@ final class WorkerHouse: Sendable {
         return configuration
     }
 
-    /// - Parameter lines: gets warnings and worse; `nil`: nobody does.
+    /// Makes a worker.
+    /// - Parameter lines: gets warnings and worse, or `nil` to drop them.
     func worker(_ configuration: WorkerConfiguration? = nil, lines: LogLines? = nil) throws -> WorkerService {
         var logger = Logger(label: "worker") { _ in lines.map { $0.handler } ?? SwiftLogNoOpLogHandler() }
         logger.logLevel = lines == nil ? .critical : .warning
@@ -119,7 +121,7 @@ final class WorkerHouse: Sendable {
         return worker
     }
 
-    /// Waits for an event; says how the worker stood when it did not come.
+    /// Waits for a condition, and reports the worker's state when the condition is not met in time.
     @discardableResult
     static func wait(
         for worker: WorkerService, location: SourceLocation = #_sourceLocation,
@@ -128,7 +130,7 @@ final class WorkerHouse: Sendable {
         try await withThrowingTaskGroup(of: WorkerSnapshot?.self) { group in
             group.addTask { try await worker.waitUntil(condition) }
             group.addTask {
-                // The clock is only there to name what hangs.
+                // The clock only limits the wait, so that the test can name what hangs.
                 try? await Task.sleep(for: .seconds(60))
                 return nil
             }
@@ -162,16 +164,16 @@ final class WorkerHouse: Sendable {
         guard result == .queued else { throw WorkerError("could not publish: \(result)") }
     }
 
-    /// Waits until Kafka has what was published.
+    /// Waits until Kafka has everything that was published.
     func flush() async throws {
         let producer = self.producer
         let left = await NamedThread.run("test-flush") { producer.flush(within: .seconds(10)) { _ in } }
         guard left == 0 else { throw WorkerError("\(left) events were not taken") }
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
-    /// Everything that lies in a topic now.
+    /// All records of a topic.
     func records(of topic: String) async throws -> [OwnedRecord] {
         let (settings, count) = (self.kafka.settings, self.partitionCount)
         let result = await NamedThread.run("test-read") { () -> Result<[OwnedRecord], KafkaError> in
@@ -190,7 +192,7 @@ final class WorkerHouse: Sendable {
         return try result.get()
     }
 
-    /// Outcome names by how often they were published.
+    /// Number of published outcomes by name.
     func outcomes() async throws -> [String: Int] {
         struct Record: Decodable { var outcome: String }
         var counts: [String: Int] = [:]
@@ -200,7 +202,7 @@ final class WorkerHouse: Sendable {
         return counts
     }
 
-    /// Where the group stands in the input topic.
+    /// Offsets of the group in the input topic.
     func committed() async throws -> [Int64] {
         let partitions = (0..<Int32(self.partitionCount)).map {
             TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: $0)
@@ -216,7 +218,7 @@ final class WorkerHouse: Sendable {
         return try result.get().map { $0.committed ?? -1 }
     }
 
-    /// Speaks for the group without being a member.
+    /// A consumer that speaks for the group without being a member.
     func outsider() throws -> KafkaConsumer {
         let configuration = WorkerConfiguration()
         return try KafkaConsumer(

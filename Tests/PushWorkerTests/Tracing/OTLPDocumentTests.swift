@@ -6,7 +6,7 @@ import Tracing
 
 @testable import PushWorker
 
-/// Spans as they are written for a collector, which reads them strictly.
+/// Tests of spans as they are written for a collector, which reads them strictly.
 struct OTLPDocumentTests {
     private static func moment(_ nanos: UInt64) -> TraceMoment { TraceMoment(nanosecondsSinceEpoch: nanos) }
 
@@ -44,7 +44,7 @@ struct OTLPDocumentTests {
         inner.addEvent(SpanEvent(name: "seen", at: Self.moment(2_100), attributes: ["n": 1]))
         inner.setStatus(SpanStatus(code: .error, message: "BadDeviceToken"))
         inner.end(at: Self.moment(3_000))
-        // Nothing changes what has ended.
+        // Nothing changes a span that has ended.
         inner.attributes["late"] = true
         inner.end(at: Self.moment(9_000))
         span.end(at: Self.moment(1_000))
@@ -58,7 +58,7 @@ struct OTLPDocumentTests {
         #expect(first.traceState == "vendor=1,other=\"2\"")
         #expect(first.kind == .client && second.kind == .consumer)
         #expect(first.startNanos == 2_000 && first.endNanos == 3_000)
-        // None ends before it begins.
+        // A span does not end before it begins.
         #expect(second.startNanos == 1_500 && second.endNanos == 1_500)
         #expect(
             first.attributes == [
@@ -82,7 +82,7 @@ struct OTLPDocumentTests {
         #expect(!span.isRecording)
         span.end()
         #expect(tracer.spans.take(max: 9).isEmpty)
-        // It is carried on all the same.
+        // The trace context is carried on all the same.
         var carrier: [String: String] = [:]
         tracer.inject(span.context, into: &carrier, using: Dictionaries())
         #expect(carrier["traceparent"]?.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") == true)
@@ -131,7 +131,7 @@ struct OTLPDocumentTests {
     }
 }
 
-/// Headers in a dictionary.
+/// Reads and writes headers in a dictionary.
 struct Dictionaries: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 

@@ -9,7 +9,7 @@ import Tracing
 
 @testable import PushWorker
 
-/// Spans on their way to a collector, over sockets.
+/// Tests of spans on their way to a collector, over sockets.
 @Suite(.timeLimit(.minutes(3)))
 struct OTLPExporterTests {
     private static func settings(_ endpoint: String) -> WorkerConfiguration.Tracing {
@@ -23,7 +23,7 @@ struct OTLPExporterTests {
         tracer.startAnySpanAt(name, context: .topLevel, ofKind: .internal, at: moment).end(at: moment)
     }
 
-    /// Runs the tracer, and ends it afterwards as a worker that stops does.
+    /// Runs the tracer around `body`, and then ends it as a worker that stops does.
     private static func running(_ tracer: OTLPTracer, _ body: () async throws -> Void) async throws {
         let task = Task { try await tracer.run() }
         do {
@@ -48,7 +48,8 @@ struct OTLPExporterTests {
         #expect(tracer.spans.counters.spansDropped == 2)
     }
 
-    /// One that the system does not know, over HTTPS. What fails first, as its authority is not in the file yet, is sent again.
+    /// The system does not know the authority of this HTTPS collector. The first export fails because the file lacks
+    /// the authority, and is sent again later.
     @Test func aCollectorIsBelievedByTheAuthoritiesOfAFile() async throws {
         let made = try SimulatorCredentials.generate(
             names: ["localhost"], nowSeconds: Int64(Date().timeIntervalSince1970))
@@ -78,7 +79,7 @@ struct OTLPExporterTests {
     }
 
     @Test func whatIsRefusedForNowIsSentAgain() async throws {
-        // A file, so that it may be changed while the worker runs.
+        // The headers are in a file, so that they can change while the worker runs.
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("headers-\(UUID().uuidString)").path
         try "authorization: Bearer s3cret\n".write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -107,7 +108,7 @@ struct OTLPExporterTests {
         #expect(requests[0].body == requests[1].body)
         #expect(try collector.spans().map(\.name) == ["first", "first", "second"])
         #expect(tracer.spans.counters == ExportCounters(spansExported: 1, spansDropped: 1, exportsFailed: 1))
-        // That it fails is said, that it goes well again, and no secret.
+        // The failure and the recovery are logged, without a secret.
         let written = lines.all
         #expect(written.contains { $0.contains("cannot be exported") && $0.contains("503") })
         #expect(written.contains { $0.contains("exported again") })
@@ -131,7 +132,7 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
-    /// A base where the whole address is meant.
+    /// The setting gives a base address, but it is used unchanged, so the path is missing.
     @Test func aPathThatIsNotThereIsExplained() async throws {
         let collector = try await TraceCollector.start(answers: [.init(status: 404)])
         let lines = LogLines()
@@ -159,7 +160,7 @@ struct OTLPExporterTests {
         #expect(OTLPProbe(WorkerConfiguration.Tracing()) == nil)
     }
 
-    /// What a worker has to tell while it stops goes out.
+    /// Spans that a worker makes while it stops are sent.
     @Test func theEndSendsWhatIsLeft() async throws {
         let collector = try await TraceCollector.start()
         let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
@@ -179,7 +180,7 @@ struct OTLPExporterTests {
                 Self.span("\(number)", of: tracer)
                 await collector.waitForRequests(number)
             }
-            // The second once more.
+            // The second batch is sent again.
             await collector.waitForRequests(3)
         }
         #expect(try collector.spans().map(\.name) == ["1", "2", "2"])
@@ -188,14 +189,15 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
-    /// Said or not: the next batch comes by another, and neither waits nor is counted as a failure.
+    /// A collector may announce that it closes, or close unannounced. The next batch uses another connection without a
+    /// wait, and counts no failure.
     @Test(arguments: [false, true]) func aCollectorThatClosesEachConnectionGetsEverything(saysSo: Bool) async throws {
         let answer = TraceCollector.Answer(
             status: 200, headers: saysSo ? [("connection", "close")] : [], closes: !saysSo)
         let collector = try await TraceCollector.start(answers: Array(repeating: answer, count: 4))
         let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
         try await Self.running(tracer) {
-            // More than a batch: the next request follows on the heels of the answer.
+            // These are more than one batch, so the next request follows the answer at once.
             for number in 0..<(2 * OTLPExporter.batchSpanCountMax) { Self.span("\(number)", of: tracer) }
             await collector.waitForRequests(2)
             Self.span("after a while", of: tracer)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What a shard's loop has noted, on its way to spans.
+/// Tests of the desk, which makes spans from what a shard's loop has recorded.
 struct SpanDeskTests {
-    /// What was done, in order.
+    /// The work that was done, in order.
     private final class Done: Sendable {
         private let numbers = Mutex<[Int]>([])
 
@@ -28,7 +28,7 @@ struct SpanDeskTests {
         #expect(done.all.last == -1 && desk.droppedCount == 3)
     }
 
-    /// A question at the end waits for what another thread is at.
+    /// The call of `work` waits until the other thread has done all earlier work.
     @Test func anotherThreadKeepsTheOrder() {
         let desk = SpanDesk(.elsewhere)
         let done = Done()

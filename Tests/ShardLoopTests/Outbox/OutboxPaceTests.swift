@@ -61,15 +61,15 @@ struct OutboxPaceTests {
         #expect(Self.handsOver(&pace, OutboxPace.recordCountMax, at: 1_000))
     }
 
-    /// A shard that stops at 400 unacknowledged records does not stop for 300 of them that wait here.
+    /// The shard stops reading at 400 unacknowledged records. Gathering records must not use up that limit.
     @Test func aLowLimitOfUnacknowledgedRecordsIsNotUsedUpByGathering() {
         var pace = Self.pace(unacknowledgedMax: 400)
         #expect(!Self.handsOver(&pace, 99, at: 1_000))
         #expect(Self.handsOver(&pace, 100, at: 1_000))
     }
 
-    /// An outcome and a state record are each gathered and acknowledged after the answer: within a second with any
-    /// setting.
+    /// After an answer, an outcome and then a state record gather and are acknowledged. With any setting this takes
+    /// less than a second.
     @Test(arguments: [1, 50, 300, 1_000] as [Int64], [0, 20, 100, 200, 350] as [Int64])
     func bothRecordsOfAPushAreDoneBeforeTheNext(holdMillis: Int64, acknowledgementMillis: Int64) {
         var pace = Self.pace(holdMillis: holdMillis)
@@ -79,7 +79,7 @@ struct OutboxPaceTests {
         #expect(both + OutboxPace.answerMillis <= OutboxPace.distanceMillis)
     }
 
-    /// After an outage records wait for the shortest time. A while later Kafka's pace counts again.
+    /// During an outage, records wait for the shortest time. After a while Kafka's normal pace counts again.
     @Test func aSlowMomentIsForgotten() {
         var pace = Self.pace()
         pace.acknowledged(afterMillis: 30_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Records that Kafka refuses for good, through the loop.
+/// Tests records that Kafka refuses for good, through the loop.
 @Suite struct RefusalTests {
     private static let topics: [EngineRecord.Topic] = [.state, .outcomes, .deadLetters, .routed]
 
@@ -82,7 +82,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// So large a number in ten minutes is not due to bad records: a limit was lowered. Nothing more is lost.
+    /// This many refusals in ten minutes are not due to bad records, but to a limit that was lowered. Nothing more
+    /// may be lost.
     @Test func thePartitionHaltsWhenTooManyWouldBeGivenUp() {
         var harness = Self.begin(publication: .pushes) { $0.topic == .deadLetters ? .size : nil }
         for number in 0..<GiveUpLimit.countMax + 1 {
@@ -96,7 +97,7 @@ import Testing
         #expect(harness.log.commits.last?.nextOffset == Int64(GiveUpLimit.countMax + 1))
         let errors = harness.loop.errors
         #expect(errors.contains { $0.hasPrefix("partition 0 is halted") && $0.contains("(size)") })
-        // The limit is raised again: the last record is written.
+        // The limit is raised again, so the halted partition's last record is written.
         harness.log.refuses = { _ in nil }
         Self.settle(&harness, seconds: 15)
         #expect(Self.letters(harness).count == 1)
@@ -166,7 +167,7 @@ import Testing
         harness.accept()
         Self.settle(&harness)
         let counters = harness.loop.outboxCounters
-        // It was refused in its batch, alone, and then taken with the present time.
+        // The record was refused in its batch, then alone, and was taken with the present time.
         #expect(counters.refusals[.outcomes, .invalidTimestamp] == 2)
         #expect(counters.outcomesUnpublished == 0)
         #expect(harness.log.taken.contains { $0.topic == .outcomes && $0.timestampMillis == 0 })
@@ -194,7 +195,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// One bad record does not take others with it.
+    /// One bad record does not cause others to be given up.
     @Test func oneOfABatchIsRefused() {
         var harness = Self.begin { record in
             record.topic == .outcomes && record.key == Array("order-7".utf8) ? .invalidRecord : nil
@@ -211,8 +212,7 @@ import Testing
         #expect(harness.log.taken.count { $0.topic == .outcomes } == 40)
     }
 
-    /// A record that failed for another reason is due again when the first of a refused batch is to leave alone.
-    /// Neither is given up.
+    /// A record of a refused batch is due to leave alone when another record is due again. Neither is given up.
     @Test func nothingLeavesBesideOneThatIsToBeAlone() {
         let first = FirstRefusal(.outcomes, .other)
         var harness = Self.begin { first.refuses($0) }
@@ -270,7 +270,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A record is found too large when it is to leave together with those behind it. The others go on.
+    /// A record leaves together with later ones, and is too large. The later ones are written.
     @Test func whatIsBehindOneThatIsTooLargeGoesOn() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         var limits = RecordLimits()
@@ -301,7 +301,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A record that is no event halts nothing.
+    /// A record that is no event does not halt its partition.
     @Test func aBadRecordThatCannotBeForwardedIsGivenUp() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), "broken")
@@ -312,8 +312,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A reader of `routed` takes a record from a lower source offset for a replay. So none is handed over while an
-    /// earlier one may be refused.
+    /// A reader of `routed` treats a record with a lower source offset as a replay. So a record is handed over only
+    /// when the one before it has been answered.
     @Test func nothingIsForwardedBeforeThoseInFrontAreAnswered() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         let key = Self.keyElsewhere()

@@ -5,7 +5,7 @@ import Testing
 @testable import ShardLoop
 
 @Suite struct RetryQueueTests {
-    /// Acknowledgements as the engine gives them: made in the order of `n`.
+    /// Acknowledgement numbers as the engine gives them, made in the order of `n`.
     private static func number(_ n: UInt64) -> UInt64 { n << 32 | n % 3 }
 
     private static func entry(
@@ -53,7 +53,7 @@ import Testing
         #expect(!queue.holds(.state, partition: 3, acknowledgement: 99))
     }
 
-    /// A later record of the partition may still be stored in the log: it must not be stored before this one.
+    /// Later records of the partition may still be stored. They must not be stored before this one.
     @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
@@ -81,7 +81,7 @@ import Testing
         #expect(Self.take(&queue, at: 1_000) == [3, 2, 6, 4])
     }
 
-    /// The first record of a partition is produced again first, no matter when its failure is reported.
+    /// The oldest record of a partition is produced again first, whenever its failure is reported.
     @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
         var queue = RetryQueue()
         queue.failed(Self.entry(4, partition: 1), nowMillis: 0)
@@ -102,7 +102,7 @@ import Testing
         #expect(Self.take(&queue, at: 500) == [1, 2, 3])
     }
 
-    /// The first record could not even be handed over again; there was no room for the second.
+    /// The first record failed again as it was handed over, and there was no room for the second.
     @Test func whatFailsAgainStaysBeforeWhatFindsNoRoom() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1), nowMillis: 0)
@@ -114,7 +114,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// Two records share one request, and one of them counts as alone: each would be judged for the other's fault.
+    /// If two records shared a request, one could be judged for the other's fault. So a record that failed leaves
+    /// alone, too.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
         var queue = RetryQueue()
@@ -129,7 +130,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// A record that is kept although it was refused for good would have others of its topic refused with it.
+    /// A record that Kafka refused for good may be kept in the queue. It leaves alone, because others of its topic
+    /// could be refused with it.
     @Test func whatIsStuckJoinsTheCarefulLane() {
         var queue = RetryQueue()
         queue.stick(Self.entry(1, .deadLetters), nowMillis: 0)
@@ -150,7 +152,7 @@ import Testing
         #expect(queue.dueMillis != nil)
     }
 
-    /// A partition's records fail late and in any order: an older record never undoes an acknowledged one.
+    /// Records of a partition fail after a while and in any order. An older record never replaces an acknowledged one.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whatIsAcknowledgedIsTheNewestOfItsKey(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -158,7 +160,7 @@ import Testing
         var underWay: [KeptRecord] = []
         var made: UInt64 = 0
         var nowMillis: Int64 = 0
-        // By key: the last record in the log, and the newest that was acknowledged.
+        // The last record of each key in the log, and the newest one acknowledged.
         var log: [[UInt8]: UInt64] = [:]
         var acknowledged: [[UInt8]: UInt64] = [:]
         var open: Set<UInt64> = []

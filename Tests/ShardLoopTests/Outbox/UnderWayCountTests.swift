@@ -20,7 +20,7 @@ import Testing
         #expect(!count.isAny(.state, partition: 7) && !count.isAny(.routed, partition: 2))
     }
 
-    /// The partition of these records is the partitioner's choice, -1 until it is made.
+    /// The partitioner chooses the partition of these records. It is -1 until then.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func theOthersAreCountedByTopic(_ topic: EngineRecord.Topic) {
         var count = UnderWayCount()

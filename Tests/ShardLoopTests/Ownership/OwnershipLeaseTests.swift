@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// A worker acts only while the group has confirmed lately that it is a member (contract: One owner).
+/// Tests that a worker acts only while the group has lately confirmed that it is a member (contract: One owner).
 @Suite struct OwnershipLeaseTests {
     @Test func itIsHeldFromTheAskingNotFromTheAnswer() {
         var lease = OwnershipLease(sessionTimeoutMillis: 10_000)
@@ -11,12 +11,12 @@ import Testing
         lease.confirmed(askedAtMillis: 1_000)
         #expect(lease.isHeld(nowMillis: 9_999))
         #expect(!lease.isHeld(nowMillis: 10_000), "a tenth less than the session")
-        // A slow answer shortens nothing.
+        // A delayed answer to an earlier question does not shorten the lease.
         lease.confirmed(askedAtMillis: 500)
         #expect(lease.isHeld(nowMillis: 9_999))
     }
 
-    /// The answer to a commit arrives long after it was sent.
+    /// The answer to a commit arrives long after the commit was sent. The lease counts from the sending.
     @Test func aCommitConfirmsFromItsSending() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         queue.own([3], starts: [])
@@ -30,7 +30,8 @@ import Testing
         #expect(queue.lease.endsMillis == 11_000)
     }
 
-    /// The group keeps refusing one topic. It is asked with another one in addition, so the lease goes on.
+    /// The group keeps refusing the commit of one topic. The next commit also contains another topic, so that the lease
+    /// goes on.
     @Test func aRefusedPositionDoesNotEndTheLease() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         let (good, bad) = (
@@ -47,7 +48,7 @@ import Testing
             queue.took(committed: batch.filter { $0 == good }, refused: batch.filter { $0 == bad })
             if second > 0 { #expect(queue.lease.endsMillis == now + 9_000) }
         }
-        // After the position is taken, one topic is enough again.
+        // Once the position is committed, a commit contains one topic again.
         queue.ask()
         queue.took(committed: queue.takeBatch(nowMillis: 60_000, isJoining: false), refused: [])
         queue.ask()

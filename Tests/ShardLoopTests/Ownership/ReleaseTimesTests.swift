@@ -12,16 +12,16 @@ import Testing
     }
 
     @Test(arguments: [
-        // Time enough: a moment for answers, three seconds for Kafka.
+        // There is time enough: a moment for answers, three seconds for Kafka.
         Case(leftMillis: 60_000, quietMillis: 250, limitMillis: 3_250),
         Case(leftMillis: 60_000, quietWaitMillis: 0, quietMillis: 0, limitMillis: 3_000),
-        // A worker that stops waits for answers as long as it may, minus what Kafka needs.
+        // A worker that stops waits for answers as long as it may, minus the time that Kafka needs.
         Case(leftMillis: 20_000, isStopping: true, quietMillis: 10_000, limitMillis: 13_000),
         Case(leftMillis: 5_000, isStopping: true, quietMillis: 2_000, limitMillis: 4_500),
-        // Little time is left: half of it is for answers, and the last commit has its half second.
+        // Little time is left. Half of it is for answers, and the last commit has half a second.
         Case(leftMillis: 3_000, quietWaitMillis: 5_000, quietMillis: 1_500, limitMillis: 2_500),
         Case(leftMillis: 400, quietMillis: 200, limitMillis: 0),
-        // Too late.
+        // The deadline has passed.
         Case(leftMillis: -1_000, quietMillis: 0, limitMillis: 0),
         Case(leftMillis: -1_000, isStopping: true, quietMillis: 0, limitMillis: 0),
     ])

@@ -3,14 +3,14 @@ import Testing
 
 @testable import ShardLoop
 
-/// Records of an added partition go behind what the others held when they were written.
+/// Tests that records of an added partition wait for those that the other partitions held when they were written.
 @Suite struct InletGateTests {
-    /// Rows of partition, committed offset and end.
+    /// Makes sights from rows of partition, committed offset and end.
     private static func sights(_ rows: [(Int32, Int64, Int64)]) -> [InletGate.Sight] {
         rows.map { InletGate.Sight(topic: 0, partition: $0.0, committedOffset: $0.1, endOffset: $0.2) }
     }
 
-    /// What each look lets in; -1: nothing new.
+    /// The offset up to which each look lets records in, or -1 when it lets in no more.
     private static func play(_ looks: [[(Int32, Int64, Int64)]], inlets: Set<Int32> = [2]) -> [Int64] {
         var gate = InletGate()
         return looks.map { gate.saw(Self.sights($0), inlets: inlets).first { $0.partition == 2 }?.nextOffset ?? -1 }
@@ -20,12 +20,12 @@ import Testing
         let opened = Self.play([
             [(0, 5, 9), (1, 0, 3), (2, 0, 4)], [(0, 7, 9), (1, 3, 3), (2, 0, 6)], [(0, 9, 12), (1, 3, 3), (2, 0, 6)],
         ])
-        // The end of the inlet is the one that was seen before the ends of the others.
+        // The inlet's own end is looked at before the ends of the other partitions, so the earlier end counts.
         #expect(opened == [-1, -1, 4])
     }
 
-    /// A publisher that learns late goes on writing to the old partitions: later records of the inlet are held behind
-    /// these, too.
+    /// A publisher that learns of new partitions after others goes on writing to the old ones. Later records of the
+    /// inlet wait for those, too.
     @Test func theEndsAreTakenAgainAndAgain() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)],
@@ -42,7 +42,7 @@ import Testing
         #expect(Self.play([later, seen, later]) == [-1, -1, 4])
     }
 
-    /// The inlet may have left and returned between two looks.
+    /// The inlet may have left and returned between two looks, so its limit is reported until it is committed.
     @Test func whatIsLetInIsToldAgainUntilItIsCommitted() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 20), (1, 3, 3), (2, 1, 4)],
@@ -61,7 +61,7 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// The later of two inlets waits for the earlier one, and not the other way round.
+    /// The inlet with the higher number waits for the other, but not the reverse.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

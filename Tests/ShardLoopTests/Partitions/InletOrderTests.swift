@@ -4,21 +4,21 @@ import Testing
 
 @testable import ShardLoop
 
-/// Publishers learn of an added partition at different times, the group commits at any time, and partitions are asked
-/// about one at a time. Each record that is let in has no unfinished record of its key before it.
+/// Publishers learn of an added partition at different times, the group commits at any time, and partitions are
+/// looked at one by one. A record is only let in when all records of its key before it are finished.
 @Suite struct InletOrderTests {
-    /// Two partitions that count, and one that was added.
+    /// Two old partitions, and one that was added.
     private struct World {
         static let inlet: Int32 = 2
         var random: SplitMix64
         var gate = InletGate()
-        /// By partition: keys in the order of their records.
+        /// Keys in the order of their records, by partition.
         var logs: [[Int]] = [[], [], []]
         var committed: [Int64] = [0, 0, 0]
-        /// By key: number of records in each of the old partitions, up to the last.
+        /// Number of keys in the world.
         var keyCount = 12
         var hasLearnt: Set<Int> = []
-        /// For each record of the inlet: offset of the key's last record in an old partition.
+        /// Offset of the key's last record in an old partition, for each record of the inlet.
         var before: [Int64?] = []
         var lastOld: [Int: Int64] = [:]
         var letIn: Int64 = 0
@@ -47,7 +47,7 @@ import Testing
             }
         }
 
-        /// Asks for commits first, then for the ends; the world goes on meanwhile.
+        /// Asks first for the commits, then for the ends of logs. The world goes on in between.
         mutating func look() -> [InletGate.Sight] {
             let committed = self.committed
             var sights: [InletGate.Sight] = []
@@ -62,7 +62,7 @@ import Testing
         }
 
         /// Lets the world go on, and looks once.
-        /// - Returns: records that were let in too early.
+        /// - Returns: number of records that were let in too early.
         mutating func step() -> Int {
             self.live()
             let sights = self.look()
@@ -79,7 +79,7 @@ import Testing
             return early
         }
 
-        /// Ends publishing and finishes everything old.
+        /// Ends publishing, and finishes all records in old partitions.
         mutating func end() {
             for partition in 0..<2 { self.committed[partition] = Int64(self.logs[partition].count) }
             for _ in 0..<4 {

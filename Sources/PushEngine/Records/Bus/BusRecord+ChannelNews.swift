@@ -2,8 +2,8 @@ import ChannelKeeping
 import PushModel
 
 extension BusRecord {
-    /// News of an audience's channel, from the keeper to the audience's owner (fan-out contract: The keeper). The key
-    /// is the audience's id.
+    /// The keeper's report on an audience's channel, sent to the audience's owner (fan-out contract: The keeper). The
+    /// key is the audience's id.
     struct ChannelNews: Equatable {
         var bundleID: [UInt8] = []
         var environment = PushEnvironment.production

@@ -1,9 +1,9 @@
 import ChannelKeeping
 import PushModel
 
-/// The question of a channel's partition to the keeper of its app's channels, before the channel's first broadcast, and
-/// the keeper's answer (fan-out contract: Mixed audiences; events sent straight to a kept channel are rejected). The
-/// key of both is the channel's id.
+/// The question of a channel's partition to the keeper of the app's channels, sent before the channel's first
+/// broadcast, and the keeper's answer (fan-out contract: Mixed audiences). Events that are sent straight to a kept
+/// channel are rejected. The key of both records is the channel's id.
 extension BusRecord {
     struct KeptQuestion: Equatable {
         var bundleID: [UInt8] = []
@@ -22,7 +22,7 @@ extension BusRecord {
         var environment = PushEnvironment.production
         /// Whether the channel is one of the keeper's.
         var isKept = false
-        /// The audience that it is kept for; empty: an audience that is not known yet, or none.
+        /// The audience that the channel is kept for; empty: it is kept for none, or for one that is not known yet.
         var audience: [UInt8] = []
 
         func write(to writer: inout ByteCursor) {

@@ -1,14 +1,15 @@
 import PushModel
 
 extension BusRecord {
-    /// A partition's report to the owner of an audience on how far it is. The key is the audience's id.
+    /// A partition's report to the owner of an audience on how far its members have been served. The key is the
+    /// audience's id.
     struct Report: Equatable {
         var bundleID: [UInt8] = []
         var partition: Int32 = 0
         var life: Int64 = 0
-        /// Newest version that gives nobody here priority 10 now, nor does any before it.
+        /// Stamp up to which no version gives a member of this partition priority 10 now.
         var doneStampSeconds: Int64 = 0
-        /// Whether nobody here is owed the version that is counted.
+        /// Whether no member of this partition is owed the counted version.
         var isFinished = false
         var counts = CrowdReport()
         /// Report on a start; `nil`: the report is on a version.

@@ -4,7 +4,7 @@ extension BusRecord {
     /// Versions that the owner of an audience sends to a partition. The key is the audience's id.
     struct Versions {
         var bundleID: [UInt8] = []
-        /// In ascending order of stamps; the last is the newest.
+        /// The versions in ascending order of stamps; the last is the newest.
         var versions: [Version] = []
 
         func write(topicHashes: [UInt32], to writer: inout ByteCursor) {

@@ -1,12 +1,13 @@
 import PushModel
 
 extension BusRecord {
-    /// The word of an audience's owner to a partition that a life of the audience is over. The key is the audience's
+    /// The message of an audience's owner to a partition that a life of the audience is over. The key is the audience's
     /// id.
     struct Void: Equatable {
         var bundleID: [UInt8] = []
         var life: Int64 = 0
-        /// Whether the life was ended. Otherwise it is forgotten, because nothing has arrived for it for a long time.
+        /// Whether the life was ended by an event. If not, the audience is forgotten because nothing has arrived for a
+        /// long time.
         var isEnded = false
 
         func write(to writer: inout ByteCursor) {

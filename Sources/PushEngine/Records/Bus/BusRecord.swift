@@ -5,26 +5,25 @@ import PushModel
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
-    /// A partition has a member of an audience that it does not know, and asks the audience's owner for the newest
-    /// version.
+    /// A partition has a member of an audience that is new to it, and asks the audience's owner for the newest version.
     case question
     /// The owner of an audience sends a version to a partition.
     case version
     /// The owner of an audience has forgotten it.
     case void
-    /// A partition tells the owner how far it is.
+    /// A partition reports to the owner how far its members have been served.
     case report
     /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them continue.
     case pause
-    /// The owner of an audience tells the keeper of its app's channels what it wants for a life.
+    /// The owner of an audience sends the keeper of its app's channels what it wants for a life.
     case channelWish
-    /// The keeper tells the owner of an audience what has become of its channel.
+    /// The keeper reports to the owner of an audience what has become of its channel.
     case channelNews
-    /// The partition of a channel asks the keeper of its app's channels whether it is kept for an audience.
+    /// The partition of a channel asks the keeper of the app's channels whether the channel is kept for an audience.
     case keptQuestion
-    /// The keeper answers.
+    /// The keeper answers whether the channel is kept for an audience.
     case keptAnswer
-    /// Kind of a later release. Its name is given in place of the record's `traceparent`.
+    /// A kind of a later release. The kind's name is then passed on instead of the record's `traceparent`.
     case unknown
 
     /// The header's value; `nil`: there is no header.
@@ -42,6 +41,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
         case .keptAnswer: "kept-answer"
         }
     }
+    /// The kind with this name; `unknown` if a later release has added it.
     /// - Parameter name: the header's value.
     public init(named name: Span<UInt8>) {
         for kind in Self.allCases {
@@ -55,13 +55,13 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// The values of such records, version 1: integers are LEB128, as in `state`. Each has a file of its own beside this
-/// one that writes and reads it.
+/// The values of records with a kind, version 1: integers are LEB128, as in `state`. Each value has a file of its own
+/// beside this one that writes and reads it.
 enum BusRecord {
     private static let version: UInt8 = 1
     private static let bundleIDByteCountMax = 512
 
-    /// Writes what each value begins with: its version, and the app that it is about.
+    /// Writes the beginning of each value: its version, and the app that it is about.
     static func writeHead(_ bundleID: [UInt8], to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.run(bundleID.span)

@@ -40,7 +40,7 @@ enum DeadLetterText {
         var key: String?
         var valueBytes: Int?
         var reason: String
-        /// Whether it can be republished: `yes`, `force` or `no`.
+        /// Whether the letter can be republished: `yes`, `force` or `no`.
         var republish: String
         var because: String?
         var republishedFrom: String?

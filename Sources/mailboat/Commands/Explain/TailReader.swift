@@ -1,8 +1,8 @@
 import CommandSupport
 import KafkaLog
 
-/// Reads a partition backwards from its end, window by window, until it has found enough. Blocks: on a thread of its
-/// own.
+/// Reads a partition backwards from its end, window by window, until it has found enough. It blocks, so call it on a
+/// thread of its own.
 struct TailReader {
     /// What was read.
     struct Reach: Equatable {
@@ -17,16 +17,16 @@ struct TailReader {
 
     /// Offsets in the first window. Each later one is up to four times as large.
     static let firstWindowOffsets: Int64 = 2_000
-    /// How much larger each window is than the one before.
+    /// How much larger each window is than the previous one.
     static let windowGrowth: Int64 = 4
 
     private let reader: KafkaLogReader
     private let limit: Duration
 
     /// Creates a reader.
-    /// - Parameter kafka: its timeout is that of each partition.
+    /// - Parameter kafka: its timeout holds for each partition.
     init(_ kafka: KafkaOptions) throws {
-        // The end of a log is wanted, not what is written later: a fetch that finds nothing is answered at once.
+        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         self.limit = kafka.limit
         do throws(KafkaError) {
@@ -70,7 +70,7 @@ struct TailReader {
 }
 
 /// Chooses the part of a log to read next, backwards from its end. A compacted log has fewer records than offsets, so
-/// windows grow by what earlier ones held.
+/// the size of the next window follows from the number of records in the earlier ones.
 struct TailWindows {
     private let lowOffset: Int64
     private let recordCountMax: Int
@@ -105,6 +105,6 @@ struct TailWindows {
         return start..<self.startOffset
     }
 
-    /// Notes the number of records in a window, after reading it.
+    /// Adds the number of records in a window that was read.
     mutating func wasRead(recordCount: Int) { self.recordCount += recordCount }
 }

@@ -5,12 +5,14 @@ import Redaction
 enum SinceText {
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
 
-    /// In 2001. No record of Kafka is older, and a smaller number has lost its unit.
+    /// Smallest number that is taken for a moment, in 2001. No record of Kafka is older, and a smaller number has lost
+    /// its unit.
     private static let momentMin: Int64 = 1_000_000_000
     private static let yearSeconds: Int64 = 31_557_600
 
-    /// Milliseconds since 1970. Throws a `ValidationError` for what is neither a moment nor a time ago.
-    /// - Parameter text: seconds since 1970, or so long ago, such as `30m`, `2h` or `7d`.
+    /// The moment that a text names, in milliseconds since 1970.
+    /// - Parameter text: seconds since 1970, or a time ago such as `30m`, `2h` or `7d`.
+    /// - Throws: a `ValidationError` if the text is neither.
     static func millis(_ text: String, nowMillis: Int64) throws -> Int64 {
         if let seconds = Int64(text), (1..<Self.momentMin).contains(seconds) {
             throw ValidationError(

@@ -62,7 +62,7 @@ enum StoryWitness: Equatable {
         broker.hasPrefix("127.0.0.1:") || broker.hasPrefix("localhost:") || broker.hasPrefix("[::1]:")
     }
 
-    /// Brokers by their address, unless they may not be named.
+    /// The brokers' addresses, with `localhost` as a number.
     private static func named(_ brokers: String) -> [String] {
         brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
             broker.hasPrefix("localhost:") ? "127.0.0.1:\(broker.dropFirst("localhost:".count))" : String(broker)

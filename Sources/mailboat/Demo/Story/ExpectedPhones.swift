@@ -9,13 +9,13 @@ struct ExpectedPhones {
     /// The current token of each activity.
     private(set) var tokens: [String: String] = [:]
 
-    /// Notes that `activity` has a phone with this token from now on. The phone may show nothing yet.
+    /// Adds a phone with this token for `activity`. The phone may show nothing yet.
     mutating func join(activity: String, token: String) {
         self.tokens[activity] = token
         if self.phones[activity] == nil { self.phones[activity] = ReferenceDevice() }
     }
 
-    /// Notes that `event` was published for `activity`.
+    /// Takes an `event` that was published for `activity`.
     mutating func take(_ event: StoryEvent, activity: String, recordMillis: Int64) throws {
         try self.phones[activity, default: ReferenceDevice()]
             .take(payload: event.payload(recordMillis: recordMillis), nowMillis: recordMillis)

@@ -1,8 +1,8 @@
 import Upstream
 
 extension Script {
-    /// Adds what goes wrong on an ordinary evening: tokens rotate and die, and records are broken, late, old or on the
-    /// wrong partition.
+    /// Adds what goes wrong on an ordinary evening: tokens rotate and die, and records are broken, delayed, old or on
+    /// the wrong partition.
     mutating func addMishaps() {
         self.add(at: 3_000, .say("Mishaps: tokens rotate and die, records are broken, late, old and misplaced"))
         self.addRotatedTokens(count: 12)
