@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install-package.sh COMMAND PACKAGE: installs the Debian package that has a program the benchmark starts, when the program is missing. Does
-# nothing when it is there.
+# install-package.sh COMMAND PACKAGE: installs the Debian package of a program that the benchmark starts, if the program is missing. It does
+# nothing if the program is there.
 set -euo pipefail
 
 [ $# -eq 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }

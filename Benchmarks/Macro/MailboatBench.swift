@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import LocalFiles
 
-/// The macro benchmark: processes as in production, numbers as a table and as JSON.
+/// The macro benchmark. It runs processes as in production, and reports numbers as a table and as JSON.
 @main
 struct MailboatBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,24 +23,20 @@ struct MailboatBench: AsyncParsableCommand {
         defaultSubcommand: RunRowsCommand.self)
 }
 
-/// The groups of rows there are, in the order they run.
+/// The groups of rows, in the order in which they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, instructions, tracing, paced, coalescing, ingest, latency, growth, memory, channels
-    case roundtrip, scrape, restore
+    case transport, worker, instructions, tracing, paced, ingest, latency, memory, restore
     case fanout, freshness
     case membersMemory = "members-memory"
     case membersRestore = "members-restore"
     case membersDead = "members-dead"
-    case audiences, mixed
     case brownOut = "brown-out"
-    case supersession
-    case twoWorkers = "two-workers"
     case backlog, burst
 
-    /// Run on a real broker when the run is given one; its machine is not measured, and it has partitions as few as a worker of a scaled
-    /// deployment.
+    /// Groups that run on a real broker if the run is given one. The broker's machine is not measured. There are as few
+    /// partitions as a worker of a scaled deployment has.
     static let onRealBroker: [RowGroup] = [.backlog, .burst, .paced, .latency, .restore]
-    /// Run on the embedded one.
+    /// Groups that run on the embedded broker.
     static let onEmbeddedBroker = Self.allCases.filter { $0 != .backlog && $0 != .burst }
 }
 
@@ -74,9 +70,6 @@ struct RunRowsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"))
     var results: String?
 
-    @Option(help: ArgumentHelp("Write the plots as SVG.", valueName: "directory"))
-    var plots: String?
-
     @Option(help: "Updates per second of the latency rows; otherwise half of what the worker keeps up on one core.")
     var latencyPerSecond: Double?
 
@@ -107,9 +100,8 @@ struct RunRowsCommand: ParsableCommand {
         let endings = LivingChildren.endOnSignals()
         defer { withExtendedLifetime(endings) {} }
         do {
-            // Before anything is measured: what cannot be written says so at once.
+            // This is checked first, so that a path that cannot be written fails before anything is measured.
             if let results { try OutputFile.check(results) }
-            if let plots { try FileManager.default.createDirectory(atPath: plots, withIntermediateDirectories: true) }
             let bench = try Bench(
                 mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)
             defer { bench.cleanUp() }
@@ -139,7 +131,7 @@ struct RunRowsCommand: ParsableCommand {
             do {
                 try self.measure(group, bench)
             } catch {
-                // What the other rows measured is not lost with this one.
+                // The results of the other rows are kept.
                 bench.say("\(group.rawValue): could not be measured: \(error)")
                 failures.append("\(group.rawValue): \(error)")
             }
@@ -159,17 +151,12 @@ struct RunRowsCommand: ParsableCommand {
         case .transport: try TransportRows(bench: bench).run()
         case .worker: try WorkerRows(bench: bench).run()
         case .paced: try PacedRows(bench: bench).run()
-        case .coalescing: try CoalescingRows(bench: bench).run()
         case .ingest: try IngestRows(bench: bench).run()
         case .latency: try LatencyRows(bench: bench).run()
-        case .growth: try GrowthRows(bench: bench, plots: self.plots).run()
-        case .roundtrip: try RoundTripRows(bench: bench, plots: self.plots).run()
         case .restore: try RestoreRows(bench: bench).run()
         case .instructions: try InstructionRows(bench: bench).run()
         case .tracing: try TracingRows(bench: bench).run()
         case .memory: try MemoryRows(bench: bench).run()
-        case .channels: try ChannelRows(bench: bench).run()
-        case .scrape: try ScrapeRows(bench: bench).run()
         case .backlog: try BacklogRows(bench: bench).run()
         case .burst: try BurstRows(bench: bench).run()
         case .fanout: try FanoutRows(bench: bench).run()
@@ -177,11 +164,7 @@ struct RunRowsCommand: ParsableCommand {
         case .membersMemory: try MemberMemoryRows(bench: bench).run()
         case .membersRestore: try MemberRestoreRows(bench: bench).run()
         case .membersDead: try DeadMembersRows(bench: bench).run()
-        case .audiences: try AudiencesRows(bench: bench).run()
         case .brownOut: try BrownOutRows(bench: bench).run()
-        case .supersession: try SupersessionRows(bench: bench, plots: self.plots).run()
-        case .mixed: try MixedRows(bench: bench).run()
-        case .twoWorkers: try TwoWorkersRows(bench: bench).run()
         }
     }
 }

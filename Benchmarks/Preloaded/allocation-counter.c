@@ -1,5 +1,5 @@
-/* Counts the heap allocations of a process by who asked for them. Preloaded (LD_PRELOAD) into the process; the counts lie in a file
- * that others read while it runs. The benchmark compiles it; the product does not contain it.
+/* Counts the heap allocations of a process by who made them. The library is preloaded (LD_PRELOAD) into the process. The counts are in a
+ * file that others read while the process runs. The benchmark compiles the library, and the product does not contain it.
  *
  * MAILBOAT_BENCH_ALLOCATIONS names the file. It begins with one 64-bit count per group, in the order of `enum group`. */
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Swift: the program itself and everything written in Swift. The others: C libraries. */
+/* SWIFT is the program itself and everything written in Swift. The others are C libraries. */
 enum group { SWIFT, NGHTTP2, OPENSSL, RDKAFKA, OTHER, GROUPS };
 
 struct range {
@@ -24,7 +24,7 @@ struct range {
 #define RANGES_MAX 256
 static struct range ranges[RANGES_MAX];
 static atomic_int range_count;
-/* Before the file is there, and in programs started by the process, counts go nowhere. */
+/* Counts that are dropped: those before the file exists, and those of programs that the process starts. */
 static atomic_long nowhere[GROUPS];
 static atomic_long *counts = nowhere;
 
@@ -117,7 +117,7 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
     return 0;
 }
 
-/* What is allocated and not freed, by glibc's own account. The process looks it up by name. */
+/* Bytes that are allocated and not freed, as glibc counts them. The process looks this function up by name. */
 size_t mailboat_bench_heap_byte_count(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;

@@ -1,5 +1,5 @@
-// Lets valgrind run a program whose main thread waits in libdispatch: dispatch_main ends in a sigsuspend with every signal blocked, at which
-// valgrind 3.19 gives up. This one waits as well, without that call.
+// Lets valgrind run a program whose main thread waits in libdispatch. dispatch_main ends in a sigsuspend with every signal blocked, and
+// valgrind 3.19 gives up there. This function waits without that call.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
-/* Gives a process a heap whose pages have been touched before. Preloaded (LD_PRELOAD) into the embedded broker, which keeps everything that is
- * written to it; the benchmark compiles it, the product does not contain it.
+/* Gives a process a heap whose pages were touched beforehand. The library is preloaded (LD_PRELOAD) into the embedded broker, which keeps
+ * everything that is written to it. The benchmark compiles the library, and the product does not contain it.
  *
- * On a virtual machine whose free memory goes back to its host, the first use of a page costs 8 microseconds where a page touched lately
- * costs 1.5: a quarter of a core at 80,000 records a second, on the core that publisher and APNs share.
+ * The free memory of a virtual machine may go back to its host. Then the first use of a page costs 8 microseconds, and the use of a page
+ * that was touched lately costs 1.5. At 80,000 records a second the difference is a quarter of the core that publisher and APNs share.
  *
- * MAILBOAT_BENCH_HEAP_MIB: how much. */
+ * MAILBOAT_BENCH_HEAP_MIB is the size of the heap in MiB. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -19,10 +19,10 @@ __attribute__((constructor)) static void touch(void) {
     static char *pieces[PIECES_MAX];
     const char *text = getenv("MAILBOAT_BENCH_HEAP_MIB");
     long count = text ? (atol(text) << 20) / PIECE_BYTES : 0;
-    /* What puts the process on its core replaces itself by it: once is enough. */
+    /* taskset replaces itself with the process, and only the process has to touch its heap. */
     if (strcmp(program_invocation_short_name, "taskset") == 0) return;
     if (count > PIECES_MAX) count = PIECES_MAX;
-    /* One heap for all threads, that grows in one piece and gives nothing back. Larger thresholds than 32 MiB are refused. */
+    /* All threads share one heap, which grows in one piece and gives nothing back. Thresholds above 32 MiB are refused. */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -2,7 +2,8 @@ import PushEngine
 import PushWorker
 import ShardLoop
 
-/// A Kafka in memory whose `routed` topic comes back to the loop: joins lie in the first topic, events for audiences in the second.
+/// A Kafka in memory that gives records of `routed` back to the loop. Joins are in the first topic, and events for
+/// audiences in the second.
 final class AudienceLog: ShardLog {
     static let inputTopics = [Workload.topic, "audiences", "routed"]
 
@@ -16,7 +17,7 @@ final class AudienceLog: ShardLog {
         self.routed = MemoryBus(topic: 2, partitionCount: members.partitionCount)
     }
 
-    /// See `MeasuredTracing`. Versions bring an event's context along by themselves.
+    /// Traces events (see `MeasuredTracing`). Versions carry the context of their event along.
     func trace(by tracing: MeasuredTracing) { self.events.tracing = tracing }
 
     func offerUpdate(_ number: Int, timestampMillis: Int64) {
@@ -24,12 +25,12 @@ final class AudienceLog: ShardLog {
         AudienceWorkload.appendUpdate(number, to: &value)
         self.offerEvent(value, timestampMillis: timestampMillis)
     }
-    /// An event for the audience.
+    /// Offers an event for the audience.
     func offerEvent(_ value: [UInt8], timestampMillis: Int64) {
         self.events.offer(key: AudienceWorkload.audience, value: value, timestampMillis: timestampMillis)
     }
-    /// Nothing that was written waits to be told of or to be read.
-    var isStill: Bool { self.memory.untoldCount == 0 && self.routed.isEmpty && self.events.isEmpty }
+    /// Whether every record that was written has been acknowledged and read.
+    var isStill: Bool { self.memory.unreportedCount == 0 && self.routed.isEmpty && self.events.isEmpty }
 
     var leaseEndsMillis: Int64 { self.memory.leaseEndsMillis }
 
@@ -67,7 +68,7 @@ final class AudienceLog: ShardLog {
         self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
     }
 
-    // It writes to memory, which does not end.
+    // The producer writes to memory, which does not end.
     func endProducer() {}
     func renewProducer() {}
 

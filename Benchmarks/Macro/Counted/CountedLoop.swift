@@ -4,19 +4,21 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// The loop as the worker runs it, with what its runner does around a turn and an APNs in memory. No event loop, no clock of its own.
+/// The loop as the worker runs it, with what its runner does around a turn and an APNs in memory. It has no event loop
+/// and no clock of its own.
 struct CountedLoop: ~Copyable {
     private var loop: ShardLoop
     let push = MemoryPushSide()
-    /// What the loop said that keeps it from its work.
+    /// What the loop reported that keeps it from its work.
     private(set) var faults: [String] = []
-    /// `nil`: nothing is traced.
+    /// The tracing of the loop, or `nil` when nothing is traced.
     var tracing: MeasuredTracing? { didSet { self.loop.tracesPasses = self.tracing != nil } }
 
-    /// As the worker's settings are by default.
+    /// The default settings of a worker.
     static let settings = ShardLoopSettings()
 
-    /// - Parameter inputTopics: the last is the routed one.
+    /// Makes a loop.
+    /// - Parameter inputTopics: names of the input topics. The last is the routed one.
     init(inputTopics: [String], partitionCount: Int32, log: any ShardLog) {
         var app = AppConfiguration(bundleID: SampleRequest.bundleID)
         app.productionRoute = 0
@@ -24,7 +26,7 @@ struct CountedLoop: ~Copyable {
             settings: EngineSettings(), apps: [app], inputTopics: inputTopics,
             routedTopicIndex: UInt16(inputTopics.count - 1),
             partitionCount: partitionCount)
-        // Virtual time goes by fast, and markers are nobody's push.
+        // Virtual time passes fast, so markers would be renewed often. They are not part of a push.
         engine.settings.markerRefreshMillis = 1_000_000_000
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(
@@ -32,19 +34,19 @@ struct CountedLoop: ~Copyable {
             randomSeed: 1, log: log, push: self.push)
     }
 
-    /// All partitions, from the beginning of an empty log.
+    /// Assigns all partitions, from the beginning of an empty log.
     mutating func assignPartitions(now: EngineTime) {
         let count = self.loop.configuration.engine.partitionCount
         self.loop.carryOut(.assign((0..<count).map { PartitionGrant(number: $0, starts: [], logEnds: []) }), now: now)
     }
 
-    /// Turns as long as there is more to do than a turn does.
+    /// Takes turns until there is no more to do than a turn does.
     mutating func turn(now: EngineTime) {
         repeat {
             self.tracing?.turnBegan(now: now)
             self.loop.turn(now: now)
             if let tracing = self.tracing {
-                self.loop.takeTraceNotes { tracing.take($0) }
+                self.loop.takeTraceNotices { tracing.take($0) }
                 tracing.turnEnded()
             }
             self.finishTurn()
@@ -65,6 +67,6 @@ struct CountedLoop: ~Copyable {
     var deadlineMillis: Int64? { self.loop.deadlineMillis }
     var isRunning: Bool { self.loop.partitionReports.allSatisfy { $0.life == .running } }
     var restoredRecordCount: Int { Int(self.loop.restoredRecordCount) }
-    /// Records that gather on their way to Kafka.
+    /// Number of records that gather on their way to Kafka.
     var waitingRecordCount: Int { self.loop.waitingRecordCount }
 }

@@ -3,7 +3,7 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// The production loop with the members of an audience, under virtual time, between a Kafka and an APNs in memory.
+/// The production loop with the members of an audience, in virtual time, between a Kafka and an APNs in memory.
 struct CountedMembers: ~Copyable {
     private let log: AudienceLog
     private let members: CountedActivities
@@ -11,12 +11,14 @@ struct CountedMembers: ~Copyable {
     private var loop: CountedLoop
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
 
-    /// Most turns; any of this takes a small part of them.
+    /// The most turns of a step. A step needs only a small part of them.
     private static let turnsMax = 100_000
 
+    /// Makes a loop with members.
     /// - Parameters:
-    ///   - joinValue: of the record with which each joins.
-    ///   - state: what another one wrote; its partitions wait to be restored from it. Empty: they run.
+    ///   - joinValue: value of the record with which each member joins.
+    ///   - state: records that another loop wrote. Partitions wait until they are restored from it. If it is empty,
+    ///     partitions run at once.
     init(
         members count: Int, partitionCount: Int32, length: AudienceWorkload.TokenLength = .short,
         joinValue: [UInt8] = AudienceWorkload.join, state: [[StateRecord]] = []
@@ -26,15 +28,15 @@ struct CountedMembers: ~Copyable {
         self.log = AudienceLog(self.members, state: state)
         self.loop = CountedLoop(
             inputTopics: AudienceLog.inputTopics, partitionCount: partitionCount, log: self.log)
-        // What it writes to claim them ends what it reads.
+        // A restore ends at the records with which the loop claims its partitions, so they are kept.
         self.log.memory.keepsState = !state.isEmpty
         self.log.memory.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
-        repeat { self.loop.turn(now: self.now) } while self.log.memory.untoldCount > 0
+        repeat { self.loop.turn(now: self.now) } while self.log.memory.unreportedCount > 0
     }
 
-    /// A share of the events is traced from here on, and the passes of those that are.
-    /// - Returns: `nil` when there is no such share.
+    /// Traces a share of the events from here on, and the passes of traced events.
+    /// - Returns: `nil` when the share is not valid.
     mutating func trace(share: Double) -> MeasuredTracing? {
         let tracing = MeasuredTracing(
             inputTopics: AudienceLog.inputTopics, bundleIDs: [SampleRequest.bundleID], share: share)
@@ -47,11 +49,11 @@ struct CountedMembers: ~Copyable {
     var pushCount: Int { self.loop.push.pushCount }
     /// Bytes of the body that was sent last.
     var bodyByteCount: Int { self.loop.push.bodyByteCount }
-    /// What was written to `state` while it was kept.
+    /// Records that were written to `state` while it was kept.
     var state: [[StateRecord]] { self.log.memory.state }
     mutating func keepState(_ keeps: Bool) { self.log.memory.keepsState = keeps }
 
-    /// They join, and all that follows, until their offsets are committed.
+    /// Lets members join, and does all that follows until their offsets are committed.
     mutating func join(_ members: Range<Int>, meter: inout AllocationMeter) throws {
         self.log.memory.offer(
             members, values: self.joinValue, isShared: true, timestampMillis: self.now.wallMillis)
@@ -60,7 +62,7 @@ struct CountedMembers: ~Copyable {
         try self.check(isSettled, "joins were not committed")
     }
 
-    /// An event for all, a push to each, and what is written down of it.
+    /// Publishes an event for all members, pushes to each, and writes down the results.
     mutating func push(number: Int, meter: inout AllocationMeter) throws {
         self.move(millis: 5_000)
         self.loop.turn(now: self.now)
@@ -71,7 +73,8 @@ struct CountedMembers: ~Copyable {
         try self.checkPushes(isDone, since: before)
     }
 
-    /// A start for all, announced to each partition before it leaves, and what is written down of it.
+    /// Publishes a start for all members, which is announced to each partition before it leaves, and writes down the
+    /// results.
     mutating func start(meter: inout AllocationMeter) throws {
         self.move(millis: 5_000)
         self.loop.turn(now: self.now)
@@ -82,16 +85,16 @@ struct CountedMembers: ~Copyable {
         try self.checkPushes(isDone, since: before)
     }
 
-    /// What was started is over, and may be started again.
+    /// Ends the started activities, so that they can be started again.
     mutating func end() throws {
         self.move(millis: 5_000)
         self.log.offerEvent(AudienceWorkload.end, timestampMillis: self.now.wallMillis)
         try self.check(self.turn { $0.log.isStill }, "the end was not taken")
     }
 
-    /// Reads what another wrote.
+    /// Restores what another loop wrote.
     mutating func restore(meter: inout AllocationMeter) throws {
-        // Their own markers come last.
+        // The writer's own markers come last.
         let markerCount = Int(self.members.partitionCount)
         let count = self.state.reduce(0) { $0 + $1.count } - markerCount
         self.log.memory.sectionStage = .records
@@ -102,7 +105,7 @@ struct CountedMembers: ~Copyable {
         try self.check(self.loop.isRunning, "partitions do not run")
     }
 
-    // MARK: What is counted
+    // MARK: Counted functions
 
     @inline(never) private mutating func countedJoin(_ isSettled: inout Bool) -> CountedOperation {
         isSettled = self.turn { $0.log.memory.uncommittedCount == 0 && $0.log.isStill }
@@ -126,7 +129,8 @@ struct CountedMembers: ~Copyable {
 
     // MARK: Steps
 
-    /// Turns when the loop wants one and when Kafka or APNs has something, until that is so. `false`: nothing more happens.
+    /// Takes turns when the loop wants one and when Kafka or APNs has something, until `isDone`.
+    /// - Returns: `false` when nothing happens anymore.
     private mutating func turn(until isDone: (borrowing Self) -> Bool) -> Bool {
         for _ in 0..<Self.turnsMax {
             let pushCount = self.pushCount
@@ -139,10 +143,10 @@ struct CountedMembers: ~Copyable {
         return false
     }
 
-    /// Turns until a number of pushes were answered and all of it was written down.
+    /// Takes turns until a number of pushes are answered and all results are written down.
     private mutating func turnUntilAnswered(_ wanted: Int) -> Bool {
         let isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
-        // Where passes stand is written down each second.
+        // The progress of passes is written down each second.
         self.move(millis: 1_100)
         _ = self.turn { $0.log.isStill }
         return isDone

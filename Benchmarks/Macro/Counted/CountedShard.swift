@@ -3,8 +3,8 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// The production loop under virtual time, between a Kafka and an APNs in memory. Its pushes are counted whole, or in steps that a profile can
-/// tell apart: turns in which a single thing is to be done.
+/// The production loop in virtual time, between a Kafka and an APNs in memory. Pushes are counted whole, or in steps
+/// that a profile can tell apart: turns in which only one thing is to be done.
 struct CountedShard: ~Copyable {
     private let log: MemoryLog
     private let activities: CountedActivities
@@ -12,44 +12,46 @@ struct CountedShard: ~Copyable {
     private var event = DecodedEvent()
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
     private var update: [UInt8] = []
-    /// The one that replaces it.
+    /// The update that replaces `update`.
     private var later: [UInt8] = []
 
-    /// Most turns of a push, from its event to its commit. It takes some ten.
+    /// The most turns of a push, from its event to its commit. A push needs about ten.
     private static let turnsMax = 64
 
-    /// - Parameter state: what another shard wrote; its partitions wait to be restored from it. Empty: they run.
+    /// Makes a shard.
+    /// - Parameter state: records that another shard wrote. Partitions wait until they are restored from it. If it is
+    ///   empty, partitions run at once.
     init(activities count: Int, partitionCount: Int32, state: [[StateRecord]] = []) {
         self.activities = CountedActivities(count: count, partitionCount: partitionCount)
         self.log = MemoryLog(self.activities, state: state)
         self.loop = CountedLoop(
             inputTopics: [Workload.topic, "routed"], partitionCount: partitionCount, log: self.log)
-        // What it writes to claim them ends what it reads.
+        // A restore ends at the records with which the shard claims its partitions, so they are kept.
         self.log.keepsState = !state.isEmpty
         self.log.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
-        repeat { self.loop.turn(now: self.now) } while self.log.untoldCount > 0
+        repeat { self.loop.turn(now: self.now) } while self.log.unreportedCount > 0
     }
 
-    /// The app whose activities these are, and the topics, as traces name them.
+    /// Tracing for this shard's app and topics, as traces name them. `nil` when the share is not valid.
     static func tracing(share: Double) -> MeasuredTracing? {
         MeasuredTracing(
             inputTopics: [Workload.topic, "routed"], bundleIDs: [SampleRequest.bundleID], share: share)
     }
 
-    /// A share of the events is traced from here on.
+    /// Traces a share of the events from here on.
     mutating func trace(by tracing: MeasuredTracing) {
         self.log.trace(by: tracing)
         self.loop.tracing = tracing
     }
 
     var pushCount: Int { self.loop.push.pushCount }
-    /// What was written to `state` while it was kept.
+    /// Records that were written to `state` while it was kept.
     var state: [[StateRecord]] { self.log.state }
-    /// What is written to `state` from here on is kept.
+    /// Sets whether records written to `state` from here on are kept.
     mutating func keepState(_ keeps: Bool) { self.log.keepsState = keeps }
 
-    /// Afterwards nothing waits, and the engine has forgotten nothing.
+    /// Registers activities. Afterwards nothing waits, and the engine has forgotten nothing.
     mutating func register(_ activities: Range<Int>) throws {
         var values: [UInt8] = []
         for activity in activities {
@@ -59,7 +61,7 @@ struct CountedShard: ~Copyable {
         try self.check(self.settle(), "registrations were not committed")
     }
 
-    /// Time goes by, and what is due happens.
+    /// Lets time pass, and does what is due.
     mutating func wait(millis: Int64) {
         self.move(millis: millis)
         self.loop.turn(now: self.now)
@@ -67,7 +69,7 @@ struct CountedShard: ~Copyable {
 
     // MARK: Whole pushes
 
-    /// An update for each of the activities and all that follows, until its offset is committed.
+    /// Publishes an update for each of the activities, and does all that follows until its offset is committed.
     mutating func push(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(number, to: &self.update)
@@ -84,22 +86,24 @@ struct CountedShard: ~Copyable {
         return .push
     }
 
-    /// Turns when the loop wants one and when Kafka or APNs has something, until all that was read is committed. `false`: it never was.
+    /// Takes turns when the loop wants one and when Kafka or APNs has something, until all input that was read is
+    /// committed.
+    /// - Returns: `false` when it never was.
     private mutating func settle() -> Bool {
         for _ in 0..<Self.turnsMax {
             self.loop.turn(now: self.now)
             guard self.log.uncommittedCount > 0 else { return true }
-            guard self.log.untoldCount == 0, self.loop.push.answerCount == 0 else { continue }
+            guard self.log.unreportedCount == 0, self.loop.push.answerCount == 0 else { continue }
             guard let dueMillis = self.loop.deadlineMillis else { return false }
             self.move(millis: max(0, dueMillis - self.now.steadyMillis))
         }
         return false
     }
 
-    // MARK: In steps
+    // MARK: Pushes in steps
 
-    /// An update for each of the activities, another one for each, a push for each, and all that follows. Each step is what a turn does when
-    /// nothing else is to be done.
+    /// Publishes two updates for each of the activities, one after the other. Then it pushes to each, and does all that
+    /// follows. Each step is a turn in which nothing else is to be done.
     mutating func turn(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(2 * number, to: &self.update)
@@ -120,7 +124,7 @@ struct CountedShard: ~Copyable {
         meter.count(count) { self.countedAnswer() }
 
         try self.handOver(count, "outcomes", &meter)
-        // Without the lease the loop learns what Kafka says, and writes nothing: so the one is told from the other.
+        // Without the lease the loop takes Kafka's answers and writes nothing, so the two steps can be told apart.
         self.log.leaseEndsMillis = self.now.steadyMillis
         meter.count(count) { self.countedAcknowledgeOutcomes() }
         self.log.leaseEndsMillis = .max
@@ -134,19 +138,19 @@ struct CountedShard: ~Copyable {
         try self.check(self.log.uncommittedCount == 0, "offsets were not committed")
     }
 
-    /// What has gathered goes to Kafka, which does not tell of it yet.
+    /// Hands the gathered records over to Kafka, which does not acknowledge them yet.
     private mutating func handOver(_ count: Int, _ what: String, _ meter: inout AllocationMeter) throws {
         try self.check(self.loop.waitingRecordCount == count, "not all \(what) were written")
         self.move(millis: CountedLoop.settings.recordHoldMillis)
-        self.log.tellsDeliveries = false
+        self.log.reportsDeliveries = false
         meter.count(count) { self.countedHandOver() }
-        self.log.tellsDeliveries = true
-        try self.check(self.log.untoldCount == count, "not all \(what) were handed over")
+        self.log.reportsDeliveries = true
+        try self.check(self.log.unreportedCount == count, "not all \(what) were handed over")
     }
 
-    /// Reads what another wrote.
+    /// Restores what another shard wrote.
     mutating func restore(meter: inout AllocationMeter) throws {
-        // Their own markers come last.
+        // The writer's own markers come last.
         let markerCount = Int(self.activities.partitionCount)
         let count = self.log.state.reduce(0) { $0 + $1.count } - markerCount
         self.log.sectionStage = .records
@@ -157,9 +161,9 @@ struct CountedShard: ~Copyable {
         try self.check(self.loop.isRunning, "partitions do not run")
     }
 
-    // MARK: What is counted
+    // MARK: Counted functions
 
-    // Each says which it is: the compiler makes one function of those that do the same.
+    // Each function returns its own operation. Otherwise the compiler would merge functions that do the same.
 
     @inline(never) private mutating func countedDecode(_ count: Int) -> CountedOperation {
         let update = self.update

@@ -1,7 +1,7 @@
 import PushEngine
 import ShardLoop
 
-/// Records that were written to a Kafka in memory and that it has not told of.
+/// Records that were written to a Kafka in memory and are not acknowledged yet.
 struct MemoryDeliveries {
     private struct Delivery {
         var acknowledgement: UInt64
@@ -10,10 +10,10 @@ struct MemoryDeliveries {
         var topic: EngineRecord.Topic
     }
 
-    /// From `next` on, in order.
+    /// Deliveries in order. Those before `next` are acknowledged.
     private var waiting: [Delivery] = []
     private var next = 0
-    /// Where the next record of each partition of `state` comes to lie. Of other topics nobody asks.
+    /// Offset of the next record in each partition of `state`. The offsets of other topics are not needed.
     private var stateEnds: [Int64]
 
     init(stateEnds: [Int64]) {
@@ -39,7 +39,7 @@ struct MemoryDeliveries {
         }
     }
 
-    mutating func tell(max: Int, into batch: inout DeliveryBatch) {
+    mutating func report(max: Int, into batch: inout DeliveryBatch) {
         let end = min(self.waiting.count, self.next + max)
         for place in self.next..<end {
             let delivery = self.waiting[place]

@@ -2,28 +2,29 @@ import PushEngine
 import PushWorker
 import ShardLoop
 
-/// A Kafka in memory for a loop that is counted: what a port has to do and nothing else, without an allocation once its arrays have grown.
-/// Records lie where they are written at once, and are told of at once, unless they are held back.
+/// A Kafka in memory for a counted loop. It does only what a port has to do, and allocates nothing once its arrays have
+/// grown. It stores records at once, and acknowledges them at once unless it is told to wait.
 final class MemoryLog: ShardLog {
     var leaseEndsMillis = Int64.max
-    /// Deliveries are told of.
-    var tellsDeliveries = true
-    /// What is written to `state` is kept.
+    /// Whether deliveries are acknowledged.
+    var reportsDeliveries = true
+    /// Whether records written to `state` are kept.
     var keepsState = false
     var sectionStage = MemorySection.Stage.end
     private var queues: MemoryQueues
     private var deliveries: MemoryDeliveries
-    /// By partition: what lay there at the beginning, and what was kept.
+    /// Records of `state` by partition: those that were there at the beginning, and those that were kept.
     private(set) var state: [[StateRecord]]
-    /// The next offset of each partition of the input, as committed.
+    /// The committed next offset of each partition of the input.
     private var committed: [Int64]
-    /// Records of the input that were offered, and that no commit covers.
+    /// Number of offered input records that no commit covers.
     private(set) var uncommittedCount = 0
     private let topic: UInt16
 
+    /// Makes a log.
     /// - Parameters:
-    ///   - topic: the input topic that is in memory; the others are empty.
-    ///   - state: what lies in `state`, by partition; empty: nothing.
+    ///   - topic: the input topic that is in memory. The others are empty.
+    ///   - state: records of `state`, by partition. Empty means none.
     init(_ activities: CountedActivities, topic: UInt16 = 0, state: [[StateRecord]] = []) {
         let partitionCount = Int(activities.partitionCount)
         self.topic = topic
@@ -33,17 +34,17 @@ final class MemoryLog: ShardLog {
         self.committed = Array(repeating: 0, count: partitionCount)
     }
 
-    /// See `MemoryQueues.offer`.
+    /// Offers records (see `MemoryQueues.offer`).
     func offer(_ activities: Range<Int>, values: [UInt8], isShared: Bool, timestampMillis: Int64) {
         self.queues.offer(activities, values: values, isShared: isShared, timestampMillis: timestampMillis)
         self.uncommittedCount += activities.count
     }
 
-    /// See `MeasuredTracing`.
+    /// Traces events (see `MeasuredTracing`).
     func trace(by tracing: MeasuredTracing) { self.queues.tracing = tracing }
 
-    /// Records that were written and are not told of.
-    var untoldCount: Int { self.deliveries.count }
+    /// Number of written records that are not acknowledged.
+    var unreportedCount: Int { self.deliveries.count }
 
     // MARK: Records of the input
 
@@ -73,7 +74,7 @@ final class MemoryLog: ShardLog {
         return ProducedRun(doneCount: indexes.count)
     }
 
-    /// Nothing fails here, so nothing is written again.
+    /// Reports a failure. Only records that failed are written again, and none fails here.
     func produce(_ record: KeptRecord) -> ProducedRun {
         ProducedRun(doneCount: 1, failures: [(0, ProduceFailure("a record is written again", .other, isFatal: true))])
     }
@@ -88,11 +89,11 @@ final class MemoryLog: ShardLog {
     }
 
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
-        guard self.tellsDeliveries else { return }
-        self.deliveries.tell(max: max, into: &batch)
+        guard self.reportsDeliveries else { return }
+        self.deliveries.report(max: max, into: &batch)
     }
 
-    // It writes to memory, which does not end.
+    // The producer writes to memory, which does not end.
     func endProducer() {}
     func renewProducer() {}
 

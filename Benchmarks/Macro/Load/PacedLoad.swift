@@ -1,22 +1,19 @@
-/// Updates that come at their own pace, written by a process of its own (`PacedPublisherCommand`).
+/// Updates at a fixed rate, written by another process (`PacedPublisherCommand`).
 struct PacedLoad {
     var broker: Broker
     var partitionCount: Int
-    /// How many activities or channels get updates in turn.
-    var targetCount: Int
+    /// Number of activities that get updates in turn.
+    var activityCount: Int
     var perSecond: Double
-    /// The targets are channels: those that `SampleChannel` names.
-    var isToChannels = false
 
-    /// Begins to publish `count` updates, from the first target on.
+    /// Begins to publish `count` updates, from the first activity on.
     func start(_ count: Int, _ bench: Bench) throws -> ChildProcess {
         try ChildProcess(
             "the publisher",
             [
                 bench.own, "paced-publisher", "--bootstrap", self.broker.bootstrap, "--topic",
                 self.broker.topic(Workload.topic), "--partitions", "\(self.partitionCount)",
-                self.isToChannels ? "--channels" : "--activities", "\(self.targetCount)",
-                "--per-second", "\(self.perSecond)", "--count", "\(count)",
+                "--activities", "\(self.activityCount)", "--per-second", "\(self.perSecond)", "--count", "\(count)",
             ], core: bench.cores.kafka, logPath: bench.logPath("publisher"))
     }
 

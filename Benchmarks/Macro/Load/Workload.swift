@@ -1,28 +1,30 @@
 import KafkaLog
 import PushModel
 
-/// The records the benchmark writes: activity `i` has a key, a token and any number of updates.
+/// The records that the benchmark writes. Activity `i` has a key, a token and any number of updates.
 enum Workload {
     static let topic = "liveactivity.events"
-    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own. An outcome has no more.
+    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own bytes. An
+    /// outcome is not longer than that.
     static let updateByteCount = 350
-    /// Bytes of a registration, and of the state record that an update or a registration causes.
+    /// Bytes of a registration, and bytes of the state record that an update or a registration causes.
     static let registrationByteCount = 200
     static let stateByteCount = 300
-    /// Filled no further than this, a partition stays far from what the embedded broker can hold.
+    /// The most bytes for a partition. With these it stays far from the limit of the embedded broker.
     static let partitionByteCountMax = 3_900_000
 
-    /// How long an activity's id and token are.
+    /// Length of an activity's id and token.
     enum Identity {
-        /// 13 bytes and 32.
+        /// An id of 13 bytes and a token of 32.
         case short
-        /// A UUID's 36 bytes, and the 80 that Apple's tokens of Live Activities have.
+        /// A UUID of 36 bytes, and a token of 80 bytes as Apple's for Live Activities.
         case long
     }
 
-    /// Partitions needed so that nothing nears the broker's bound; a power of two, at least 64.
+    /// Number of partitions with which nothing nears the broker's limit. It is a power of two, and at least 64.
     static func partitionCount(activities: Int, updates: Int, identity: Identity = .short) -> Int {
-        // Registrations and states have a token of 48 bytes more in hex, everything a key of 23 more.
+        // Registrations and state records have tokens that are 48 bytes longer, which are 96 hex digits. Keys are 23
+        // bytes longer.
         let more = identity == .short ? 0 : 128
         let events = activities * (self.registrationByteCount + more) + updates * (self.updateByteCount + more)
         let states = (activities + updates) * (self.stateByteCount + more)
@@ -44,7 +46,7 @@ enum Workload {
     private static func appendUUID(_ number: UInt64, to bytes: inout [UInt8]) {
         var digits: [UInt8] = []
         SampleRequest.appendToken(number, to: &digits)
-        // The first 16 digits are mixed, the last 16 are the number's own.
+        // The first 16 digits are mixed, and the last 16 are those of the number itself.
         for (index, digit) in (digits[..<16] + digits[48...]).enumerated() {
             if [8, 12, 16, 20].contains(index) { bytes.append(UInt8(ascii: "-")) }
             bytes.append(digit)
@@ -55,7 +57,7 @@ enum Workload {
         bytes.append(contentsOf: #"{"event":"register","token":""#.utf8)
         SampleRequest.appendToken(UInt64(activity), to: &bytes)
         if identity == .long {
-            // 64 digits so far; 160 are 80 bytes.
+            // There are 64 digits so far. 160 digits are 80 bytes.
             SampleRequest.appendToken(UInt64(activity) &+ 1, to: &bytes)
             SampleRequest.appendToken(UInt64(activity) &+ 2, to: &bytes)
             bytes.removeLast(32)
@@ -63,31 +65,25 @@ enum Workload {
         bytes.append(contentsOf: #""}"#.utf8)
     }
 
-    /// An update whose payload is of the size of `SampleRequest.body`, give or take a few bytes.
-    /// - Parameter channel: whom it is broadcast on; `nil`: it goes to the activity that the key names.
-    static func appendUpdate(
-        _ number: Int, to bytes: inout [UInt8], priority: StaticString = "10", channel: [UInt8]? = nil
-    ) {
-        bytes.append(contentsOf: #"{"event":"update","priority":"#.utf8)
-        priority.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        if let channel {
-            bytes.append(contentsOf: #","to":{"channel":""#.utf8)
-            bytes += channel
-            bytes.append(contentsOf: #""}"#.utf8)
-        }
-        bytes.append(contentsOf: #","content-state":{"driverName":"Anne","estimatedDeliveryTime":1659416400,"#.utf8)
+    /// Appends an update whose payload has the size of `SampleRequest.body`, give or take a few bytes.
+    static func appendUpdate(_ number: Int, to bytes: inout [UInt8]) {
+        bytes.append(
+            contentsOf:
+                #"{"event":"update","priority":10,"content-state":{"driverName":"Anne","estimatedDeliveryTime":1659416400,"#
+                .utf8)
         bytes.append(contentsOf: #""stage":"baking","progress":0.425,"stops":[1,2,3],"note":"number "#.utf8)
         bytes.append(contentsOf: String(number).utf8)
         bytes.append(contentsOf: #"","courier":{"id":"c-1042","vehicle":"bicycle","eta":"12:40"}}}"#.utf8)
     }
 }
 
-/// Writes the workload's records as a backlog lies in Kafka: in batches of the size that producers make.
+/// Writes the workload's records as a backlog is in Kafka: in batches of the size that producers make.
 final class Prefiller {
-    /// About 16 KB of updates, the default of Java's producers (`batch.size`). With the 10,000 of librdkafka's default a fetch would
-    /// answer with a hundred megabytes at once, a partition after the other, as no broker that serves living producers does.
+    /// Number of records in a batch. 64 updates are about 16 KB, the default of Java's producers (`batch.size`). With
+    /// librdkafka's default of 10,000, a fetch would return a hundred megabytes at once, partition by partition. No
+    /// broker with active producers does that.
     static let batchRecordCount = 64
-    /// Long enough for nearly every batch to be full.
+    /// How long a batch may wait, which is long enough for nearly every batch to be full.
     static let lingerMillis = 300
 
     private let producer: KafkaProducer
@@ -98,6 +94,7 @@ final class Prefiller {
     private var failedCount = 0
     private let identity: Workload.Identity
 
+    /// Makes a producer.
     /// - Parameter lingerMillis: how long a batch that is not full waits.
     init(
         _ broker: Broker, partitionCount: Int, lingerMillis: Int = Prefiller.lingerMillis,
@@ -114,7 +111,7 @@ final class Prefiller {
     }
 
     /// Produces `count` records and waits until Kafka has them.
-    /// - Parameter fill: given the number of the record; says whose it is and appends its value.
+    /// - Parameter fill: gets the number of the record, appends its value, and returns the activity.
     func produce(_ count: Int, _ fill: (_ number: Int, _ value: inout [UInt8]) -> Int) throws {
         let identity = self.identity
         try self.write(count) { number, key, value in
@@ -122,15 +119,7 @@ final class Prefiller {
         }
     }
 
-    /// One update for each of these channels.
-    func broadcast(_ channels: [[UInt8]], round: Int) throws {
-        try self.write(channels.count) { number, key, value in
-            key += channels[number]
-            Workload.appendUpdate(round, to: &value, channel: channels[number])
-        }
-    }
-
-    /// - Parameter fill: given the number of the record; appends its key and value.
+    /// - Parameter fill: gets the number of the record, and appends its key and value.
     func write(
         _ count: Int, _ fill: (_ number: Int, _ key: inout [UInt8], _ value: inout [UInt8]) -> Void
     ) throws {
@@ -168,7 +157,7 @@ final class Prefiller {
         }
     }
 
-    /// One update for each of these activities.
+    /// Publishes one update for each of these activities.
     func update(_ activities: Range<Int>, round: Int) throws {
         try self.produce(activities.count) { number, value in
             Workload.appendUpdate(round, to: &value)

@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A process started by the benchmark: on a core of its own, its output in a file, ended with the benchmark.
+/// A process that the benchmark starts. It may have its own core, its output goes to a file, and it ends with the
+/// benchmark.
 final class ChildProcess {
-    /// How a process that ended by itself did.
+    /// How a process ended by itself.
     struct Ending {
         var exitCode: Int32
-        /// User and system time of the whole life, microseconds.
+        /// User and system time of its whole life, microseconds.
         var cpuMicros: Int64
     }
 
@@ -18,19 +19,21 @@ final class ChildProcess {
     let logPath: String
     private var hasEnded = false
 
+    /// Starts a process.
     /// - Parameters:
     ///   - command: the program and its arguments.
-    ///   - core: the one core it may run on; `nil`: any.
-    ///   - logPath: where its standard output and standard error go.
-    ///   - inheritsEnvironment: `false`: it gets what is given and what programs are found by. An environment lies in the heap, whose layout is
-    ///     seen in counts.
+    ///   - core: the only core that it may run on, or `nil` for any.
+    ///   - logPath: file for its standard output and standard error.
+    ///   - inheritsEnvironment: whether it inherits the environment. Otherwise it gets only `environment` and the
+    ///     variables by which programs are found. An environment is on the heap, and the layout of the heap changes
+    ///     counts.
     init(
         _ name: String, _ command: [String], core: Int?, logPath: String, environment: [String: String] = [:],
         inheritsEnvironment: Bool = true
     ) throws {
         self.name = name
         self.logPath = logPath
-        // taskset replaces itself by the command, so the process id stays.
+        // taskset replaces itself with the command, so the process id stays the same.
         let words = (core.map { ["taskset", "--cpu-list", "\($0)"] } ?? []) + command
         let inherited = ProcessInfo.processInfo.environment.filter {
             inheritsEnvironment || ["PATH", "LD_LIBRARY_PATH"].contains($0.key)
@@ -50,7 +53,7 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, logPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        // In the same order each time.
+        // The order is the same each time.
         let variables = environment.sorted { $0.key < $1.key }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -65,21 +68,21 @@ final class ChildProcess {
         return pid
     }
 
-    /// Its output so far.
+    /// The output so far.
     var output: String { (try? String(contentsOfFile: self.logPath, encoding: .utf8)) ?? "" }
 
-    /// Stops it where it is, without it noticing; `resume` lets it go on.
+    /// Suspends the process, which cannot react to it. `resume` lets it go on.
     func pause() {
         kill(self.pid, SIGSTOP)
-        // Returns once it stands still.
+        // The call returns once the process has stopped.
         var status: Int32 = 0
         waitpid(self.pid, &status, WUNTRACED)
     }
 
     func resume() { kill(self.pid, SIGCONT) }
 
-    /// Waits until it ends by itself.
-    /// - Throws: when it does not within `limitSeconds`, or ends otherwise than with 0.
+    /// Waits until the process ends by itself.
+    /// - Throws: when it does not end within `limitSeconds`, or does not end with 0.
     @discardableResult
     func waitForEnd(limitSeconds: Int) throws -> Ending {
         let deadline = Clock.nowMicros + Int64(limitSeconds) * 1_000_000
@@ -95,13 +98,13 @@ final class ChildProcess {
         throw BenchmarkFailure("\(self.name) did not end within \(limitSeconds) s: \(self.lastLines)")
     }
 
-    /// Throws when it has ended although nobody told it to.
+    /// Throws when the process has ended although nothing told it to.
     func checkRunning() throws {
         guard let ending = self.poll() else { return }
         throw BenchmarkFailure("\(self.name) ended with \(ending.exitCode): \(self.lastLines)")
     }
 
-    /// Ends it: asks, and after five seconds insists.
+    /// Ends the process: asks it first, and kills it after five seconds.
     func stop() {
         guard !self.hasEnded else { return }
         kill(self.pid, SIGCONT)
@@ -114,7 +117,7 @@ final class ChildProcess {
         kill(self.pid, SIGKILL)
         var status: Int32 = 0
         waitpid(self.pid, &status, 0)
-        self.noteEnd()
+        self.rememberEnd()
     }
 
     var lastLines: String { self.output.split(separator: "\n").suffix(5).joined(separator: "\n") }
@@ -124,14 +127,14 @@ final class ChildProcess {
         var status: Int32 = 0
         var usage = rusage()
         guard wait4(self.pid, &status, WNOHANG, &usage) == self.pid else { return nil }
-        self.noteEnd()
-        // wait(2): the exit code lies in the second byte, a signal in the first.
+        self.rememberEnd()
+        // The exit code is in the second byte, and a signal is in the first (wait(2)).
         let exitCode = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
         return Ending(exitCode: exitCode, cpuMicros: Self.cpuMicros(usage))
     }
 
-    /// User and system time: the first two fields, each seconds and microseconds (getrusage(2)). Read as numbers for the
-    /// reason given at `Clock.micros`.
+    /// User and system time: the first two fields, each in seconds and microseconds (getrusage(2)). They are read as
+    /// numbers for the reason given at `Clock.micros`.
     private static func cpuMicros(_ usage: rusage) -> Int64 {
         withUnsafeBytes(of: usage) { bytes in
             let numbers = (0..<4).map { Int64(bytes.load(fromByteOffset: $0 * 8, as: Int.self)) }
@@ -139,7 +142,7 @@ final class ChildProcess {
         }
     }
 
-    private func noteEnd() {
+    private func rememberEnd() {
         self.hasEnded = true
         LivingChildren.remove(self.pid)
     }
@@ -153,7 +156,8 @@ enum LivingChildren {
     static func add(_ pid: pid_t) { self.pids.withLock { _ = $0.insert(pid) } }
     static func remove(_ pid: pid_t) { self.pids.withLock { _ = $0.remove(pid) } }
 
-    /// Ends the children, and then this process, when it is told to end. Keep what is returned.
+    /// Ends the children, and then this process, on a signal to end.
+    /// - Returns: signal sources. The caller has to keep them.
     static func endOnSignals() -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM, SIGHUP].map { number in
             signal(number, SIG_IGN)
@@ -162,7 +166,7 @@ enum LivingChildren {
                 if RealBrokers.isEmpty {
                     self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }
                 } else {
-                    // Members that leave their group, so that it can be deleted.
+                    // The members leave their group, so that it can be deleted.
                     self.pids.withLock { for pid in $0 { kill(pid, SIGTERM) } }
                     Clock.sleep(millis: Self.leavingMillis)
                     self.pids.withLock { for pid in $0 { kill(pid, SIGKILL) } }

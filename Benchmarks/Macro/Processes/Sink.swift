@@ -1,51 +1,44 @@
 import Foundation
 
-/// A simulated APNs, as a process: in its cheapest mode, or with phones, faults of single requests and a journal.
+/// A simulated APNs, as a process: in its cheapest mode, or with phones and faults of single requests.
 final class Sink {
     let process: ChildProcess
     let port: Int
     let controlPort: Int
-    /// Where it can be asked about channels; `nil`: nowhere.
-    let managementPort: Int?
     /// Directory with `ca.pem` and the provider key.
     let credentials: String
 
     static let keyID = "SIMULATOR1"
     static let teamID = "SIMULATEAM"
 
-    /// What it knows of the pushes it gets.
+    /// What the simulated APNs does with the pushes it gets.
     enum Mode {
-        /// Framing and headers.
+        /// Reads framing and headers.
         case sink
-        /// Everything; each token has a phone. It takes several times the CPU.
+        /// Reads everything, and keeps a phone for each token. This takes several times the CPU.
         case full
-        /// Refuses, and takes a connection down to one stream from a refusal until the next push that it accepts.
+        /// Refuses some pushes. A refusal lowers its connection to one stream until the next accepted push.
         case collapsing
-        /// Accepts, and writes each push to a file.
-        case journal(path: String)
 
         fileprivate var words: [String] {
             switch self {
             case .sink: ["--sink"]
             case .full: []
             case .collapsing: ["--collapse-on-rejection"]
-            case .journal(let path): ["--journal", path]
             }
         }
     }
 
-    init(_ bench: Bench, mode: Mode = .sink, takesQuestions: Bool = false) throws {
+    init(_ bench: Bench, mode: Mode = .sink) throws {
         self.port = try LocalHTTP.freePort()
         self.controlPort = try LocalHTTP.freePort()
-        self.managementPort = takesQuestions ? try LocalHTTP.freePort() : nil
         self.credentials = bench.scratch + "/apns"
-        let management = self.managementPort.map { ["--manage-port", "\($0)"] } ?? []
         self.process = try ChildProcess(
             "simulated APNs",
             [
                 bench.mailboat, "apns-simulator", "--port", "\(self.port)", "--control",
                 "\(self.controlPort)", "--generate-credentials", self.credentials,
-            ] + mode.words + management, core: bench.cores.server, logPath: bench.logPath("apns"))
+            ] + mode.words, core: bench.cores.server, logPath: bench.logPath("apns"))
         let (process, controlPort) = (self.process, self.controlPort)
         try Waiting.until("the simulated APNs", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil
@@ -65,7 +58,7 @@ final class Sink {
         return token.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Pushes answered so far; -1: it does not say.
+    /// Number of pushes answered so far. -1 when the simulated APNs does not say.
     var answeredCount: Int {
         struct Statistics: Decodable { var accepted: Int }
         guard let text = LocalHTTP.get(port: self.controlPort, "/stats"),
@@ -74,20 +67,7 @@ final class Sink {
         return statistics.accepted
     }
 
-    /// Makes channels that keep nothing. The sink must take questions.
-    /// - Returns: their ids.
-    func makeChannels(_ count: Int) throws -> [[UInt8]] {
-        struct Channel: Decodable { var id: String }
-        let document = "{\"app\": \"\(SampleRequest.bundleID)\", \"message-storage-policy\": 0}"
-        return try (0..<count).map { _ in
-            guard let text = LocalHTTP.post(port: self.controlPort, "/channels", document),
-                let channel = try? JSONDecoder().decode(Channel.self, from: Data(text.utf8))
-            else { throw BenchmarkFailure("the simulated APNs makes no channel") }
-            return Array(channel.id.utf8)
-        }
-    }
-
-    /// Answers a share of pushes like this from now on, drawn at random. Not in the cheapest mode.
+    /// Answers a share of pushes with this refusal from now on, drawn at random. The cheapest mode cannot do that.
     func refuse(percent: Double, status: Int, reason: String, timestampMillis: Int64? = nil) throws {
         let timestamp = timestampMillis.map { ", \"timestampMillis\": \($0)" } ?? ""
         let document =
@@ -97,14 +77,14 @@ final class Sink {
         }
     }
 
-    /// All is well again.
+    /// Ends all faults.
     func clearFaults() throws {
         guard LocalHTTP.delete(port: self.controlPort, "/faults") != nil else {
             throw BenchmarkFailure("the simulated APNs does not clear its faults")
         }
     }
 
-    /// Answers wait so long from now on.
+    /// Makes answers wait for this time from now on.
     func setLatency(millis: Int) throws {
         let document = "{\"kind\": \"latency\", \"millis\": \(millis)}"
         guard LocalHTTP.post(port: self.controlPort, "/faults", document) != nil else {
@@ -113,10 +93,10 @@ final class Sink {
     }
 }
 
-/// Waiting for other processes.
+/// Waits for other processes.
 enum Waiting {
-    /// Looks until `condition` is true.
-    /// - Throws: past the limit, or when `process` ends meanwhile.
+    /// Looks again and again until `condition` is true.
+    /// - Throws: when the limit is over, or `process` ends meanwhile.
     static func until(
         _ what: String, limitSeconds: Int, process: ChildProcess, everyMillis: Int = 20, _ condition: () -> Bool
     ) throws {

@@ -1,17 +1,17 @@
-/// What rows of the whole worker need, each a process of its own: APNs, Kafka and the worker between them.
+/// The processes for rows of the whole worker: APNs, Kafka, and the worker between them.
 struct Stage {
     let sink: Sink
     let broker: Broker
     let worker: Worker
     private let partitionCount: Int
 
-    /// Waits until all three are ready. Nothing stays running when it throws.
-    /// - Parameter mode: of the simulated APNs.
+    /// Starts the three processes, and waits until they are ready. When it throws, none stays running.
+    /// - Parameter mode: mode of the simulated APNs.
     init(
         _ bench: Bench, partitionCount: Int, mode: Sink.Mode = .sink, options: Worker.Options = Worker.Options()
     ) throws {
         self.partitionCount = partitionCount
-        self.sink = try Sink(bench, mode: mode, takesQuestions: options.asksAboutChannels)
+        self.sink = try Sink(bench, mode: mode)
         do {
             self.broker = try Broker(bench, partitionCount: partitionCount)
         } catch {
@@ -28,8 +28,9 @@ struct Stage {
     }
 
     /// Registers activities, from 0 on, and waits until the worker has settled them.
-    /// - Parameter lingerMillis: how long a batch that is not full waits, here and in what the prefiller writes next.
-    /// - Returns: what has registered them, for their updates.
+    /// - Parameter lingerMillis: how long a batch that is not full waits. The prefiller keeps it for what it writes
+    ///   next.
+    /// - Returns: the prefiller that registered them, for their updates.
     @discardableResult
     func register(_ activityCount: Int, lingerMillis: Int = Prefiller.lingerMillis) throws -> Prefiller {
         let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount, lingerMillis: lingerMillis)
@@ -38,7 +39,7 @@ struct Stage {
         return prefiller
     }
 
-    /// Lets members join the audience, while the worker goes on.
+    /// Lets members join the audience while the worker goes on.
     func join(_ members: Int) throws {
         let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount)
         for begin in stride(from: 0, to: members, by: Self.joinedTogether) {
@@ -49,7 +50,7 @@ struct Stage {
     }
     private static let joinedTogether = 50_000
 
-    /// Nobody is owed anything.
+    /// Waits until no member waits for a push.
     func waitForMembers(limitSeconds: Int = 300, everyMillis: Int = 20) throws {
         try Waiting.until(
             "members that wait", limitSeconds: limitSeconds, process: self.worker.process, everyMillis: everyMillis

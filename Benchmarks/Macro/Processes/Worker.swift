@@ -3,38 +3,38 @@ import Glibc
 
 /// A worker as a process, on one core with one shard.
 final class Worker {
-    /// Settings that rows differ in.
+    /// Settings in which rows differ.
     struct Options {
         var connectionsMax = 4
         var environment: [String: String] = [:]
-        /// Run by this program instead of `mailboat run`, so that it can be asked for its latencies.
+        /// File for latencies. With it, this program runs the worker instead of `mailboat run`, and can be asked for
+        /// latencies.
         var distributionPath: String?
-        /// Its consumer group; on a real broker with the row's prefix.
+        /// The consumer group. On a real broker it gets the row's prefix.
         var group = "worker"
         /// More lines for the settings file.
         var settings: [String] = []
-        /// How often it is looked at until it is ready.
+        /// Time between two checks whether the worker is ready, milliseconds.
         var readyLookMillis = 100
-        /// Number of partitions that the worker's log has to call restored before anybody asks it: asking costs it time.
+        /// Number of partitions that the worker's log has to call restored before it is asked anything. Asking costs
+        /// the worker time.
         var restoredPartitionCount: Int?
-        /// Run by this program, such as a profiler.
+        /// A program that runs the worker, such as a profiler.
         var launcher: [String] = []
         var readyLimitSeconds = 60
-        /// It can ask the simulated APNs what a channel keeps, and does unless `settings` say it.
-        var asksAboutChannels = false
     }
 
-    /// What a piece of work cost.
+    /// Cost of a piece of work.
     struct Work {
-        /// Until everything was acknowledged, and until APNs had answered the last push.
+        /// Time until everything was acknowledged, and time until APNs had answered the last push.
         var wallMicros: Double
         var pushingMicros: Double
         var workerMicros: Double
         var serverMicros: Double
         var kafkaMicros: Double
 
-        /// What a worker with a core to itself keeps up. Its pace while it pushes does not say that: it leaves outcomes and state for later,
-        /// which takes its core as well.
+        /// The rate that a worker with its own core can sustain. Its rate of pushing is not that: it leaves outcomes
+        /// and state for later, which take its core as well.
         func saturationPerSecond(pushCount: Int) -> Double {
             Double(pushCount) / max(self.pushingMicros, self.workerMicros) * 1e6
         }
@@ -49,14 +49,13 @@ final class Worker {
         self.broker = broker
         self.sink = sink
         self.adminPort = try LocalHTTP.freePort()
-        let management = sink.managementPort.map { ", manage-host: 127.0.0.1, manage-port: \($0)" } ?? ""
         let settings = """
             apns:
               team-id: \(Sink.teamID)
               key-id: \(Sink.keyID)
               key-file: \(sink.keyFile)
               connections-max: \(options.connectionsMax)
-              production: {host: 127.0.0.1, port: \(sink.port), ca-file: \(sink.authorityFile)\(management)}
+              production: {host: 127.0.0.1, port: \(sink.port), ca-file: \(sink.authorityFile)}
             apps: [\(SampleRequest.bundleID)]
             shards: 1
             admin.port: \(self.adminPort)
@@ -83,9 +82,9 @@ final class Worker {
         }
     }
 
-    /// When its log said that the group had given it partitions, and that the last one was restored.
+    /// When the log said that the group had given partitions, and when it said that the last one was restored.
     private(set) var (assignedMicros, restoredMicros) = (Int64(0), Int64(0))
-    /// Its CPU between the two, microseconds.
+    /// The worker's CPU between these two moments, microseconds.
     var restoringCPUMicros: Int64 { self.restoredCPUMicros - self.assignedCPUMicros }
     private var (assignedCPUMicros, restoredCPUMicros) = (Int64(0), Int64(0))
 
@@ -104,14 +103,6 @@ final class Worker {
     }
 
     func stop() { self.process.stop() }
-
-    /// A page of its admin port; `nil`: not to be had.
-    func get(_ path: String) -> String? { LocalHTTP.get(port: self.adminPort, path) }
-
-    /// How many series a metric has.
-    func seriesCount(_ name: String) -> Int {
-        (self.get("/metrics") ?? "").split(separator: "\n").count { $0.hasPrefix(name + "{") }
-    }
 
     /// The sum of a metric over its labels, or over those that contain `label`.
     func metric(_ name: String, label: String = "") -> Int {
@@ -135,9 +126,9 @@ final class Worker {
     var acceptedCount: Int { self.metric("mailboat_pushes_answered_total", label: "accepted") }
     var consumedCount: Int { self.metric("mailboat_events_consumed_total") }
 
-    /// Its latencies up to now. It must have been started with this `distributionPath`.
+    /// The latencies so far. The worker must have been started with this `distributionPath`.
     func latencies(_ path: String) throws -> LatencyReport {
-        // It reports each 50 ms.
+        // Shards report each 50 ms.
         Clock.sleep(millis: 200)
         try? FileManager.default.removeItem(atPath: path)
         kill(self.process.pid, SIGUSR1)
@@ -147,7 +138,7 @@ final class Worker {
         return try LatencyReport.read(from: path)
     }
 
-    /// Everything taken has its outcome, and Kafka has acknowledged everything written.
+    /// Whether every consumed event has its outcome, and Kafka has acknowledged every record.
     private func isSettled(consumed: Int) -> Bool {
         guard let text = LocalHTTP.get(port: self.adminPort, "/metrics") else { return false }
         return Self.sum("mailboat_events_consumed_total", label: "", of: text) >= consumed
@@ -155,19 +146,20 @@ final class Worker {
             && Self.sum("mailboat_kafka_unacknowledged_records", label: "", of: text) == 0
     }
 
-    /// Waits until `consumed` events were taken, answered and written down; not a measurement.
+    /// Waits until `consumed` events are taken, answered and written down. This is not a measurement.
     func settle(consumed: Int, limitSeconds: Int = 120) throws {
         try Waiting.until(
             "\(consumed) events to be settled", limitSeconds: limitSeconds, process: self.process, everyMillis: 200
         ) { self.isSettled(consumed: consumed) }
     }
 
-    /// Lets `prepare` fill Kafka while the worker stands still, then lets it work until `consumed` events (of its whole
-    /// life) are taken, pushed and acknowledged.
+    /// Lets `prepare` fill Kafka while the worker is stopped. Then lets the worker run until `consumed` events (of its
+    /// whole life) are taken, pushed and acknowledged.
     ///
-    /// The worker is watched by its CPU clock, and by what APNs has answered: asking it would cost it time. It is done when it has been idle for a
-    /// while and then says so itself; that while does not count.
-    /// - Parameter answered: number of pushes that APNs has to have answered: an event for an audience is settled before its members are served.
+    /// The worker is watched by its CPU clock and by APNs' count of answers, because asking it would cost it time. It
+    /// is done when it has been idle for a while and then says so itself. That while does not count.
+    /// - Parameter answered: number of pushes that APNs has to have answered. An event for an audience is settled
+    ///   before its members are served.
     func work(consumed: Int, answered: Int = 0, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
         self.process.pause()
         do {
@@ -188,7 +180,7 @@ final class Worker {
             while seen.1 - busy.3 < Self.idleMicros {
                 Clock.sleep(millis: 10)
                 let now = (worker.cpuMicros, Clock.nowMicros)
-                // An idle worker turns over now and then, for its heartbeats and fetches.
+                // An idle worker runs now and then, for its heartbeats and fetches.
                 if Double(now.0 - seen.0) > Self.idleShareMax * Double(now.1 - seen.1) {
                     busy = (now.0, server.cpuMicros, kafka.cpuMicros, now.1)
                 }
@@ -212,6 +204,6 @@ final class Worker {
     }
 
     private static let idleMicros: Int64 = 150_000
-    /// Most of a core that an idle worker uses.
+    /// The greatest share of a core that an idle worker uses.
     private static let idleShareMax = 0.2
 }

@@ -1,28 +1,23 @@
 import Foundation
 
-/// A line plot as SVG, without help: axes from zero (or logarithmic to the right), a point for each value, the value beside it. With many values (`isDense`) only
-/// the line, and round numbers below it.
+/// A line plot as SVG, made without a library. Axes begin at zero and have round numbers beside them.
 struct LinePlot {
     var title: String
     var xTitle: String
     var yTitle: String
-    var isXLogarithmic = false
-    var isDense = false
     private var lines: [(name: String, points: [(x: Double, y: Double)])] = []
 
     private static let (width, height) = (640.0, 360.0)
     private static let (left, right, top, bottom) = (84.0, 24.0, 48.0, 60.0)
     private static let colours = ["#1f6feb", "#d1242f", "#1a7f37"]
 
-    init(title: String, xTitle: String, yTitle: String, isXLogarithmic: Bool = false, isDense: Bool = false) {
+    init(title: String, xTitle: String, yTitle: String) {
         self.title = title
         self.xTitle = xTitle
         self.yTitle = yTitle
-        self.isXLogarithmic = isXLogarithmic
-        self.isDense = isDense
     }
 
-    /// Points from left to right.
+    /// Adds a line, with its points from left to right.
     mutating func add(_ name: String, _ points: [(Double, Double)]) {
         self.lines.append((name, points.map { (x: $0.0, y: $0.1) }))
     }
@@ -47,7 +42,7 @@ struct LinePlot {
         ]
         parts += self.grid()
         for (index, line) in self.lines.enumerated() {
-            parts += self.draw(line, Self.colours[index % Self.colours.count])
+            parts.append(self.draw(line, Self.colours[index % Self.colours.count]))
         }
         parts += self.legend()
         return (parts + ["</svg>", ""]).joined(separator: "\n")
@@ -55,30 +50,23 @@ struct LinePlot {
 
     // MARK: Scales
 
-    private var xs: [Double] {
-        let values = Set(self.lines.flatMap { $0.points.map(\.x) })
-        guard self.isDense, let highest = values.max() else { return values.sorted() }
-        return (0...6).map { Self.ceiling(highest) * Double($0) / 6 }
-    }
+    private var xMax: Double { Self.ceiling(self.lines.flatMap { $0.points.map(\.x) }.max() ?? 0) }
 
     /// A round number at or above the highest value.
     static func ceiling(_ value: Double) -> Double {
         guard value > 0, value.isFinite else { return 1 }
-        let power = pow(10, value.logarithm.rounded(.down))
+        let power = pow(10, log10(value).rounded(.down))
         for step in [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10] where step * power >= value { return step * power }
         return 10 * power
     }
 
     private var yMax: Double { Self.ceiling(self.lines.flatMap { $0.points.map(\.y) }.max() ?? 0) }
 
-    private func place(x: Double) -> Double {
-        let scaled = { (value: Double) in self.isXLogarithmic ? max(value, 1).logarithm : value }
-        let (low, high) = (scaled(self.xs.first ?? 0), scaled(self.xs.last ?? 1))
-        let share = high > low ? (scaled(x) - low) / (high - low) : 0.5
-        return Self.left + share * (Self.width - Self.left - Self.right - 40)
+    private func position(x: Double) -> Double {
+        Self.left + x / self.xMax * (Self.width - Self.left - Self.right - 40)
     }
 
-    private func place(y: Double) -> Double {
+    private func position(y: Double) -> Double {
         Self.height - Self.bottom - y / self.yMax * (Self.height - Self.top - Self.bottom)
     }
 
@@ -88,28 +76,23 @@ struct LinePlot {
         var parts: [String] = []
         for step in 0...4 {
             let value = self.yMax * Double(step) / 4
-            let y = self.place(y: value)
+            let y = self.position(y: value)
             parts.append(
                 #"<line x1="\#(Self.left.plain)" y1="\#(y.plain)" x2="\#((Self.width - Self.right).plain)" y2="\#(y.plain)" "#
                     + #"stroke="lightgray"/>"#)
             parts.append(self.text(value.short, Self.left - 8, y + 4, anchor: "end"))
         }
-        for x in self.xs {
-            parts.append(self.text(x.short, self.place(x: x), Self.height - Self.bottom + 18, anchor: "middle"))
+        for step in 0...6 {
+            let x = self.xMax * Double(step) / 6
+            parts.append(self.text(x.short, self.position(x: x), Self.height - Self.bottom + 18, anchor: "middle"))
         }
         return parts
     }
 
-    private func draw(_ line: (name: String, points: [(x: Double, y: Double)]), _ colour: String) -> [String] {
-        let places = line.points.map { (x: self.place(x: $0.x), y: self.place(y: $0.y)) }
-        let path = places.map { "\($0.x.plain),\($0.y.plain)" }.joined(separator: " ")
-        var parts = [#"<polyline points="\#(path)" fill="none" stroke="\#(colour)" stroke-width="2"/>"#]
-        guard !self.isDense else { return parts }
-        for (place, point) in zip(places, line.points) {
-            parts.append(#"<circle cx="\#(place.x.plain)" cy="\#(place.y.plain)" r="4" fill="\#(colour)"/>"#)
-            parts.append(self.text(point.y.short, place.x + 6, place.y - 8))
-        }
-        return parts
+    private func draw(_ line: (name: String, points: [(x: Double, y: Double)]), _ colour: String) -> String {
+        let path = line.points.map { "\(self.position(x: $0.x).plain),\(self.position(y: $0.y).plain)" }
+        return
+            #"<polyline points="\#(path.joined(separator: " "))" fill="none" stroke="\#(colour)" stroke-width="2"/>"#
     }
 
     private func legend() -> [String] {
@@ -129,8 +112,7 @@ struct LinePlot {
 }
 
 extension Double {
-    fileprivate var logarithm: Double { log10(self) }
-    /// With one digit at most, as coordinates need.
+    /// The number with at most one decimal digit. Coordinates need no more.
     fileprivate var plain: String {
         let tenths = Int((self * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"

@@ -1,6 +1,7 @@
 import Histogram
 
-/// Events that come every second to an audience: how old the newest state is when members get it, and how single activities fare meanwhile.
+/// Rows of an audience with an event every second. They show the age of the newest state when members get it, and the
+/// latency of single activities meanwhile.
 struct FreshnessRows {
     let bench: Bench
 
@@ -35,7 +36,7 @@ struct FreshnessRows {
             try Waiting.until("a pass", limitSeconds: 120, process: worker.process, everyMillis: 5) {
                 stage.sink.answeredCount - before >= self.members
             }
-            // The first one opens connections.
+            // The first pass opens connections.
             if round > 0 { passMillis.add(Double(Clock.nowMicros - begin) / 1_000) }
             Clock.sleep(millis: 1_500)
         }
@@ -83,7 +84,7 @@ struct FreshnessRows {
         var consumed = self.members + Self.activities
         let publisher = try Prefiller(stage.broker, partitionCount: partitionCount, lingerMillis: 0)
         let load = PacedLoad(
-            broker: stage.broker, partitionCount: partitionCount, targetCount: Self.activities,
+            broker: stage.broker, partitionCount: partitionCount, activityCount: Self.activities,
             perSecond: Self.singlesPerSecond)
         let count = Int(Self.singlesPerSecond) * self.eventCount
         // The first round warms up.

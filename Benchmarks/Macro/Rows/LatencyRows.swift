@@ -1,30 +1,33 @@
-/// Row 5: how long a push takes at half the rate the worker can do, with updates that arrive at their own pace.
+/// Row 5: how long a push takes at half the rate that the worker can do, with updates that arrive at a fixed rate.
 struct LatencyRows {
     let bench: Bench
 
     private static let share = 0.5
-    /// Taken for the saturation rate, to plan by, when the row of the whole worker was not run.
+    /// The planned saturation rate if the row of the whole worker was not run.
     private static let saturationPerSecondDefault = 150_000.0
-    /// Planned for more, the records would need 128 partitions, whose batches keep the embedded broker and librdkafka busier than the records do.
-    /// A rate a little above still fits: the estimate of a record's bytes is generous, and the run looks whether one was dropped.
+    /// The greatest rate that is planned for. A greater one would need 128 partitions, whose batches occupy the
+    /// embedded broker and librdkafka more than the records do. A slightly greater rate still fits, because a record's
+    /// bytes are estimated generously. The run checks that no record was dropped.
     private static let plannedPerSecondMax = 200_000.0
-    /// Updates of a backlog, an activity each: the first warms up, the second gives the saturation rate.
+    /// Number of updates of a backlog, each for another activity. The first backlog warms up, and the second gives the
+    /// saturation rate.
     private static let backlogUpdateCount = 100_000
-    /// After a backlog: an activity pushed to in its last moments may be pushed to again.
+    /// Pause after a backlog, after which an activity may be pushed to again.
     private static let restMillis = 1_000
-    /// As many activities as come up in this time at the planned rate.
+    /// Time for which activities are planned: with the planned rate, none is updated twice within it.
     private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
-    /// A real broker's machine may be shared: half of what the worker keeps up is not asked of it.
+    /// The rate on a real broker. Its machine may be shared, so half of what the worker can do is not asked of it.
     private static let realPerSecond = 5_000.0
     private static let measuredSeconds = 3.0
-    /// An activity that comes again sooner would be held back by the least distance between pushes.
+    /// The least time after which an activity may be updated again. Earlier the least distance between pushes would
+    /// hold it back.
     private static let repeatSecondsMin = 1.1
-    /// More than the broker comes to hold: updates, outcomes, state.
+    /// Memory of the broker that is touched beforehand. It is more than updates, outcomes and state need.
     private static let brokerMebibytes = 768
     private static let percentiles = [50.0, 99.0, 99.9]
 
-    /// What the rounds gave, a value of each.
+    /// Values of the rounds.
     private struct Values {
         var taken: [Double: Sample] = [:]
         var intended: [Double: Sample] = [:]
@@ -32,7 +35,7 @@ struct LatencyRows {
         var stolen = Sample()
     }
 
-    /// Updates per second that do not depend on what the worker keeps up; `nil`: half of that.
+    /// Updates per second that do not depend on the saturation rate. `nil` means half of that rate.
     private var fixedPerSecond: Double? {
         self.bench.latencyPerSecond ?? (self.bench.isOnRealBroker ? Self.realPerSecond : nil)
     }
@@ -72,12 +75,14 @@ struct LatencyRows {
             ResultRow("\(name): taken by the machine's host", values.stolen.median * 100, "% of a core"))
     }
 
-    /// Begins with an empty broker: what the embedded one needs for a batch grows with those it holds.
-    /// - Returns: the saturation rate, if it is so much above the planned one that there are too few activities; nothing was measured then.
+    /// Measures a round. It begins with an empty broker, because the embedded broker needs more for a batch the more
+    /// batches it has.
+    /// - Returns: the saturation rate, if it is so far above the planned one that there are too few activities. Then
+    ///   nothing was measured.
     private func round(plannedPerSecond planned: Double, _ values: inout Values) throws -> Double? {
         let activities = Int(planned * Self.share * Self.activitySeconds)
         let backlogCount = self.fixedPerSecond == nil ? 2 : 0
-        // The last ones. The paced warm-up begins with the first.
+        // The backlog is for the last activities, because the paced warm-up begins with the first.
         let backlogged = max(0, activities - Self.backlogUpdateCount)..<activities
         let partitionCount = Workload.partitionCount(
             activities: activities,
@@ -96,7 +101,7 @@ struct LatencyRows {
         var consumed = activities
         try worker.settle(consumed: consumed)
 
-        // The saturation rate of these seconds: a minute earlier the machine may have been another.
+        // The saturation rate is measured here, because a minute earlier the machine may have been faster or slower.
         var rate = planned * Self.share
         for number in 0..<backlogCount {
             consumed += backlogged.count
@@ -110,7 +115,7 @@ struct LatencyRows {
 
         let warmUp = Int(rate * Self.warmUpSeconds)
         let load = PacedLoad(
-            broker: broker, partitionCount: partitionCount, targetCount: activities, perSecond: rate)
+            broker: broker, partitionCount: partitionCount, activityCount: activities, perSecond: rate)
         try load.publish(warmUp, self.bench)
         consumed += warmUp
         try worker.settle(consumed: consumed)

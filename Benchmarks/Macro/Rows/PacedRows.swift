@@ -1,15 +1,15 @@
-/// Row 9: what a push costs while updates come at their own pace, each a push. A backlog hides what a record alone costs: a request to Kafka, a
-/// wake-up, a turn.
+/// Row 9: what a push costs when updates arrive at a fixed rate and each becomes a push. A lone record costs a request
+/// to Kafka, a wake-up and a turn. A backlog hides that.
 struct PacedRows {
     let bench: Bench
 
     private static let ratesPerSecond = [1_000, 2_000, 10_000, 20_000, 50_000]
     private static let quickRatesPerSecond = [1_000, 10_000, 50_000]
-    /// As many activities as come up in this time: none is pushed to sooner again.
+    /// Time for which activities are planned: none is pushed to twice within it.
     private static let activitySeconds = 2.5
     private static let warmUpSeconds = 1.0
     private static let measuredSeconds = 3.0
-    /// The publisher goes on past the end of what is measured.
+    /// How long the publisher goes on after the measured time.
     private static let overlapSeconds = 0.5
 
     private struct Rate {
@@ -28,7 +28,7 @@ struct PacedRows {
         for rate in perSecond { try self.run(perSecond: rate) }
     }
 
-    /// Begins with processes of its own, so that 64 partitions hold what is written.
+    /// Measures one rate. New processes are used, so that 64 partitions hold what is written.
     private func run(perSecond: Int) throws {
         let roundCount = self.bench.isQuick ? 1 : 3
         let activityCount = Int(Double(perSecond) * Self.activitySeconds)
@@ -58,7 +58,7 @@ struct PacedRows {
         _ rate: inout Rate, partitionCount: Int, worker: Worker, sink: Sink, broker: Broker
     ) throws {
         let load = PacedLoad(
-            broker: broker, partitionCount: partitionCount, targetCount: rate.activityCount,
+            broker: broker, partitionCount: partitionCount, activityCount: rate.activityCount,
             perSecond: Double(rate.perSecond))
         let publisher = try load.start(self.updateCount(rate), self.bench)
         Clock.sleep(millis: Int(Self.warmUpSeconds * 1_000))
@@ -74,7 +74,7 @@ struct PacedRows {
     private func report(_ rate: Rate) {
         let name = "paced, \(Double(rate.perSecond).short) a second"
         self.bench.add(ResultRow("\(name): CPU per push", rate.workerCPU.median, "us"))
-        // Fewer than asked for: publisher, Kafka or worker did not keep pace.
+        // If there are fewer than asked for, then publisher, Kafka or worker did not keep pace.
         self.bench.add(ResultRow("\(name): pushes per second", rate.pace.median, "1/s"))
         self.bench.add(ResultRow("\(name): worker busy", rate.workerBusy.median * 100, "% of a core"))
         // A real broker's CPU is not known.

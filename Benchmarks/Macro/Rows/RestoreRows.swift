@@ -1,12 +1,14 @@
-/// Row 8: how long a worker needs to take over everything there is: from its start until it is ready.
+/// Row 8: how long a worker needs to take over everything, from its start until it is ready.
 struct RestoreRows {
     let bench: Bench
 
     private let activities: Int
-    /// `nil`: as many as hold it all.
+    /// Number of partitions. `nil` means as many as are needed.
     private let partitionCount: Int?
 
-    /// - Parameter bench: with a real broker, few partitions hold everything: that is what a scaled deployment's worker has.
+    /// Plans the rows.
+    /// - Parameter bench: with a real broker, a few partitions hold everything, as a worker of a scaled deployment has
+    ///   them.
     init(bench: Bench) {
         self.bench = bench
         self.activities = bench.isOnRealBroker ? 100_000 : 200_000
@@ -29,7 +31,7 @@ struct RestoreRows {
             Sample(), Sample(), Sample(), Sample(), Sample(), Sample()
         )
         for round in 1...roundCount {
-            // A group of its own each time: one that has just lost a member would wait for it.
+            // Each worker has its own group, because a group that has just lost a member would wait for it.
             let begunMicros = Clock.nowMicros
             let worker = try Worker(
                 self.bench, broker: broker, sink: sink,
@@ -38,11 +40,11 @@ struct RestoreRows {
                     restoredPartitionCount: partitionCount))
             defer { worker.stop() }
             let (readyMicros, owned) = (worker.restoredMicros, worker.assignedMicros)
-            // Before it is asked anything.
+            // The CPU is read before the worker is asked anything.
             let cpuMicros = worker.process.meter.cpuMicros
             let restored = worker.metric("mailboat_state_restored_records_total")
-            let activities = worker.metric("mailboat_activities")
-            // Its own markers were read, too.
+            let activities = worker.metric("mailboat_slots")
+            // The markers were read, too.
             guard activities == self.activities, restored >= recordCount else {
                 throw BenchmarkFailure(
                     "\(activities) activities of \(self.activities) and \(restored) records of \(recordCount) were restored"
@@ -70,7 +72,8 @@ struct RestoreRows {
         try broker.checkNothingWasDropped()
     }
 
-    /// Has a worker write state: a registration and a push for each activity. Answers how many records there are then.
+    /// Has a worker write state: a registration and a push for each activity.
+    /// - Returns: number of records afterwards.
     private func fill(_ broker: Broker, _ sink: Sink, partitionCount: Int) throws -> Int {
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }

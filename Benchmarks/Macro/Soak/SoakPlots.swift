@@ -1,4 +1,4 @@
-/// Memory, files and latency over the time of a soak.
+/// Plots of memory, files and latency over the time of a soak.
 struct SoakPlots {
     let samples: [SoakSample]
 
@@ -10,14 +10,14 @@ struct SoakPlots {
             .write(to: directory + "/soak-memory.svg")
         try self.plot("Open files of a worker", "files", [("open files", { Double($0.openFileCount) })])
             .write(to: directory + "/soak-files.svg")
-        // The first seconds, in which connections open, would leave nothing of the others to be seen.
+        // The first seconds, in which connections open, would make the rest too small to see.
         try SoakPlots(SoakFlatness.judged(self.samples)).plot(
             "From Kafka to APNs' acceptance, single activities", "ms", [("p50", \.p50Millis), ("p99", \.p99Millis)]
         ).write(to: directory + "/soak-latency.svg")
     }
 
     private func plot(_ title: String, _ yTitle: String, _ lines: [(String, (SoakSample) -> Double)]) -> LinePlot {
-        var plot = LinePlot(title: title, xTitle: "time, minutes", yTitle: yTitle, isDense: true)
+        var plot = LinePlot(title: title, xTitle: "time, minutes", yTitle: yTitle)
         for (name, value) in lines { plot.add(name, self.samples.map { ($0.minutes, value($0)) }) }
         return plot
     }

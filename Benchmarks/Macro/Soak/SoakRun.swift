@@ -1,24 +1,25 @@
 import Foundation
 
-/// A worker under an even load for a long time. Single activities are updated again and again, and some get other tokens. An audience has an
-/// event every ten seconds, and some of its members leave and come back.
+/// A worker under an even load for a long time. Single activities are updated again and again, and some get other
+/// tokens. An audience has an event every ten seconds, and some of its members leave and come back.
 struct SoakRun {
     let bench: Bench
-    /// How long the load lasts.
+    /// How long the load lasts, minutes.
     var minutes: Double
-    /// Pushes a second, of both kinds together; an audience's are a fifth.
+    /// Pushes a second, of both kinds together. A fifth are the audience's.
     var perSecond: Int
 
     /// Latency of APNs in practice.
     private static let apnsMillis = 20
     private static let partitionCount = 64
     private static let secondsBetweenEvents = 10
-    /// An activity is updated so often that its budget of high priority runs out, as in a busy hour.
+    /// Time between two updates of an activity. It is short enough for the high-priority budget to run out, as in a
+    /// busy hour.
     private static let secondsBetweenUpdates = 5
-    /// Tokens that change, and members that leave and come back, between two events of the audience.
+    /// Number of tokens that change, and of members that leave and come back, between two events of the audience.
     private static let changedTogether = 50
     private static let sampleCountMax = 120
-    /// Events of the audience fall into each sample.
+    /// The least length of a sample, which has to contain events of the audience.
     private static let secondsOfSampleMin = 20.0
 
     private var membersPerSecond: Int { self.perSecond / 5 }
@@ -26,7 +27,8 @@ struct SoakRun {
     private var singlesPerSecond: Int { self.perSecond - self.membersPerSecond }
     private var activities: Int { self.singlesPerSecond * Self.secondsBetweenUpdates }
 
-    /// - Returns: a sample for each interval; everything was settled at the end.
+    /// Runs the load.
+    /// - Returns: a sample for each interval. Everything was settled at the end.
     func run() throws -> [SoakSample] {
         let path = self.bench.scratch + "/soak.json"
         self.bench.say(
@@ -44,7 +46,7 @@ struct SoakRun {
 
         let count = Int(Double(self.singlesPerSecond) * self.minutes * 60)
         let load = PacedLoad(
-            broker: stage.broker, partitionCount: Self.partitionCount, targetCount: self.activities,
+            broker: stage.broker, partitionCount: Self.partitionCount, activityCount: self.activities,
             perSecond: Double(self.singlesPerSecond))
         let publisher = try load.start(count, self.bench)
         var samples: [SoakSample] = []
@@ -83,8 +85,8 @@ struct SoakRun {
         return samples
     }
 
-    /// Tokens change; members leave and come back.
-    /// - Returns: how many records were written.
+    /// Changes tokens, and lets members leave and come back.
+    /// - Returns: number of records that were written.
     private func change(_ round: Int, _ prefiller: Prefiller) throws -> Int {
         let count = Self.changedTogether
         let members = (0..<count).map { (round * count + $0) % self.members }
@@ -99,13 +101,13 @@ struct SoakRun {
         try prefiller.write(count) { number, key, value in
             let activity = (round * count + number) % self.activities
             Workload.appendKey(activity, to: &key)
-            // A token that no other activity has.
+            // The token is one that no other activity has.
             Workload.appendRegistration(self.activities + round * count + number, to: &value)
         }
         return 3 * count
     }
 
-    /// Everything has its outcome, and every member what is newest.
+    /// Waits until every event has its outcome, and every member has the newest version.
     private func settle(_ stage: Stage, consumed: Int) throws {
         try stage.waitForMembers(everyMillis: 200)
         try stage.worker.settle(consumed: consumed)
@@ -128,7 +130,7 @@ struct SoakRun {
 }
 
 extension ProcessMeter {
-    /// Entries of /proc/PID/fd; 0 when the process has ended.
+    /// Number of entries of /proc/PID/fd. 0 when the process has ended.
     fileprivate var openFileCount: Int {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(self.pid)/fd")) ?? []).count
     }
