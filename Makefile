@@ -14,7 +14,7 @@ MINUTES ?= 2
 BOOTSTRAP ?=
 # Which tests `make test-core` runs, as a regular expression. Empty: all of the pure targets.
 FILTER ?=
-# Of `make bench`: a short run; where the results go as JSON; which rows; where the plots go.
+# Of `make bench`: a short run; where the results go as JSON; which rows. Of `make soak`: where the plots go.
 QUICK ?=
 RESULTS ?=
 ROWS ?=
@@ -99,14 +99,14 @@ dist: deps ## Make what is released, in dist/: Debian packages, a tarball, the b
 	MAILBOAT_EXACT=1 $(SWIFT_RELEASE) --product mailboat
 	@MAILBOAT_EXACT=1 deploy/package/make-dist.sh .build/release/mailboat dist
 
-bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir; BOOTSTRAP=host:port)
+bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; BOOTSTRAP=host:port)
 	@Benchmarks/install-package.sh h2load nghttp2-client
 	@Benchmarks/install-package.sh valgrind valgrind
 	$(SWIFT_RELEASE) --product mailboat-bench
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" --mailboat "$$bin/mailboat" \
 		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(QUICK),--quick) \
 		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") \
-		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
+		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(ARGS)
 
 soak: build ## Keep a worker under 5,000 pushes a second for an hour: memory, files and latency must stay flat (MINUTES=60 RESULTS=file PLOTS=dir BOOTSTRAP=host:port)
 	$(SWIFT_RELEASE) --product mailboat-bench

@@ -16,34 +16,18 @@ ROWS = {
         "worker, uncoalesced: CPU per push", "worker, uncoalesced: peak memory", "worker, uncoalesced: allocations per push, Swift and wrappers",
     ],
     "paced": ["paced, 1,000 a second: CPU per push", "paced, 10,000 a second: CPU per push", "paced, 50,000 a second: CPU per push"],
-    "coalescing": ["worker, coalescing 10:1: events per second of one core", "worker, coalescing 100:1: events per second of one core"],
     "ingest": ["ingest: events per second of one core"],
     "latency": ["latency at 50 % load, taken -> accepted, p99", "latency at 50 % load, intended send -> accepted, p99"],
-    "growth": ["growth: CPU per push, most activities beside fewest", "growth: memory per idle activity"],
     "memory": [
         "memory per activity, UUID ids and 80-byte tokens: idle", "memory per activity, UUID ids and 80-byte tokens: after 3 high-priority pushes",
     ],
-    "channels": [
-        "channels, 50 events a second, taken -> accepted, p99", "channels, 50 events a second, intended send -> accepted, p99",
-        "channels, 10,000: CPU per broadcast", "channels, 10,000: memory per channel after a broadcast",
-        "channels, asking first: CPU per first broadcast",
-    ],
     "instructions": ["instructions per push, loop", "instructions per push, transport"],
-    "scrape": ["scrape, 64 partitions: CPU per page", "scrape, 256 partitions: CPU per page"],
-    "roundtrip": ["round trip 100 ms: pushes per second"],
     "restore": ["restore, 200,000 activities: start until ready"],
     "fanout": ["fan-out, 100,000 members: CPU per member push, beside the transport's"],
     "freshness": ["freshness, an event a second to 100,000 members: age at acceptance, worst, beside a pass and a second"],
     "members-memory": ["memory per member beyond its token of 80 bytes"],
     "members-dead": ["first event to 50,000 members, 1 % of them dead: time to the last, beside none dead"],
-    "audiences": ["1,000 audiences of 20, in one partition each: CPU per member push"],
-    "mixed": [
-        "channels for 100 audiences, APNs 0 ms away: open -> all are told",
-        "event to 20,000 members of whom 90 % listen: produced -> last phone, beside none listening",
-    ],
     "brown-out": ["brown-out of 8 s in mid-pass, 50,000 members: growth of memory"],
-    "supersession": ["an event a second to 50,000 members: of an older version, 100 ms after its partition's first of the newer"],
-    "two-workers": ["two workers, together, beside one: members per second"],
 }
 
 

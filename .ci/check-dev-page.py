@@ -7,6 +7,7 @@ where what became of the last event has to be scrolled to. `--screenshots DIR` k
 
 import argparse
 import glob
+import importlib.util
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import dev_page_steps
 import foreign_pages
@@ -60,7 +62,7 @@ def shell(script):
     return done.stdout
 
 
-def use(browser, address, snippets):
+def use(browser, address, snippets, mailboat):
     """What a developer does in the first minutes. Stops at the first thing that does not work."""
     shell(snippets["curl"])
     if "Anne" not in shell(snippets["Wait in a test"]):
@@ -70,13 +72,20 @@ def use(browser, address, snippets):
     if subprocess.run(["bash", "-c", "command -v kcat"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
         shell(snippets["kcat"].replace('"Anne"', '"Kim"'))
         browser.until("document.querySelector('.lock-card')?.innerText.includes('Kim')", "the card that kcat published")
-    shell(snippets["Python"].replace('"Anne"', '"Pia"'))
-    browser.until("document.querySelector('.lock-card')?.innerText.includes('Pia')", "the card that Python published")
+    shell(snippets["mailboat"].replace('"Anne"', '"Ada"').replace("mailboat publish", f"'{mailboat}' publish"))
+    browser.until("document.querySelector('.lock-card')?.innerText.includes('Ada')", "the card that mailboat publish published")
+    listed = {one["name"]: one["text"] for one in browser.run("fetch('/api/about').then((answer) => answer.json()).then((about) => about.snippets)")}
+    shell(listed["Python, over HTTP"].replace('"Anne"', '"Pia"'))
+    browser.until("document.querySelector('.lock-card')?.innerText.includes('Pia')", "the card that Python published over HTTP")
+    if importlib.util.find_spec("confluent_kafka"):
+        shell(listed["Python, over Kafka"].replace('"Anne"', '"Tom"').replace("python3", sys.executable))
+        browser.until("document.querySelector('.lock-card')?.innerText.includes('Tom')", "the card that Python published over Kafka")
 
     # By keyboard alone: the event with a date, then one with a misspelt field.
     browser.run("document.getElementById('publish-sample').value = '3'; document.getElementById('publish-sample').onchange(); document.getElementById('publish-event').focus()")
     browser.press("Enter", 13, "\r", modifiers=2)
-    browser.until("document.querySelector('.phone-says .note.warn table')?.innerText.includes('2056')", "the year that Swift reads")
+    # As Swift counts from 2001.
+    browser.until(f"document.querySelector('.phone-says .note.warn table')?.innerText.includes('{time.gmtime(time.time() + 25 * 60 + 978_307_200).tm_year}')", "the year that Swift reads")
     browser.run("document.getElementById('publish-event').value = '{\"event\": \"update\", \"contentState\": {}}'")
     browser.press("Enter", 13, "\r", modifiers=2)
     browser.until("document.getElementById('publish-answer').innerText.includes('Did you mean “content-state”')", "the name of the misspelt field")
@@ -198,10 +207,10 @@ def use_audiences(browser, address):
     browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
     open_tab(browser, "Audiences")
     browser.until("[...document.querySelectorAll('.audience td')].some((one) => one.innerText === '288')", "what the members show")
-    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&members=288&timeout=10'")
+    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=0&members=288&timeout=10'")
     if '"members":288' not in answer:
         sys.exit(f"check-dev-page: waited in vain for the members: {answer}")
-    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&timeout=0'")
+    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=0&timeout=0'")
     if "32 are away" not in answer:
         sys.exit(f"check-dev-page: nobody says that members are away: {answer}")
     meter = "document.querySelector('#audience-budget [role=meter]')"
@@ -330,7 +339,7 @@ def main():
         browser = Browser(options.chromium, os.path.join(scratch, "profile"))
         try:
             faults.extend(foreign_pages.check(address.rstrip("/"), ["/api/state", "/api/about"], [("POST", "/events"), ("DELETE", "/api/faults")]))
-            use(browser, address, snippets)
+            use(browser, address, snippets, os.path.abspath(options.mailboat))
             use_audiences(browser, address)
             use_channels(browser)
             use_budget(browser)

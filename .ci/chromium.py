@@ -76,11 +76,13 @@ class Browser:
             self.heed(message)
 
     def open(self, address):
+        """A new tab, which is the one that is used from then on; its name."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page", "Accessibility"):
             self.call(f"{domain}.enable")
         self.go(address)
+        return target
 
     def go(self, address):
         self.load("Page.navigate", url=address)

@@ -137,17 +137,21 @@ def keep_picture(browser, directory, name):
 
 
 def tab_through(browser, faults):
-    """Everything that can be pressed is reached by Tab, and shows that it is."""
-    wanted = browser.run(
-        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled).length")
+    """Everything that can be pressed is reached by Tab, or by arrows from what is, and shows that it is."""
+    # Lines of the timeline and phones: one of each is a tab stop.
+    for stops in ("#entries summary", "#phones .chips button"):
+        count = browser.run(f"(() => {{ const all = [...document.querySelectorAll('{stops}')].filter((one) => one.checkVisibility()); return all.length ? all.filter((one) => one.tabIndex >= 0).length : 1; }})()")
+        if count != 1:
+            faults.append(f"{count} of {stops} are tab stops")
+    pressable = "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled && !(one.tabIndex < 0 && one.matches('#entries summary, #phones .chips button')))"
+    wanted = browser.run(f"(window.wanted = {pressable}).length")
     browser.run("document.activeElement?.blur(); window.reached = new Set(); window.faint = []; document.body.tabIndex = -1; document.body.focus()")
-    # Once around, and again to what has come into view meanwhile.
+    # Once around, and again to what has come into view meanwhile. What comes later still is not judged: the page changes by itself.
     for _ in range(wanted + 40):
         browser.press("Tab", 9)
         browser.run(
             "(() => { const one = document.activeElement; if (!one || one === document.body) return; window.reached.add(one); "
             "const style = getComputedStyle(one); if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2) window.faint.push(one.outerHTML.slice(0, 80)); })()")
-    missed = browser.run(
-        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled && !window.reached.has(one)).map((one) => one.outerHTML.slice(0, 80))")
+    missed = browser.run(f"{pressable}.filter((one) => window.wanted.includes(one) && !window.reached.has(one)).map((one) => one.outerHTML.slice(0, 80))")
     faults.extend(f"Tab does not reach {one}" for one in missed)
     faults.extend(f"focus does not show on {one}" for one in browser.run("window.faint"))

@@ -18,15 +18,16 @@ extension APNSSimulator {
     public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
         let nowMillis = self.shared.nowMillis()
         return self.shared.withState { state in
-            state.store.updateTokens.tell(nowMillis: nowMillis)
-            let told = state.store.updateTokens.told
-            let first = min(max(0, since), told.count)
-            let end = first + min(max(0, limit), told.count - first)
+            state.store.updateTokens.report(nowMillis: nowMillis)
+            let reported = state.store.updateTokens.reported
+            let first = min(max(0, since), reported.count)
+            let end = first + min(max(0, limit), reported.count - first)
             let tokens = (first..<end).map { number -> ReturnedUpdateToken in
-                let entry = told[number]
-                let startToken = Int(state.store.starts[Int(entry.start)].token)
+                let entry = reported[number]
+                let start = state.store.starts[Int(entry.start)]
                 return ReturnedUpdateToken(
-                    startToken: TokenHex.encode(state.store.tokens.token(startToken)),
+                    startToken: TokenHex.encode(state.store.tokens.token(Int(start.token))),
+                    messageID: MessageID.text(start.messageID),
                     updateToken: TokenHex.encode(state.store.tokens.token(Int(entry.token))),
                     channel: state.store.channel(of: Int(state.store.tokens[Int(entry.token)].device)).map {
                         String(decoding: $0.id, as: UTF8.self)
@@ -42,6 +43,8 @@ extension APNSSimulator {
 public struct ReturnedUpdateToken: Equatable, Sendable {
     /// The push-to-start token, in lower-case hex.
     public var startToken: String
+    /// `apns-id` of the start.
+    public var messageID: String
     /// The update token, in lower-case hex.
     public var updateToken: String
     /// Id of the channel that the card listens to now, base64; `nil` for none. An app that joins an audience can report
@@ -49,6 +52,6 @@ public struct ReturnedUpdateToken: Equatable, Sendable {
     public var channel: String?
     /// Number of the activity: the count of all starts of all phones up to this one.
     public var activity: Int
-    /// When it was reported, milliseconds since 1970.
+    /// When the update token was reported, milliseconds since 1970.
     public var atMillis: Int64
 }

@@ -40,8 +40,8 @@ extension APNSSimulator {
         var builder = builder
         for start in stride(from: 0, to: count, by: Self.tokensAtOnce) {
             self.shared.look { state in
-                for place in start..<min(count, start + Self.tokensAtOnce) {
-                    let token = indices.map { Int($0[place]) } ?? place
+                for index in start..<min(count, start + Self.tokensAtOnce) {
+                    let token = indices.map { Int($0[index]) } ?? index
                     guard builder.covers(token, in: state.store, isAsked: indices != nil) else { continue }
                     look(&builder, token, state.store)
                 }

@@ -4,6 +4,7 @@ public import NIOCore
 import HTTP2Session
 import Listening
 import NIOPosix
+import PushModel
 import TLSSession
 
 /// A server that behaves like APNs for Live Activities, with a device behind every token and faults on demand. It
@@ -96,16 +97,16 @@ public final class APNSSimulator: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let number = shared.admit(door) else { throw ChannelError.eof }
-                    let connection: any SimulatedConnection
+                    let connection: SimulatedConnection
                     switch (shared.configuration.mode, door) {
                     case (.full, _), (.sink, .management):
                         let handler = try ConnectionHandler(shared: shared, number: number, door: door)
                         try channel.pipeline.syncOperations.addHandler(handler)
-                        connection = ConnectionReference(handler, channel: channel)
+                        connection = SimulatedConnection(handler, channel: channel)
                     case (.sink, .pushes):
                         let handler = try SinkHandler(shared: shared, number: number)
                         try channel.pipeline.syncOperations.addHandler(handler)
-                        connection = SinkReference(handler, channel: channel)
+                        connection = SimulatedConnection(handler, channel: channel)
                     }
                     guard shared.opened(connection, number: number) else { throw ChannelError.eof }
                 }
@@ -158,7 +159,7 @@ public final class APNSSimulator: Sendable {
     func nowSeconds() -> Int64 { self.shared.nowMillis() / 1_000 }
 
     /// Appends the device as the control API shows it.
-    func appendJSON(_ device: SimulatedDevice, to json: inout [UInt8]) {
+    func appendJSON(_ device: SimulatedDevice, to json: inout JSONWriter) {
         DeviceJSON.append(
             device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
     }
@@ -237,7 +238,7 @@ public final class APNSSimulator: Sendable {
     /// Sets the stream limit that open and new connections announce. For other settings use `perform(.settings(…))`.
     public func setConcurrentStreamsMax(_ streams: UInt32) {
         self.shared.withState { $0.concurrentStreamsMax = streams }
-        // Each connection announces it soon, on its loop.
+        // Each connection announces the limit soon, on its own loop.
         _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
     }
 

@@ -1,6 +1,6 @@
 /// The condition of `APNSSimulator.wait` was not satisfied within its limit.
 public struct SimulatorWaitTimeout: Error, CustomStringConvertible {
-    /// How long it waited.
+    /// How long the caller waited.
     public var limit: Duration
     /// The statistics when the limit was reached.
     public var statistics: SimulatorStatistics
@@ -8,7 +8,7 @@ public struct SimulatorWaitTimeout: Error, CustomStringConvertible {
     /// The limit and what was counted, without the list of connections.
     public var description: String {
         let counted = self.statistics
-        return "waited \(self.limit) in vain; connections: \(counted.connectionsAccepted) accepted, "
+        return "nothing after \(self.limit); connections: \(counted.connectionsAccepted) accepted, "
             + "\(counted.connectionsOpen) open, \(counted.connectionsRefused) refused; \(counted.requests) requests, "
             + "\(counted.accepted) accepted, refused \(counted.refused), \(counted.unanswered) unanswered, "
             + "\(counted.delayed) delayed, \(counted.faultsFired) faults fired, violations \(counted.violationsByKind)"

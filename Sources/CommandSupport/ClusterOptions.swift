@@ -6,8 +6,8 @@ import PushModel
 package import PushWorker
 import Redaction
 
-/// Which cluster, and how to connect to it. Of these, the later takes precedence: `--config`, `--properties`,
-/// `--bootstrap`, `-X`.
+/// Which cluster, and how to connect to it. Where several are given, the later in this list takes precedence:
+/// `--config`, `--properties`, `--bootstrap`, `-X`.
 package struct ClusterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."),
@@ -23,7 +23,7 @@ package struct ClusterOptions: ParsableArguments {
     @Option(
         name: .customLong("properties"),
         help: ArgumentHelp(
-            "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL; kafka.oauth.token-file and its like may stand among them. Passwords belong here: other users see a command's words.",
+            "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL. It may also have kafka.oauth.token-file and the like. Passwords belong in this file: other users can see a command's words.",
             valueName: "file"), completion: .file())
     var propertiesFile: String?
 
@@ -41,7 +41,7 @@ package struct ClusterOptions: ParsableArguments {
     package func validate() throws {
         for property in self.properties {
             guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
-                // The word may be a password with its name forgotten.
+                // The word may be a password whose name was forgotten.
                 throw ValidationError("-X needs name=value, such as security.protocol=SSL")
             }
         }
@@ -51,14 +51,20 @@ package struct ClusterOptions: ParsableArguments {
         try Self.judge(given.keeping { !$0.name.hasPrefix("kafka.oauth.") }, for: .consumer)
     }
 
-    /// Whether any of it was given.
+    /// Whether any of these options was given.
     package var isGiven: Bool {
         self.bootstrap != nil || self.config != nil || self.propertiesFile != nil
             || self.properties.contains { KafkaSettings.namesBrokers($0.prefix { $0 != "=" }) }
     }
 
-    /// Whether a worker's configuration was given.
-    package var hasConfiguration: Bool { self.config != nil }
+    /// The file of a worker's configuration; `nil`: none was given.
+    package var settingsFile: String? { self.config }
+
+    /// The bundle ids of the configuration's apps; `nil`: no configuration was given.
+    package func apps() throws -> [String]? {
+        guard self.config != nil else { return nil }
+        return try self.configuration().apps.map(\.bundleID)
+    }
 
     /// These options, with the given brokers if none were named: for commands that are used beside a local Kafka.
     package func orLocal(_ brokers: String) -> Self {
@@ -66,6 +72,12 @@ package struct ClusterOptions: ParsableArguments {
         var options = self
         options.bootstrap = brokers
         return options
+    }
+
+    /// A command for the same cluster, quoted for a sentence.
+    /// - Parameter words: the command without the options that name the cluster.
+    package func command(_ words: String) -> String {
+        "'mailboat \(words)\(self.hint.isEmpty ? "" : " \(self.hint)")'"
     }
 
     /// The words that direct another command to the same cluster. They omit the properties, which may be passwords.
@@ -166,7 +178,7 @@ package struct ClusterOptions: ParsableArguments {
     }
 
     private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
-        // A fault of the file as such names it already.
+        // The error of a file that cannot be read names the file already.
         let shown = error is FileFailure ? nil : ShownText.path(path)
         return CommandFailure("--properties\(shown.map { " \($0)" } ?? ""): \(error)")
     }

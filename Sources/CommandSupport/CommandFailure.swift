@@ -1,8 +1,11 @@
 /// A failure that is not the command line's fault (a file, a cluster). It is printed as it is, with exit status 1.
 package struct CommandFailure: Error, CustomStringConvertible {
+    /// What failed, in one line.
+    package let text: String
+    /// What to try, in a sentence without a full stop; empty: the text says it, or nothing is known.
+    package let advice: String
     /// The text for a person.
-    package let description: String
+    package var description: String { self.advice.isEmpty ? self.text : "\(self.text). \(self.advice)" }
 
-    /// - Parameter description: one line that says what failed and, where it helps, what to do.
-    package init(_ description: String) { self.description = description }
+    package init(_ text: String, advice: String = "") { (self.text, self.advice) = (text, advice) }
 }

@@ -89,8 +89,8 @@ public struct DevPageAddress: Sendable {
         return "http://\(host):\(self.port)"
     }
 
-    /// Commands that publish a first event, and one that waits for it. Each has a name.
+    /// Commands that publish a first event, and one that waits for it, for a terminal. Each has a name.
     public var snippets: [(name: String, text: String)] {
-        DevSnippets(settings: self.settings, origin: self.origin).all
+        DevSnippets(settings: self.settings, origin: self.origin).short
     }
 }

@@ -7,14 +7,18 @@ public struct PushGlimpse: Sendable, Equatable {
     public var status: Int?
     /// The result of the push on the phone.
     public var phone: ObservedPush.Phone
+    /// Whether the push had waited for the phone to return.
+    public var hadWaited: Bool
 
     /// - Parameters:
     ///   - atMillis: milliseconds since 1970.
     ///   - status: `nil` if there is none now.
     ///   - phone: the result of the push on the phone.
-    public init(atMillis: Int64, status: Int?, phone: ObservedPush.Phone) {
+    ///   - hadWaited: whether the push had waited for the phone to return.
+    public init(atMillis: Int64, status: Int?, phone: ObservedPush.Phone, hadWaited: Bool) {
         self.atMillis = atMillis
         self.status = status
         self.phone = phone
+        self.hadWaited = hadWaited
     }
 }

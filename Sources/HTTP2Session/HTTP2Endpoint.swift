@@ -14,12 +14,13 @@ public class HTTP2Endpoint {
     private let line: UnsafeMutablePointer<SessionLine>
 
     /// - Parameters:
-    ///   - state: what nghttp2 passes to `callbacks`. Its owner calls `delete` before it frees the memory.
+    ///   - state: what nghttp2 passes to the callbacks. Its owner calls `delete` before it frees the memory.
     ///   - line: part of the state.
-    ///   - callbacks: freed here; nghttp2 keeps a copy.
+    ///   - setCallbacks: sets the callbacks of one side. nghttp2 keeps a copy of them.
     ///   - make: `nghttp2_session_client_new3` or its counterpart.
     init(
-        state: UnsafeMutableRawPointer, line: UnsafeMutablePointer<SessionLine>, callbacks: OpaquePointer,
+        state: UnsafeMutableRawPointer, line: UnsafeMutablePointer<SessionLine>,
+        callbacks setCallbacks: (OpaquePointer) -> Void,
         make: (
             UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, UnsafeMutableRawPointer?, OpaquePointer?,
             UnsafeMutablePointer<nghttp2_mem>?
@@ -28,7 +29,10 @@ public class HTTP2Endpoint {
     ) {
         self.line = line
         self.allocator = SessionAllocator.make()
+        var callbacks: OpaquePointer?
+        precondition(nghttp2_session_callbacks_new(&callbacks) == 0, "no memory for HTTP/2 callbacks")
         defer { nghttp2_session_callbacks_del(callbacks) }
+        setCallbacks(callbacks!)
         var option: OpaquePointer?
         precondition(nghttp2_option_new(&option) == 0, "no memory for HTTP/2 options")
         defer { nghttp2_option_del(option) }

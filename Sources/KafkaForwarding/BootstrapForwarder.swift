@@ -50,7 +50,7 @@ package final class BootstrapForwarder: Sendable {
                 let server = try await Self.listen(
                     ("127.0.0.1", 0), to: target, table: table, limit: limit, group: group)
                 servers.append(server)
-                table.note(broker: target.port, ours: server.localAddress?.port)
+                table.map(broker: target.port, ours: server.localAddress?.port)
             }
             let server = try await Self.listen((host, port), to: targets[0], table: table, limit: limit, group: group)
             servers.append(server)
@@ -138,7 +138,7 @@ private final class PortTable: Sendable {
 
     var ports: [Int32: Int32] { self.table.withLock { $0 } }
 
-    func note(broker: Int?, ours: Int?) {
+    func map(broker: Int?, ours: Int?) {
         guard let broker, let ours else { return }
         self.table.withLock { $0[Int32(broker)] = Int32(ours) }
     }

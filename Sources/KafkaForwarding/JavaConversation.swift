@@ -8,13 +8,13 @@ package import NIOCore
 /// and the available versions (KIP-511). Every connection begins with this question, so all connections must pass
 /// through here: the ports in Metadata and FindCoordinator are replaced by the forwarder's.
 ///
-/// From version 4 on the mock adds four bytes too many after each partition of ListOffsets. So the client is told that
-/// 3 is the newest version.
+/// From version 4 on the mock adds four bytes too many after each partition of ListOffsets. So the client gets 3 as the
+/// newest version.
 package struct JavaConversation {
-    /// Size of the longest request or answer. A client for experiments has none that is longer; the connection ends
-    /// then.
+    /// Size of the longest request or answer. A longer one ends the connection; a client for experiments has none.
     package static let frameByteCountMax = 64 << 20
-    /// Most changed answers that may be awaited. A client sends such a request only after the answer to the one before.
+    /// Most changed answers that may be awaited. A client sends such a request only after the answer to the previous
+    /// one.
     package static let awaitedMax = 64
 
     /// The connection cannot go on.
@@ -82,7 +82,7 @@ package struct JavaConversation {
     package mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
         guard self.speaker == .java else { return bytes }
         self.ofBroker.writeImmutableBuffer(bytes)
-        var told = ByteBuffer()
+        var rewritten = ByteBuffer()
         while var frame = try Self.nextFrame(of: &self.ofBroker) {
             if let correlation = frame.getInteger(at: frame.readerIndex + 4, as: Int32.self),
                 let awaited = self.awaited.removeValue(forKey: correlation)
@@ -93,10 +93,10 @@ package struct JavaConversation {
                     self.putPorts(into: &frame, of: awaited)
                 }
             }
-            told.writeBuffer(&frame)
+            rewritten.writeBuffer(&frame)
         }
         self.ofBroker.discardReadBytes()
-        return told
+        return rewritten
     }
 
     private mutating func take(_ frame: ByteBuffer, _ passage: inout Passage) throws(Failure) {

@@ -36,7 +36,7 @@ package enum InputFile {
             }
             bytes += piece[..<count]
             guard bytes.count <= byteCountMax else {
-                throw FileFailure(path, "has more than \(byteCountMax) bytes, which is the most that is read")
+                throw FileFailure(path, "has more than \(byteCountMax) bytes, the most that are read")
             }
         }
     }

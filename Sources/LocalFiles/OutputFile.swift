@@ -47,7 +47,9 @@ package enum OutputFile {
         }
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure(path, cannotBe: "made", code: code) }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(path, "is no directory") }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw FileFailure(path, "is no directory: expected one, or a free name")
+        }
     }
 
     /// Writes the bytes and closes the descriptor.

@@ -52,9 +52,12 @@ export function copyButton(label, text) {
   return button;
 }
 
+// How a complaint ends that nobody answers. It is over with the next answer.
+export const silence = `nobody answers at ${location.host}.`;
+
 // Asks the page's API. Throws what it says when it refuses.
 export async function ask(path, options = {}) {
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch(() => { throw new Error(`${options.method ? "Not sent" : "Nothing came"}: ${silence}`); });
   const text = await answer.text();
   let body = null;
   try { body = JSON.parse(text); } catch { /* no JSON: the status is told */ }

@@ -76,13 +76,14 @@ package enum ShownText {
         return Self.looksLikePath(text) || access(text, F_OK) == 0 ? text : nil
     }
 
-    /// The path or plain word that names a file on a command line, where no secret is expected; `nil`: it may be one.
+    /// The path or plain word that names a file on a command line, where no secret is expected; `nil`: it may be a
+    /// secret.
     package static func file(_ text: String) -> String? { self.path(text) ?? (self.isPlain(text) ? text : nil) }
 
     /// The beginning of a sentence that describes a path that may not be shown.
     package static func notPath(_ text: String) -> String {
-        SecretShape.noun(text).map { "this is \($0), not a path to one" }
-            ?? "this is \(Self.withheld(text)) that does not look like a path, and nothing is there of that name"
+        SecretShape.noun(text).map { "this is \($0), not its path" }
+            ?? "this is \(Self.withheld(text)) that does not look like a path, and no file has that name"
     }
 
     private static let extensions: Set<String> = [

@@ -18,10 +18,10 @@ package struct WithheldValues: Sendable {
         self.values.sort { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The text with stars in place of the values.
+    /// The text with stars instead of the values.
     package func struck(from text: String) -> String {
         self.values.reduce(text) { said, value in said.replacing(value, with: Self.mark) }
     }
 }
 
-extension WithheldValues: Untold {}
+extension WithheldValues: Redacted {}

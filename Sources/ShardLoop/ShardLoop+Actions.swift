@@ -30,11 +30,11 @@ extension ShardLoop {
             self.halt(index, reason)
         case .finishRelease(let partition), .takeLastCommit(let partition):
             for index in self.releases.indices { self.releases[index].awaited.removeAll { $0 == partition } }
-        case .tellVoid(let partition, let cause): self.news.append(.voided(partition: partition, cause: cause))
+        case .warnOfVoid(let partition, let cause): self.news.append(.voided(partition: partition, cause: cause))
         case .loseState(let partition, let reason): self.loseState(of: partition, reason, now)
-        case .tellMisplaced(let misplacement): self.news.append(.misplaced(misplacement))
-        case .tellUntimed(let record): self.news.append(.untimed(record))
-        case .tellKeeper(let notice): self.news.append(.keeper(notice))
+        case .warnOfMisplaced(let misplacement): self.news.append(.misplaced(misplacement))
+        case .warnOfUntimed(let record): self.news.append(.untimed(record))
+        case .warnOfKeeper(let notice): self.news.append(.keeper(notice))
         }
     }
 }

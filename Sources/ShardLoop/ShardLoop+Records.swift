@@ -11,16 +11,16 @@ extension ShardLoop {
             self.hasReadable = true
         }
         guard self.hasReadable else { return }
-        // Read once per turn.
+        // The engine's room is read once per turn.
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
         self.hasReadable = false
-        // So that a full turn starves no partition.
+        // Each turn begins with another partition, so that a full turn starves no partition.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
         let count = self.partitions.count
         reading: for step in 0..<count {
-            let place = self.firstPartition + step
-            let index = place < count ? place : place - count
+            let stepped = self.firstPartition + step
+            let index = stepped < count ? stepped : stepped - count
             guard self.partitions[index].mayBeReadable, self.partitions[index].life.takesRecords else { continue }
             // Messages between workers are first: they are in the last topic.
             for topic in self.partitions[index].isReadable.indices.reversed()
@@ -36,7 +36,7 @@ extension ShardLoop {
                 guard max > 0 else { continue }
                 max = self.engine.recordRoom(
                     topic: UInt16(topic), partition: self.partitions[index].number, within: max)
-                // Its app has its full share. Something may have left by the next turn.
+                // The app of this queue has its full share. Something may have left by the next turn.
                 guard max > 0 else {
                     self.hasReadable = true
                     continue
@@ -47,9 +47,9 @@ extension ShardLoop {
         self.engine.consume(&self.inputBatch, now: now)
     }
 
-    /// Number of records of an inlet that may be taken at once: half of the remaining offsets. With marks of
-    /// transactions among them, as many records as offsets would reach beyond the gate. The last mark may let one
-    /// record through.
+    /// Number of records of an inlet that may be taken at once: half of the remaining offsets. If marks of transactions
+    /// are among the offsets, taking as many records as there are offsets would reach beyond the gate. The last mark
+    /// may let one record through.
     private func letInCount(_ index: Int, _ topic: Int) -> Int {
         let number = self.partitions[index].number
         guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }

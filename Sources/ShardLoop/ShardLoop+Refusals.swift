@@ -3,8 +3,8 @@ import PushModel
 
 /// Handles records that Kafka does not take.
 extension ShardLoop {
-    /// Reports them, and halts partitions that cannot continue.
-    mutating func tellRefusals() {
+    /// Reports refused records, and halts partitions that cannot continue.
+    mutating func reportRefusals() {
         for notice in self.outbox.refusals.takeNotices() { self.news.append(.refused(notice)) }
         for (number, reason) in self.outbox.refusals.takeHalts() {
             guard let index = self.partitions.firstIndex(where: { $0.number == number }) else { continue }

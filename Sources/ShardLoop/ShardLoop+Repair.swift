@@ -45,12 +45,12 @@ extension ShardLoop {
         self.repairs[index].recordCount += read.recordCount
         self.hasChanged = true
         if let successorOffset {
-            // It was never seen, because the group is asked before anything is written. Two workers that both believe
-            // they own a partition cannot settle it.
+            // This should not happen, because the group is asked before anything is written. Two workers that both
+            // believe they own a partition cannot settle it.
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "
-                        + "and the consumer group has not said so: do workers of another group (kafka.group) use the same topics?"
+                        + "and the consumer group did not report it: do workers of another group (kafka.group) use the same topics?"
                 ))
         }
         if let failure = read.failure, failure.isFinal {

@@ -36,7 +36,7 @@ extension ShardLoop {
             || self.engine.isAnAppFull
     }
 
-    /// What is wrong, in plain words.
+    /// What is wrong with the shard, in plain words.
     public var errors: [String] {
         var errors = self.partitions.filter { $0.life.isHalted }.map {
             "partition \($0.number) is halted: \($0.haltReason)"
@@ -44,7 +44,7 @@ extension ShardLoop {
         if let failure = self.outbox.failure { errors.append("records cannot be written: \(failure)") }
         if !self.holdsLease {
             errors.append(
-                "the consumer group has not confirmed lately that this worker's partitions are its own: nothing is sent"
+                "the consumer group has not confirmed recently that this worker owns its partitions: nothing is sent"
             )
         }
         return errors

@@ -3,7 +3,7 @@ import PushModel
 
 extension ShardLoop {
     /// Interval at which a long restore reports its progress.
-    static let restoreTellMillis: Int64 = 5_000
+    static let restoreReportMillis: Int64 = 5_000
 
     /// Begins a restore: Kafka has acknowledged the partition's marker, and the records before it are read.
     mutating func beginRestore(of number: Int32, markerOffset: Int64, _ now: EngineTime) {
@@ -11,7 +11,7 @@ extension ShardLoop {
             self.partitions[index].life == .claiming
         else { return }
         do throws(LogFailure) {
-            // Up to the marker and including it: it is the epoch of this owner.
+            // The section includes the marker, because the marker is this owner's epoch.
             let section = try self.log.openState(partition: number, offsets: 0..<markerOffset + 1)
             self.partitions[index].move(to: .restoring)
             self.partitions[index].section = section
@@ -115,18 +115,18 @@ extension ShardLoop {
     }
 
     /// Reports every few seconds the progress of long restores.
-    mutating func tellRestores(_ now: EngineTime) {
+    mutating func reportRestores(_ now: EngineTime) {
         // Nothing is copied unless there is something to report.
         guard self.isRestoring else {
-            self.restoreTellDueMillis = nil
+            self.restoreReportDueMillis = nil
             return
         }
-        guard let due = self.restoreTellDueMillis else {
-            self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+        guard let due = self.restoreReportDueMillis else {
+            self.restoreReportDueMillis = now.steadyMillis + Self.restoreReportMillis
             return
         }
         guard due <= now.steadyMillis else { return }
-        self.restoreTellDueMillis = now.steadyMillis + Self.restoreTellMillis
+        self.restoreReportDueMillis = now.steadyMillis + Self.restoreReportMillis
         let restores = self.partitions.filter { $0.life == .restoring }.map(\.restore)
         self.news.append(
             .restoring(

@@ -2,9 +2,9 @@ import APNSProtocol
 public import PushEngine
 public import PushModel
 
-/// One shard: what it does with its partitions, turn by turn. It connects the engine, which decides about activities,
-/// with two ports, Kafka and APNs. It decides what may be done when: a partition's life, the lease, reading, the way of
-/// records to Kafka, commits.
+/// Runs one shard, turn by turn. It connects the engine, which decides about activities, with two ports, Kafka and
+/// APNs. It decides when something may be done: it has each partition's phase, the lease, reading, the writing of
+/// records, and commits.
 ///
 /// It is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker runs
 /// it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore`, at `deadlineMillis`,
@@ -38,28 +38,31 @@ public struct ShardLoop: ~Copyable {
     /// Whether something happened that a report shows, or that may have freed an offset.
     var hasChanged = true
     /// When the next log line about restores is due; `nil` if nothing is being restored.
-    var restoreTellDueMillis: Int64?
+    var restoreReportDueMillis: Int64?
 
-    /// Whether some of `partitions` restore. The next says whether queues of running ones have something, as far as
-    /// known. Most turns find neither, and skip the partitions.
+    /// Whether some of `partitions` are being restored. If not, and `hasReadable` is false, a turn skips the
+    /// partitions. Most turns do.
     var isRestoring = false
+    /// Whether the queue of some running partition has something, as far as known.
     var hasReadable = false
 
     /// Whether something has happened after which the engine may ask for an action.
     var mayHaveActions = false
 
-    /// Empty between two turns.
+    /// The records that a turn is reading. Empty between two turns.
     var inputBatch = InputBatch()
-    /// Both are empty between two turns, and reused for their memory.
+    /// The answers of APNs that a turn takes. Empty between two turns, and reused for its memory.
     private var answers: [PushAnswer] = []
+    /// What the engine asks for in a turn. Empty between two turns, and reused for its memory.
     var actions: [PartitionAction] = []
-    /// Each turn begins with another partition, and with another route.
+    /// Index of the partition with which the next turn begins. It differs from turn to turn.
     var firstPartition = 0
+    /// The route with which the next turn begins. It differs from turn to turn.
     var firstRoute: UInt16 = 0
 
-    /// Limits of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers
-    /// are taken in between. With 2,048 records, 4,096 deliveries and no limit for records that are handed over, the
-    /// 99th percentile was twice as long at 95,000 updates a second on one core.
+    /// Limits of one turn, which together allow a few milliseconds of work. What is read is pushed before more is read,
+    /// and answers are taken in between. Larger limits were tried: 2,048 records, 4,096 deliveries, and any number of
+    /// records handed over. The 99th percentile was then twice as long, at 95,000 updates a second on one core.
     static let recordsPerQueueMax = 256
     static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048
@@ -70,8 +73,8 @@ public struct ShardLoop: ~Copyable {
     /// - Parameters:
     ///   - configuration: kept as it is.
     ///   - randomSeed: decides all randomness. The same seed and the same calls give the same results.
-    ///   - log: its way to Kafka.
-    ///   - push: its way to APNs.
+    ///   - log: the shard's way to Kafka.
+    ///   - push: the shard's way to APNs.
     public init(configuration: ShardLoopConfiguration, randomSeed: UInt64, log: any ShardLog, push: any PushSide) {
         self.configuration = configuration
         self.engine = ShardEngine(configuration: configuration.engine, randomSeed: randomSeed)
@@ -93,7 +96,7 @@ public struct ShardLoop: ~Copyable {
         if self.outbox.renewal.isDue { self.renewProducer(now) }
         if self.mayHaveActions { self.carryOutActions(now) }
         self.restore(now)
-        self.tellRestores(now)
+        self.reportRestores(now)
         if self.mayAct(now) {
             self.outbox.advance(from: &self.engine, to: self.log, now: now)
             self.repairState(now)
@@ -115,7 +118,7 @@ public struct ShardLoop: ~Copyable {
             self.outbox.hasNewRecords = false
             self.hasMore = true
         }
-        if self.outbox.refusals.hasNews { self.tellRefusals() }
+        if self.outbox.refusals.hasNews { self.reportRefusals() }
         if self.outbox.renewal.isDue, !self.outbox.renewal.isGivingBack { self.hasMore = true }
     }
 
@@ -130,9 +133,9 @@ public struct ShardLoop: ~Copyable {
         return isHeld
     }
 
-    /// When the next turn is due though no port has anything, steady; `nil` if no time is awaited.
+    /// When the next turn is due though no port has anything, on the steady clock; `nil` if no time is awaited.
     public var deadlineMillis: Int64? {
-        var next = min(self.releaseDueMillis ?? .max, self.restoreTellDueMillis ?? .max)
+        var next = min(self.releaseDueMillis ?? .max, self.restoreReportDueMillis ?? .max)
         if self.outbox.renewal.isDue { next = min(next, self.renewalDueMillis ?? .max) }
         if self.holdsLease {
             next = min(
@@ -196,7 +199,7 @@ public struct ShardLoop: ~Copyable {
         let routeCount = self.configuration.routeCount
         guard routeCount > 0 else { return }
         var room = Self.pushesPerTurnMax
-        // So that a busy route starves no other.
+        // Each turn begins with another route, so that a busy route starves no other.
         self.firstRoute = (self.firstRoute + 1) % routeCount
         for step in 0..<routeCount {
             let route = (self.firstRoute + step) % routeCount
@@ -229,9 +232,9 @@ public struct ShardLoop: ~Copyable {
         set { self.engine.tracesPasses = newValue }
     }
 
-    /// See `ShardEngine.takeTraceNotes`.
-    public mutating func takeTraceNotes(_ body: (TraceNote) -> Void) {
-        if self.engine.hasTraceNotes { self.engine.takeTraceNotes(body) }
+    /// See `ShardEngine.takeTraceNotices`.
+    public mutating func takeTraceNotices(_ body: (TraceNotice) -> Void) {
+        if self.engine.hasTraceNotices { self.engine.takeTraceNotices(body) }
     }
 
     /// See `ShardEngine.takeAcceptedSamples`.

@@ -169,4 +169,4 @@ public final class TLSContext: @unchecked Sendable {
     }
 }
 
-extension TLSTrustRoots: Untold {}
+extension TLSTrustRoots: Redacted {}

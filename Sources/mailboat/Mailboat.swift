@@ -12,17 +12,17 @@ struct Mailboat: AsyncParsableCommand {
         commandName: "mailboat",
         abstract: "Carries update events from Kafka to Live Activities through Apple's push service (APNs).",
         discussion: """
-            Develop with it: 'mailboat dev' shows in the browser what phones make of your events.
+            Develop with it: 'mailboat dev' shows in the browser how phones display your events.
             Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
-            Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
+            Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka divides the partitions among them.
             Ask it: 'mailboat explain KEY' says why a phone does not change, 'mailboat doctor' what keeps a worker from working.
 
             Exit status of every command: 0 when it is done and nothing wrong was found, 1 when something is wrong or what it prints cannot be \
             written (a full disk, a reader that has gone), 64 when the command line is wrong. deploy/Operations.md#exit-status has the table, and \
             'mailboat help COMMAND' what it means for that command.
 
-            Pages that are named here and in messages, such as Events.md or deploy/Operations.md, lie in /usr/share/doc/mailboat from the package \
-            (share/doc/mailboat of the tarball), beside README.md.
+            Pages that are named here and in messages, such as Events.md or deploy/Operations.md, are in /usr/share/doc/mailboat from the \
+            package (share/doc/mailboat of the tarball), next to README.md.
 
             Completions for a shell: 'mailboat --generate-completion-script bash' (or zsh, fish) prints the script.
             """,

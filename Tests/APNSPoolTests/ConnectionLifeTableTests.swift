@@ -3,27 +3,27 @@ import Testing
 
 @testable import APNSPool
 
-/// Each event in each state of a connection.
+/// Tests of each event in each state of a connection.
 @Suite struct ConnectionLifeTableTests {
     enum State: CaseIterable {
         case connecting, handshaking
-        /// Ready, nothing sent yet.
+        /// The connection is ready, and nothing was sent yet.
         case probing
-        /// Its first request is out.
+        /// The connection is ready, and the first request is out.
         case asking
-        /// Proven; idle.
+        /// The connection is proven and idle.
         case open
-        /// Proven; two requests out.
+        /// The connection is proven, and two requests are out.
         case busy
-        /// Its output is full, one request out.
+        /// The output is full, and one request is out.
         case blocked
         /// The peer allows no stream.
         case denied
-        /// One request out, a PING unanswered.
+        /// One request is out, and a PING is unanswered.
         case pinged
-        /// Two requests left.
+        /// The connection drains, and two requests are left.
         case draining
-        /// One request left.
+        /// The connection drains, and one request is left.
         case lastOne
         case closed
     }
@@ -55,7 +55,7 @@ import Testing
         return configuration
     }
 
-    /// A life brought to `state` by time 0; an unanswered PING left at 300.
+    /// A life in `state` at time 0. In `pinged`, a PING left at 300 and is unanswered.
     private static func life(_ state: State) -> ConnectionLife {
         var life = ConnectionLife(configuration: Self.configuration(), now: at(0))
         if state == .connecting { return life }
@@ -85,7 +85,7 @@ import Testing
         return life
     }
 
-    /// The phase after the event (its first letter; x: closed), the credit it leaves, and what was answered.
+    /// Each cell has the phase after the event (its first letter, x for closed), the remaining credit, and the answer.
     private static let table = MachineTable(
         """
         event connecting handshaking probing asking open busy blocked denied pinged draining lastOne closed
@@ -117,14 +117,14 @@ import Testing
         Self.table.check(State.self, Event.self) { event, state in
             var life = Self.life(state)
             let inFlight = life.inFlight
-            let answer = Self.tell(&life, event)
+            let answer = Self.apply(&life, event)
             Self.expectConsistent(life, "\(event) while \(state)")
             #expect(abs(life.inFlight - inFlight) <= 1)
             return Self.letter(life.phase) + "\(life.credit)" + (answer == "none" || answer == "" ? "" : "/\(answer)")
         }
     }
 
-    private static func tell(_ life: inout ConnectionLife, _ event: Event) -> String {
+    private static func apply(_ life: inout ConnectionLife, _ event: Event) -> String {
         switch event {
         case .transportConnected:
             life.transportConnected(now: at(1))
@@ -167,7 +167,7 @@ import Testing
         return ""
     }
 
-    /// A request that is out ends; where none is, one begins first.
+    /// Ends an open request, and begins one first if none is open.
     private static func end(_ life: inout ConnectionLife, accepted: Bool, answeredMicros: Int64?) -> String {
         if life.inFlight == 0 { life.streamBegan(now: at(1)) }
         return life.streamEnded(accepted: accepted, answeredMicros: answeredMicros) == .closeDrained ? "drained" : ""
@@ -176,7 +176,7 @@ import Testing
     private static func deadline(_ life: inout ConnectionLife, _ millis: Int64, mayCloseIdle: Bool) -> String {
         let due = life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle)
         let action = life.deadlineReached(now: at(millis), mayCloseIdle: mayCloseIdle)
-        // A timer set for the deadline finds something to do, and nothing is done before it.
+        // A timer for the deadline finds something to do, and before the deadline there is nothing to do.
         #expect((action != .none) == (due ?? .max <= millis), "deadline \(due ?? -1), at \(millis): \(action)")
         switch action {
         case .none: return ""

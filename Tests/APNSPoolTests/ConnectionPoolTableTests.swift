@@ -4,36 +4,36 @@ import Testing
 
 @testable import APNSPool
 
-/// Each event in each state of a route.
+/// Tests of each event in each state of a route.
 @Suite struct ConnectionPoolTableTests {
     enum State: CaseIterable {
-        /// No connection.
+        /// No connection exists.
         case cold
         case connecting
         /// A connection is ready and waits for its first request.
         case ready
-        /// It is proven and has one request out, as in all states below.
+        /// The connection is proven and has one request out, as in all states below.
         case open
-        /// Nine more are out: no credit.
+        /// Nine more requests are out, so there is no credit.
         case full
-        /// It drains after a GOAWAY, the next is being made.
+        /// The connection drains after a GOAWAY, and the next one is being made.
         case draining
         /// The breaker is open.
         case resting
         /// The breaker's probe is out.
         case probing
-        /// The probe came back.
+        /// The probe has succeeded.
         case recovering
-        /// Credentials are refused: the route is paused, its connection drains.
+        /// Credentials are refused. The route is paused, and its connection drains.
         case paused
-        /// The provider token is refused, the connection drains.
+        /// The provider token is refused, and the connection drains.
         case refused
         case shutDown
     }
 
     struct Fixture {
         var pool: ConnectionPool
-        /// The request that is out.
+        /// The stream of the request that is out, if one is.
         var held: StreamLease?
 
         init(_ state: State) {
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Credit after the event, then what is to be done: c connect, p PING, r reset, x close; N, V, D: renew, revert or
-    /// doubt the provider token; A, a: an alarm is raised or cleared.
+    /// The pool after an event, as text: its credit, then its actions. Actions are c connect, p PING, r reset and x
+    /// close. N, V and D renew, revert or doubt the provider token. A and a raise or clear an alarm.
     static func describe(_ pool: inout ConnectionPool) -> String {
         let actions = pool.drainActions().map { action in
             switch action {
@@ -163,11 +163,11 @@ import Testing
             except: Set(methods + ["takeActions", "takeTimedOut"]))
         Self.table.check(State.self, Event.self) { event, state in
             var fixture = Fixture(state)
-            let ended = Self.tell(&fixture.pool, event)
+            let ended = Self.apply(&fixture.pool, event)
             Self.expectConsistent(fixture.pool, "\(event) while \(state)")
-            // What is still told about a connection that has gone changes nothing for the next.
+            // Events of a connection that is gone change nothing for the next one.
             if state == .cold { #expect(fixture.pool.connectNotBeforeMillis == 0, "\(event)") }
-            // What was out ends with its connection, and with nothing else but time.
+            // Pushes that are out end only with their connection, or by time.
             switch event {
             case .connectionEnded:
                 let isOut = fixture.held != nil
@@ -179,8 +179,9 @@ import Testing
         }
     }
 
-    /// Pushes that ended by it.
-    private static func tell(_ pool: inout ConnectionPool, _ event: Event) -> [UInt64] {
+    /// Hands the pool an event.
+    /// - Returns: pushes that end because of it.
+    private static func apply(_ pool: inout ConnectionPool, _ event: Event) -> [UInt64] {
         let now = at(1_001)
         switch event {
         case .lease: _ = pool.lease(now: now)
@@ -218,7 +219,7 @@ import Testing
         return []
     }
 
-    // MARK: Answers to the request that is out
+    // MARK: Answers to the open request
 
     enum AnswerEvent: CaseIterable {
         case accepted, answeredAccepted, answeredTokenDead, answeredTokenThrottled, answeredMessageRefused
@@ -270,7 +271,7 @@ import Testing
             var fixture = Fixture(state)
             let end = Self.answer(&fixture.pool, fixture.held?.tag ?? 3, event)
             Self.expectConsistent(fixture.pool, "\(event) while \(state)")
-            // It ends the push that was out, once, and nothing where none was.
+            // The answer ends the open push exactly once, and ends nothing where no push was out.
             let ends = fixture.held != nil && event != .renewsForTopic
             #expect(end?.push.rawValue == (ends ? 7 : nil), "\(event) while \(state)")
             let outcome = Self.describe(&fixture.pool)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import APNSPool
 
-/// Rounds of 20 ms or more, each with the shortest answer, the loop's share of a core and whether more was wanted.
+/// Tests of the in-flight window by rounds of 20 ms or more. A round has the shortest answer, the loop's share of a
+/// core, and whether more was wanted.
 @Suite struct InFlightWindowTests {
     struct Round {
         var shortestMicros: Int64?
@@ -11,15 +12,15 @@ import Testing
         var isWanted = true
     }
 
-    /// The count after each round.
+    /// The window's count after each round.
     private func counts(_ rounds: [Round]) -> [Int] {
         var window = InFlightWindow(atFirst: 512, min: 256)
         var (now, cpu): (Int64, Int64) = (1_000_000, 0)
         _ = window.look(nowMicros: now, isWanted: false) { 0 }
         return rounds.map { round in
             if let shortest = round.shortestMicros {
-                window.noteWay(afterMicros: shortest + 300)
-                window.noteWay(afterMicros: shortest)
+                window.measureRoundTrip(afterMicros: shortest + 300)
+                window.measureRoundTrip(afterMicros: shortest)
             }
             let length = window.roundEndsMicros - now
             now += length
@@ -90,17 +91,17 @@ import Testing
         var window = InFlightWindow(atFirst: 512, min: 256)
         _ = window.look(nowMicros: 0, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == InFlightWindow.roundMicrosMin)
-        window.noteWay(afterMicros: 80_000)
+        window.measureRoundTrip(afterMicros: 80_000)
         _ = window.look(nowMicros: 20_000, isWanted: false) { 0 }
         #expect(window.roundEndsMicros == 20_000 + 160_000)
     }
 }
 
-/// The window as part of a pool.
+/// Tests of the window as part of a pool.
 @Suite struct ConnectionPoolWindowTests {
     private func now(_ millis: Int64) -> EngineTime { EngineTime(steadyMillis: millis, wallMillis: millis) }
 
-    /// A pool with one open connection of 1,000 streams and `count` pushes in flight, begun at 10 ms.
+    /// A pool with one open connection of 1,000 streams and `count` pushes in flight since 10 ms.
     private func pool(inFlight count: Int, limits: Bool = true) -> ConnectionPool {
         var configuration = ConnectionPoolConfiguration()
         configuration.limitsInFlight = limits
@@ -142,7 +143,7 @@ import Testing
         #expect(pool.credit > 0)
         self.send(1_000, &pool, at: due)
         #expect(pool.inFlight == 1_000)
-        // Now it is streams that lack.
+        // Now streams are lacking.
         pool.wanted(now: self.now(due))
         pool.advance(
             now: self.now(due + pool.configuration.growthPauseMillis),
@@ -150,10 +151,10 @@ import Testing
         #expect(pool.count(.connecting) == 1)
     }
 
-    /// Late answers hold the window where it is; when none come after them, it must open all the same.
+    /// Slow answers keep the window as it is. If no answer follows them, the window must open all the same.
     @Test func aWaitOutlastsARoundThatDidNotGrow() {
         var pool = self.pool(inFlight: 600)
-        // The way is known to take 1 ms (the first push); this answer took 12.
+        // The first push has shown that an answer takes 1 ms. This answer took 12 ms.
         pool.lookAtWindow(micros: 22_000) { 0 }
         _ = pool.accepted(pool.streams.oldest(connection: 0) ?? 0, connection: 0, micros: 22_000)
         self.send(1, &pool, at: 22)
@@ -164,7 +165,7 @@ import Testing
         #expect(due <= 62)
         pool.advance(now: self.now(due), micros: due * 1_000)
         #expect(pool.credit > 0)
-        // Nothing is left to wait for.
+        // There is nothing left to wait for.
         #expect(!pool.waitsForWindow)
     }
 }

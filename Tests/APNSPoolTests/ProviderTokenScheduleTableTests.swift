@@ -3,26 +3,26 @@ import Testing
 
 @testable import APNSPool
 
-/// Each event in each state of a key's token.
+/// Tests of each event in each state of a key's token.
 @Suite struct ProviderTokenScheduleTableTests {
     enum State: CaseIterable {
-        /// Nothing signed yet, or the key was replaced.
+        /// Nothing is signed yet, or the key was replaced.
         case none
-        /// Five minutes old.
+        /// The token is five minutes old.
         case young
-        /// The same; the wall clock was set since.
+        /// The token is five minutes old, and the wall clock was set since.
         case clockSet
-        /// Twenty-five minutes old, and the one before is 70: too old to return.
+        /// The token is 25 minutes old. The token before it is 70 minutes old, too old to be used again.
         case settled
-        /// Signed five minutes ago, while the one before is 44 minutes old: it could return.
+        /// The token was signed five minutes ago. The token before it is 44 minutes old, and could be used again.
         case changed
-        /// 45 minutes old.
+        /// The token is 45 minutes old.
         case due
-        /// Five minutes after one was signed out of turn.
-        case outOfTurn
-        /// The older of two is in use, as of five minutes ago.
+        /// A token was signed five minutes ago, before its regular time.
+        case aheadOfSchedule
+        /// The older of two tokens has been in use for five minutes.
         case reverted
-        /// Reverted, twenty minutes later.
+        /// The older of two tokens has been in use for twenty minutes.
         case revertedLong
     }
     enum Event: CaseIterable {
@@ -43,7 +43,8 @@ import Testing
         var schedule = ProviderTokenSchedule()
         guard state != .none else { return (schedule, Self.time(0)) }
         guard state != .reverted, state != .revertedLong else {
-            // Begun late in a period, so that the second token lies on the grid, 5 minutes back.
+            // The schedule begins near the end of a period, so the second token's issue time is on the grid, 5 minutes
+            // back.
             schedule.signed(issuedAtSeconds: Self.time(30).wallSeconds, now: Self.time(30))
             schedule.signed(issuedAtSeconds: Self.time(45).wallSeconds, now: Self.time(50))
             _ = schedule.tooManyUpdatesReported(now: Self.time(51))
@@ -61,18 +62,18 @@ import Testing
         case .changed:
             schedule.signed(issuedAtSeconds: Self.time(39).wallSeconds, now: Self.time(39))
             return (schedule, Self.time(44))
-        case .outOfTurn:
+        case .aheadOfSchedule:
             _ = schedule.expiredReported(now: Self.time(5))
             schedule.signed(issuedAtSeconds: Self.time(5).wallSeconds, now: Self.time(5))
             return (schedule, Self.time(10))
         }
     }
 
-    /// What is decided, `sign` with the minute of the issue time (`!`: out of turn). Behind the slash: how many minutes
-    /// old the token in use is once that is carried out, and what else is due then.
+    /// Each cell has the decision before the slash: `sign` with the minute of the issue time, and `!` if ahead of schedule.
+    /// After the slash it has the age in minutes of the token that is then in use, and what else is due then.
     private static let table = MachineTable(
         """
-        event                   none      young     clockSet  settled   changed   due       outOfTurn reverted  revertedLong
+        event                   none      young     clockSet  settled   changed   due       aheadOfSchedule reverted  revertedLong
         due                     sign0/0   keep/5    keep/5    keep/25   keep/5    sign45/0  keep/5    keep/26   previous/26
         signed                  /0        /0        /0        /0        /0        /0        /0        /0        /0
         expiredReported         sign0/0   sign5!/0  sign65!/0 sign70/0  sign44!/0 sign45/0  keep/5    previous/11 previous/26
@@ -105,7 +106,7 @@ import Testing
             }
             let age = schedule.ageSeconds(now: now).map { "\($0 / 60)" } ?? "-"
             let next = schedule.due(now: now)
-            // What was just done is not asked for again at the same moment, or the store would go round in a circle.
+            // A step that was just taken must not be asked for again at once, or the store would never stop.
             if decision != .keep, decision != nil { #expect(next == .keep, "\(event) while \(state)") }
             return (decision.map(Self.describe) ?? "") + "/" + age + (next == .keep ? "" : Self.describe(next))
         }
@@ -114,8 +115,8 @@ import Testing
     private static func describe(_ decision: ProviderTokenSchedule.Decision) -> String {
         switch decision {
         case .keep: "keep"
-        case .sign(let issuedAtSeconds, let isOutOfTurn):
-            "sign\((issuedAtSeconds - Self.gridMillis / 1_000) / 60)\(isOutOfTurn ? "!" : "")"
+        case .sign(let issuedAtSeconds, let isAheadOfSchedule):
+            "sign\((issuedAtSeconds - Self.gridMillis / 1_000) / 60)\(isAheadOfSchedule ? "!" : "")"
         case .usePrevious: "previous"
         }
     }

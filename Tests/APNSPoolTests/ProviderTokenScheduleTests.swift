@@ -16,19 +16,19 @@ import Testing
         let schedule = ProviderTokenSchedule()
         #expect(
             schedule.due(now: self.time(5, Self.gridMillis))
-                == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isOutOfTurn: false))
+                == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isAheadOfSchedule: false))
     }
 
-    /// Minutes into a period at which a process starts, and how old its token is then.
+    /// Cases: the minute of a period at which a process starts, and the age of its token then.
     @Test(arguments: zip([0, 1, 24, 25, 26, 30, 44] as [Int64], [0, 1, 24, 25, 1, 0, 4] as [Int64]))
     func issueTimesLieOnTheGridOrTheFineGrid(startMinute: Int64, ageMinutes: Int64) {
         let now = self.time(0, Self.gridMillis + startMinute * Self.minute)
         #expect(
             ProviderTokenSchedule().due(now: now)
-                == .sign(issuedAtSeconds: now.wallSeconds - ageMinutes * 60, isOutOfTurn: false))
+                == .sign(issuedAtSeconds: now.wallSeconds - ageMinutes * 60, isAheadOfSchedule: false))
     }
 
-    /// Whenever processes start, an hour later all present the same issue time.
+    /// Processes may start at any time, but an hour later all have the same issue time.
     @Test(arguments: 0..<45 as Range<Int64>) func everyStartJoinsTheGrid(startMinute: Int64) throws {
         let log = self.run(minutes: 200, startWall: Self.gridMillis + startMinute * Self.minute)
         let last = try #require(log.last)
@@ -41,7 +41,7 @@ import Testing
 
     private struct Signed { var atMillis: Int64; var issuedAtSeconds: Int64 }
 
-    /// Asks once a second; checks that the token in use is never older than 45 minutes and a second.
+    /// Asks once a second, and checks that the token in use is never older than 45 minutes and a second.
     private func run(minutes: Int64, startWall: Int64) -> [Signed] {
         var schedule = ProviderTokenSchedule()
         var log: [Signed] = []
@@ -49,8 +49,8 @@ import Testing
             let now = self.time(second * 1_000, startWall + second * 1_000)
             switch schedule.due(now: now) {
             case .keep: break
-            case .sign(let issuedAtSeconds, let isOutOfTurn):
-                #expect(!isOutOfTurn)
+            case .sign(let issuedAtSeconds, let isAheadOfSchedule):
+                #expect(!isAheadOfSchedule)
                 schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
                 log.append(Signed(atMillis: second * 1_000, issuedAtSeconds: issuedAtSeconds))
             case .usePrevious: Issue.record("nobody asked to go back")
@@ -80,16 +80,16 @@ import Testing
         schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
         let told = self.time(5 * Self.minute + 1, Self.gridMillis + 5 * Self.minute + 1)
         let exact = Self.gridMillis / 1_000 + 300
-        expectEqual(schedule.expiredReported(now: told), .sign(issuedAtSeconds: exact, isOutOfTurn: true))
+        expectEqual(schedule.expiredReported(now: told), .sign(issuedAtSeconds: exact, isAheadOfSchedule: true))
         schedule.signed(issuedAtSeconds: exact, now: told)
         let again = self.time(24 * Self.minute, Self.gridMillis + 24 * Self.minute)
         expectEqual(schedule.expiredReported(now: again), .keep, "one within 20 minutes")
         #expect(schedule.due(now: again) == .keep)
         let later = self.time(26 * Self.minute, Self.gridMillis + 26 * Self.minute)
-        // The clock seems slow: the grid's older points would be expired at once.
+        // The clock seems slow, so tokens of earlier grid points would be expired at once.
         #expect(
             schedule.due(now: later)
-                == .sign(issuedAtSeconds: Self.gridMillis / 1_000 + 26 * 60, isOutOfTurn: false))
+                == .sign(issuedAtSeconds: Self.gridMillis / 1_000 + 26 * 60, isAheadOfSchedule: false))
     }
 
     @Test func expiredAfterTwentyMinutesIsInTurn() {
@@ -98,26 +98,26 @@ import Testing
         let told = self.time(21 * Self.minute, Self.gridMillis + 21 * Self.minute)
         expectEqual(
             schedule.expiredReported(now: told),
-            .sign(issuedAtSeconds: told.wallSeconds, isOutOfTurn: false))
+            .sign(issuedAtSeconds: told.wallSeconds, isAheadOfSchedule: false))
     }
 
     @Test func expiredAfterTheClockWasSetIsMendedAtOnce() {
         var schedule = ProviderTokenSchedule()
-        // Signed with a clock two hours slow, which is set right 3 minutes later.
+        // The token was signed with a clock two hours slow, which is set right 3 minutes later.
         let slow = Self.gridMillis - 120 * Self.minute
         schedule.signed(issuedAtSeconds: slow / 1_000, now: self.time(0, slow))
         let set = self.time(3 * Self.minute, Self.gridMillis + 3 * Self.minute)
         #expect(schedule.due(now: set) == .keep)
         let exact = set.wallSeconds
-        expectEqual(schedule.expiredReported(now: set), .sign(issuedAtSeconds: exact, isOutOfTurn: true))
+        expectEqual(schedule.expiredReported(now: set), .sign(issuedAtSeconds: exact, isAheadOfSchedule: true))
         schedule.signed(issuedAtSeconds: exact, now: set)
-        // Another step soon after does not give another token out of turn.
+        // Another step of the clock soon afterwards does not cause another token ahead of schedule.
         let again = self.time(4 * Self.minute, Self.gridMillis + 300 * Self.minute)
         expectEqual(schedule.expiredReported(now: again), .keep)
-        // In turn the grid is trusted again.
+        // The next regular token uses the grid again.
         let inTurn = self.time(23 * Self.minute, Self.gridMillis + 23 * Self.minute)
         #expect(
-            schedule.due(now: inTurn) == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isOutOfTurn: false))
+            schedule.due(now: inTurn) == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isAheadOfSchedule: false))
     }
 
     @Test func refusedCredentialsAreTheTokensFaultOnlyAfterTheClockWasSet() {
@@ -127,14 +127,14 @@ import Testing
         expectEqual(schedule.invalidReported(now: self.time(Self.minute, fast + Self.minute)), .keep)
         let set = self.time(2 * Self.minute, Self.gridMillis + 2 * Self.minute)
         expectEqual(
-            schedule.invalidReported(now: set), .sign(issuedAtSeconds: set.wallSeconds, isOutOfTurn: true))
+            schedule.invalidReported(now: set), .sign(issuedAtSeconds: set.wallSeconds, isAheadOfSchedule: true))
         schedule.signed(issuedAtSeconds: set.wallSeconds, now: set)
         expectEqual(schedule.invalidReported(now: set), .keep, "the clock stands since")
-        // The token it refused is not gone back to.
+        // The schedule does not return to the refused token.
         expectEqual(schedule.tooManyUpdatesReported(now: set), .keep)
     }
 
-    /// A clock that was put back by a second shortly before the renewal: the renewal waits for the grid's point.
+    /// The clock was put back by a second shortly before the renewal. The renewal waits for the grid point.
     @Test func aSmallCorrectionDoesNotMissTheGrid() {
         var schedule = ProviderTokenSchedule()
         schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
@@ -142,7 +142,8 @@ import Testing
         #expect(schedule.due(now: due) == .keep)
         let next = self.time(45 * Self.minute + 1_000, Self.gridMillis + 45 * Self.minute)
         #expect(
-            schedule.due(now: next) == .sign(issuedAtSeconds: Self.gridMillis / 1_000 + 2_700, isOutOfTurn: false))
+            schedule.due(now: next) == .sign(issuedAtSeconds: Self.gridMillis / 1_000 + 2_700, isAheadOfSchedule: false)
+        )
     }
 
     @Test func tooManyUpdatesGoBackToTheTokenBefore() {
@@ -156,7 +157,7 @@ import Testing
         #expect(schedule.ageSeconds(now: told) == Int64(46 * 60))
         #expect(schedule.due(now: told) == .keep)
         expectEqual(schedule.tooManyUpdatesReported(now: told), .keep, "there is nothing further back")
-        // The older one may not pass 55 minutes: the newer one returns then, without a third signature.
+        // The older token may not be used past 55 minutes. Then the newer one returns, without a third signature.
         let aged = self.time(55 * Self.minute, Self.gridMillis + 55 * Self.minute)
         #expect(schedule.due(now: aged) == .usePrevious)
         schedule.exchanged(now: aged)
@@ -174,8 +175,8 @@ import Testing
         )
     }
 
-    /// Clock steps and APNs' complaints at random: connections of one epoch see new tokens 20 minutes apart, and no three
-    /// are signed within 20 minutes.
+    /// The clock steps and APNs complains at random. Connections of one epoch see new tokens at least 20 minutes apart,
+    /// and no three tokens are signed within 20 minutes.
     @Test(arguments: 1...200 as ClosedRange<UInt64>) func newTokensKeepTheirDistance(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var schedule = ProviderTokenSchedule()
@@ -198,10 +199,10 @@ import Testing
             switch decision {
             case .keep: break
             case .usePrevious: schedule.exchanged(now: now)
-            case .sign(let issuedAtSeconds, let isOutOfTurn):
+            case .sign(let issuedAtSeconds, let isAheadOfSchedule):
                 schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
                 if let last = signatures.last, steady - last < 20 * Self.minute {
-                    #expect(isOutOfTurn, "seed \(seed)")
+                    #expect(isAheadOfSchedule, "seed \(seed)")
                 }
                 if signatures.count > 1 {
                     #expect(

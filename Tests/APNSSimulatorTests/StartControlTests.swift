@@ -2,7 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// Push-to-start and summaries by the HTTP control API.
+/// Tests of push-to-start and summaries at the HTTP control API.
 @Suite(.timeLimit(.minutes(5))) struct StartControlTests {
     private static let now = Bench.startSeconds
 
@@ -88,7 +88,7 @@ import Testing
             let asked = try await TextExchange.request(port: port, "POST", "/summary", body: "0a\n0b ff\r\nxx").body
             #expect(asked.hasPrefix(#"{"tokens":2,"unknownTokens":2,"#))
             let both = try await TextExchange.request(port: port, "POST", "/summary?prefix=0a", body: "0a").body
-            #expect(both.contains("the body names them"))
+            #expect(both.contains("the body names the tokens"))
             await client.close()
         }
     }

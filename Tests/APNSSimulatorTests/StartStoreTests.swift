@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Push-to-start against plain models, without sockets.
+/// Tests of push-to-start against plain models, without sockets.
 @Suite(.timeLimit(.minutes(5))) struct StartStoreTests {
-    /// A start as the plain model has it.
+    /// A start in the plain model.
     private struct Start {
         var millis: Int64
         var isShown: Bool
@@ -58,18 +58,18 @@ import Testing
             let due = step + Int64.random(in: 0...20, using: &random)
             feed.add(UpdateTokenFeed.Entry(dueMillis: due, token: Int32(step), start: Int32(step)))
             expected.append((due, Int32(step)))
-            feed.tell(nowMillis: step)
-            let told = (0..<feed.told.count).map { feed.told[$0].start }
+            feed.report(nowMillis: step)
+            let told = (0..<feed.reported.count).map { feed.reported[$0].start }
             #expect(told.starts(with: toldBefore), "what was told of stays where it is")
             #expect(Set(told) == Set(expected.filter { $0.due <= step }.map(\.start)))
             toldBefore = told
         }
-        feed.tell(nowMillis: .max)
-        #expect(feed.told.count == 100)
+        feed.report(nowMillis: .max)
+        #expect(feed.reported.count == 100)
         #expect(feed.count == 100)
     }
 
-    /// Without room for a card beside the others, the newest gives way.
+    /// The store has no room for another card, so a new card replaces the newest one.
     @Test func aFullStoreGoesOn() throws {
         var store = DeviceStore(devicesMax: 1)
         _ = store.findOrAdd([1])
@@ -94,13 +94,13 @@ import Testing
         #expect((0..<count).allSatisfy { array[$0] == ($0 % 3 == 0 ? $0 + 1 : $0) })
     }
 
-    /// A million of them are held at once.
+    /// A simulator holds a million of these at the same time.
     @Test func aTokenAndAStartAreSmall() {
         #expect(MemoryLayout<TokenTable.Entry>.stride <= 48)
         #expect(MemoryLayout<StartRecord>.stride <= 56)
     }
 
-    /// Longer tokens than a block has room left for begin a new one.
+    /// A token that does not fit into the rest of a block begins a new block.
     @Test func tokensOfAllLengthsAreFound() {
         var table = TokenTable()
         var random = SplitMix64(seed: 1)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Cards, budget and update tokens outlive the server.
+    /// Cards, budget and update tokens survive the server.
     @Test func aJournalTellsOfStarts() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -151,7 +151,7 @@ import Testing
             #expect(phone.starts.first?.updateToken == token)
             #expect(bench.simulator.updateTokens().tokens.map(\.activity) == [1, 2])
             #expect(bench.simulator.statistics().startsOverBudget == 1)
-            // The next activity is given a token of its own.
+            // The next activity gets its own token.
             let client = try await bench.connectAndWarmUp()
             bench.advance(millis: 3_600_000)
             let start = Bodies.start(stamp: Bench.startSeconds + 3_600)

@@ -2,7 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// Push-to-start over real sockets: cards, budget, and update tokens that come back.
+/// Tests of push-to-start over real sockets: cards, budget, and update tokens that come back.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
     private static let now = Bench.startSeconds
     private static let phone = "5a57"
@@ -20,6 +20,7 @@ import Testing
             let token = try #require(tokens.first)
             #expect(tokens.count == 1 && next == 1)
             #expect(token.startToken == Self.phone)
+            #expect(token.messageID == "123e4567-e89b-42d3-a456-426614174000")
             #expect(token.activity == 1)
             #expect(token.atMillis == Self.now * 1_000)
             let update = Bodies.update(stamp: Self.now + 1, state: #"{"home":1}"#)
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    /// Nobody said what it is for: it takes what comes, as a test without a second token wants it.
+    /// The token's kind was not declared, so it takes all pushes. A test without a second token wants that.
     @Test func aTokenOfNoKindTakesAll() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -205,7 +206,7 @@ import Testing
         }
     }
 
-    /// All cards of a phone are away together, and what was kept for one of them reaches it.
+    /// All cards of a phone are away together. A push that was kept for one of them reaches that card.
     @Test func aPhoneIsAwayWithAllItsCards() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

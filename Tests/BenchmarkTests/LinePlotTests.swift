@@ -7,22 +7,14 @@ import Testing
 @testable import mailboat_bench
 
 struct LinePlotTests {
-    @Test func thePlotIsXMLWithAPointForEachValue() {
-        var plot = LinePlot(title: "a < b & c", xTitle: "x", yTitle: "y", isXLogarithmic: true)
-        plot.add("line", [(1_000, 5), (1_000_000, 7.5)])
-        let parser = XMLParser(data: Data(plot.svg.utf8))
-        #expect(parser.parse())
-        #expect(plot.svg.ranges(of: "<circle").count == 3)
-        #expect(plot.svg.contains("a &lt; b &amp; c"))
-    }
-
-    @Test func aDensePlotHasALineAndNoPoints() {
-        var plot = LinePlot(title: "a", xTitle: "x", yTitle: "y", isDense: true)
+    @Test func thePlotIsXMLWithALine() {
+        var plot = LinePlot(title: "a < b & c", xTitle: "x", yTitle: "y")
         plot.add("line", (0..<100).map { (Double($0) / 2, 5) })
         #expect(XMLParser(data: Data(plot.svg.utf8)).parse())
-        // The circle of the legend.
+        // The only circle is that of the legend.
         #expect(plot.svg.ranges(of: "<circle").count == 1)
         #expect(plot.svg.ranges(of: "<polyline").count == 1)
+        #expect(plot.svg.contains("a &lt; b &amp; c"))
     }
 
     @Test(arguments: [(0, 1), (7, 8), (8, 8), (0.9, 1), (131_000, 150_000), (11, 15)] as [(Double, Double)])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import mailboat_bench
 
-/// What the benchmark sends is what it says it sends.
+/// Tests that the benchmark sends what it says.
 struct LoadTests {
     @Test func theSampleBodyIsOfTheSizeOfTheComparison() throws {
         #expect(SampleRequest.body.utf8.count == 266)
@@ -52,45 +52,14 @@ struct LoadTests {
         #expect(tokens.count == 1_000)
     }
 
-    @Test func channelIDsLookLikeApples() throws {
-        let ids = SampleChannel.ids(0..<10_000)
-        for id in ids {
-            #expect(id.count == SampleChannel.idByteCount)
-            #expect(Data(base64Encoded: Data(id))?.count == 16)
-        }
-        #expect(Set(ids).count == 10_000)
-        #expect(SampleChannel.ids(7..<8) == [ids[7]])
-    }
-
-    @Test func broadcastsNameTheirChannelAndStayWithinTheEstimate() throws {
-        struct Update: Decodable {
-            struct Target: Decodable { var channel: String }
-            var event: String
-            var priority: Int
-            var to: Target?
-        }
-        let id = SampleChannel.id(3)
-        var (broadcast, push): ([UInt8], [UInt8]) = ([], [])
-        Workload.appendUpdate(1_234_567, to: &broadcast, channel: id)
-        Workload.appendUpdate(1_234_567, to: &push)
-        let update = try JSONDecoder().decode(Update.self, from: Data(broadcast))
-        #expect(update.to?.channel == String(decoding: id, as: UTF8.self))
-        #expect(update.event == "update" && update.priority == 10)
-        #expect(try JSONDecoder().decode(Update.self, from: Data(push)).to == nil)
-        #expect(broadcast.count + id.count < Workload.updateByteCount)
-    }
-
     @Test(
-        arguments: [
-            (["--activities", "10"], true), (["--channels", "10"], true), ([], false), (["--channels", "0"], false),
-            (["--activities", "10", "--channels", "10"], false),
-        ] as [([String], Bool)])
-    func aPublisherIsToldEitherActivitiesOrChannels(words: [String], isAccepted: Bool) {
+        arguments: [(["--activities", "10"], true), ([], false), (["--activities", "0"], false)] as [([String], Bool)])
+    func aPublisherIsToldHowManyActivities(words: [String], isAccepted: Bool) {
         let common = ["--bootstrap", "b:1", "--topic", "t", "--partitions", "1", "--per-second", "1", "--count", "1"]
         #expect(((try? PacedPublisherCommand.parse(common + words)) != nil) == isAccepted)
     }
 
-    /// Equal arguments are equal work: what is counted under callgrind depends on nothing else.
+    /// Equal arguments give equal work. The instructions that callgrind counts depend on nothing else.
     @Test func countedPushesArePushedOncePerPass() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 100, partitionCount: 4)

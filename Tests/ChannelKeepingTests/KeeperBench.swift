@@ -7,7 +7,7 @@ import PushModel
 struct KeeperBench {
     var keeper: ChannelKeeper
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
-    /// All but writes, since they were last taken.
+    /// All actions except writes, since the test last took them.
     var actions: [KeeperAction] = []
     var state: [Int64: KeptChannel] = [:]
 
@@ -36,7 +36,7 @@ struct KeeperBench {
         self.take { $0.timePassed(now: $1) }
     }
 
-    /// The newest request of each kind that was asked for.
+    /// The requests for lists.
     var lists: [UInt64] { self.actions.compactMap { if case .list(let request) = $0 { request } else { nil } } }
     var creations: [UInt64] {
         self.actions.compactMap { if case .create(let request, _) = $0 { request } else { nil } }
@@ -50,7 +50,7 @@ struct KeeperBench {
     var news: [KeeperNews] {
         self.actions.compactMap {
             switch $0 {
-            case .announce(_, _, let news), .tell(_, let news): news
+            case .announce(_, _, let news), .send(_, let news): news
             default: nil
             }
         }

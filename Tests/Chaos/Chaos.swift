@@ -7,7 +7,7 @@ import KafkaLog
 import TLSSession
 import TraceCollecting
 
-/// `chaos`: workers that are killed, paused and cut off, and a judge who looks at every phone afterwards.
+/// The command `chaos`. It kills, pauses and cuts off workers, and judges every phone afterwards.
 @main
 struct Chaos: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -132,7 +132,7 @@ struct Chaos: AsyncParsableCommand {
     @Flag(help: "Keep what the processes wrote, also after a success.")
     var keepLogs = false
 
-    /// Events the embedded Kafka holds in 64 partitions, state records included, with room to spare.
+    /// Number of records that the embedded Kafka holds in 64 partitions, state records included, with room to spare.
     private static let embeddedEventsMax = 240_000.0
     private static let rateMax = 400
 
@@ -214,7 +214,8 @@ struct Chaos: AsyncParsableCommand {
         try self.show(try result.get(), seed: seed, say: say)
     }
 
-    /// - Parameter path: `nil`: the one beside this executable.
+    /// Finds an executable.
+    /// - Parameter path: path of the executable, or `nil` for the one beside this executable.
     private static func executable(_ path: String?, option: String) throws -> URL {
         let url = path.map { URL(fileURLWithPath: $0) } ?? BuiltExecutable.besideThisOne("mailboat")
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
@@ -244,7 +245,7 @@ struct Chaos: AsyncParsableCommand {
 
     private func show(_ verdict: ChaosVerdict, seed: UInt64, say: (String) -> Void) throws {
         say("")
-        for line in verdict.summary.lines + verdict.notes { say(line) }
+        for line in verdict.summary.lines + verdict.remarks { say(line) }
         for fault in verdict.faults.prefix(20) { say("BROKEN  \(fault)") }
         if verdict.faults.count > 20 { say("BROKEN  … and \(verdict.faults.count - 20) more") }
         if verdict.faults.isEmpty { say("Every promise was kept.") }

@@ -1,17 +1,20 @@
 import PushModel
 import Upstream
 
-/// Audiences of many phones: they fill, phones come and go, events follow one another, some audiences end and others begin. As long as a run
-/// lasts. Pure: told the time, its randomness comes from a seed.
+/// Traffic of audiences of many phones, for as long as a run lasts. Audiences fill, phones join and leave, and events
+/// follow one another. Some audiences end and others begin.
+///
+/// The type is pure: the caller gives the time, and all randomness comes from a seed.
 struct AudienceTraffic {
-    /// Something the driver is to do.
+    /// Something for the driver to do.
     enum Step {
         case publish(Publication)
-        /// APNs gives the phone of `old` the token `new`. Once that is done, and so much later, the app says so.
+        /// APNs gives the phone of `old` the token `new`. The app publishes `records` `delayMillis` after that.
         case rotate(old: String, new: String, delayMillis: Int64, records: [Publication])
-        /// APNs is to call the token dead from now on.
+        /// Makes APNs call the token dead from now on.
         case kill(token: String)
-        /// The phone's app listens on the channel that is kept for its audience; `nil`: no more. So much later it says so.
+        /// The phone's app listens on the channel that is kept for its audience, or stops when `channel` is `nil`. The
+        /// app publishes `records` `delayMillis` after that.
         case listen(token: String, channel: String?, delayMillis: Int64, records: [Publication])
     }
 
@@ -19,19 +22,21 @@ struct AudienceTraffic {
         var id: String
         var app: String
         var isMisplaced: Bool
-        /// Phones that are still to join.
+        /// Number of phones that are still to join.
         var missingCount: Int
         var nextEventMillis: Int64
-        /// When it ends, milliseconds since the beginning; `nil`: never.
+        /// When the audience ends, milliseconds since the beginning. `nil` means never.
         var endMillis: Int64?
-        /// Another begins when it has ended.
+        /// Whether another audience begins when this one has ended.
         var hasSuccessor = false
         var isOver = false
-        /// Due by then: content that takes back the goal before.
+        /// When an update withdraws the latest alert, milliseconds since the beginning. `nil` means that no withdrawal
+        /// is planned.
         var withdrawalMillis: Int64?
     }
 
-    /// While a phone changes, its app has something to publish once APNs knows of it.
+    /// State of a phone's membership. While it is `changing`, APNs is informed first, and the app publishes the change
+    /// afterwards.
     private enum Membership { case member, changing, left, gone }
 
     private struct Phone {
@@ -40,18 +45,18 @@ struct AudienceTraffic {
         var isFrequent: Bool
         var isMisplaced: Bool
         var membership = Membership.member
-        /// What it is when it has changed.
+        /// Membership that the phone has after the change.
         var next = Membership.member
-        /// The channel that it listens on.
+        /// The channel that the phone listens on.
         var channel: String?
-        /// It came from another audience. Such phones do not listen: what they show may be newer than what a channel brings, and nobody could tell
-        /// what that brought.
+        /// Whether the phone came from another audience. Such phones do not listen. Their phones may already show newer
+        /// content than a channel brings. The judge could not tell what the channel brought.
         var hasMoved = false
     }
 
-    /// Joins in a second while audiences fill, and other comings and goings in a second.
+    /// Joins per second while audiences fill, and other changes per second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
-    /// Phones that are looked at in a second whether they begin or stop to listen, where a channel is kept for their audience.
+    /// Number of phones per second that may begin or stop listening, among those whose audience has a kept channel.
     static let listenersPerSecond = 60
     private static let eventDistanceMillis: ClosedRange<Int64> = 500...8_000
 
@@ -61,25 +66,26 @@ struct AudienceTraffic {
     private let phonesPerAudience: Int
     private var sequence = 0
     private var (dueJoins, dueChanges, dueListeners): (Int64, Int64, Int64) = (0, 0, 0)
-    /// By audience: the channel that phones may listen on, as the outcomes tell it. When they do is not the seed's to say.
+    /// Channels that phones may listen on, by audience, as the outcomes name them. The seed does not decide when they
+    /// are named.
     private var channels: [String: String] = [:]
     private var listenRandom: SplitMix64
     private var lastMillis: Int64?
 
+    /// Plans audiences. Half of them end about the middle and have a successor, and a quarter end near the end.
     /// - Parameters:
     ///   - count: audiences at a time.
-    ///   - memberCount: phones of all of them, before some come and others go.
-    ///   - durationMillis: how long steps are asked for: half of the audiences end about the middle and have a successor, a quarter end near
-    ///     the end.
+    ///   - memberCount: phones of all audiences together, before any join or leave.
+    ///   - durationMillis: how long the driver asks for steps.
     init(count: Int, memberCount: Int, durationMillis: Int64, seed: UInt64) {
-        // Not the numbers of the activities, nor of the channels.
+        // Seeds that differ from those of the activities and of the channels.
         self.random = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
         self.listenRandom = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 3)
         self.phonesPerAudience = count == 0 ? 0 : memberCount / count
         for number in 0..<count {
             var audience = self.audience(
                 "match-\(number)", app: ChaosTraffic.apps[number % ChaosTraffic.apps.count], beganMillis: 0)
-            // One lies on a partition that is not its key's.
+            // The events of one audience are written to another partition than its key's.
             audience.isMisplaced = number == 1
             switch number % 4 {
             case 0, 2:
@@ -103,10 +109,10 @@ struct AudienceTraffic {
 
     // MARK: Playing
 
-    /// What is due by now.
+    /// Steps that are due by now.
     /// - Parameters:
-    ///   - nowMillis: since the beginning.
-    ///   - wallMillis: since 1970.
+    ///   - nowMillis: time since the beginning.
+    ///   - wallMillis: time since 1970.
     mutating func steps(nowMillis: Int64, wallMillis: Int64) -> [Step] {
         let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
         self.lastMillis = nowMillis
@@ -121,10 +127,10 @@ struct AudienceTraffic {
         self.dueListeners += self.channels.isEmpty ? 0 : elapsed * Int64(Self.listenersPerSecond)
         while self.dueListeners >= 1_000 {
             self.dueListeners -= 1_000
-            self.turnListener(&steps)
+            self.moveListener(&steps)
         }
         for index in self.audiences.indices where !self.audiences[index].isOver {
-            self.tell(index, &steps, nowMillis, wallMillis)
+            self.publishDueEvents(index, &steps, nowMillis, wallMillis)
         }
         return steps
     }
@@ -157,7 +163,7 @@ struct AudienceTraffic {
         }
     }
 
-    // MARK: Comings and goings
+    // MARK: Joins and leaves
 
     private mutating func newcomer(_ audience: Int) -> Publication {
         let phone = Phone(
@@ -176,7 +182,7 @@ struct AudienceTraffic {
         let isOver = self.audiences[phone.audience].isOver
         switch (kind, phone.membership) {
         case (0..<35, _):
-            // Some come to an audience that has ended, and are shown its end.
+            // Some phones join an audience that has ended, and get its end.
             guard !isOver || kind < 5 else { return }
             steps.append(.publish(self.newcomer(phone.audience)))
         case (35..<55, .member) where !isOver:
@@ -209,13 +215,13 @@ struct AudienceTraffic {
                 records: [self.leave(old, isNamed: true), self.join(new)]))
     }
 
-    /// What was to be published after a change of the phone with that token has been.
+    /// Ends the change of a phone whose records have been published.
     mutating func hasChanged(_ token: String) {
         guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
         self.phones[index].membership = self.phones[index].next
     }
 
-    /// Without leaving: the latest join wins.
+    /// Moves a phone to another audience without a leave: the latest join wins.
     private mutating func move(_ index: Int, _ steps: inout [Step]) {
         let app = self.audiences[self.phones[index].audience].app
         let others = self.audiences.indices.filter {
@@ -233,14 +239,14 @@ struct AudienceTraffic {
 
     // MARK: Listening
 
-    /// An outcome tells of a channel that is kept for an audience.
+    /// Remembers a channel that an outcome names as kept for an audience.
     mutating func opened(_ channel: String, of audience: String) { self.channels[audience] = channel }
 
-    /// One that is gone. Nothing in a run deletes any, so nobody listens on it then.
+    /// Forgets a channel that is gone. Nothing in a run deletes such a channel, so no phone listens on it then.
     mutating func closed(_ channel: String) { self.channels = self.channels.filter { $0.value != channel } }
 
-    /// A phone begins to listen; a few stop, and are pushed to again.
-    private mutating func turnListener(_ steps: inout [Step]) {
+    /// Lets a phone begin to listen. A few phones stop instead, and get pushes again.
+    private mutating func moveListener(_ steps: inout [Step]) {
         guard !self.phones.isEmpty else { return }
         let index = Int.random(in: 0..<self.phones.count, using: &self.listenRandom)
         let phone = self.phones[index]
@@ -287,7 +293,7 @@ struct AudienceTraffic {
         return self.record(.leave(isNamed ? audience.id : nil, app: audience.app, token: phone.token), of: phone)
     }
 
-    /// No two records are the same.
+    /// Makes a record that differs from all others.
     private mutating func record(_ membership: StoryMembership, of phone: Phone) -> Publication {
         self.sequence += 1
         var membership = membership
@@ -299,7 +305,8 @@ struct AudienceTraffic {
 
     // MARK: Events
 
-    private mutating func tell(_ index: Int, _ steps: inout [Step], _ nowMillis: Int64, _ wallMillis: Int64) {
+    private mutating func publishDueEvents(_ index: Int, _ steps: inout [Step], _ nowMillis: Int64, _ wallMillis: Int64)
+    {
         if let withdrawal = self.audiences[index].withdrawalMillis, nowMillis >= withdrawal {
             self.audiences[index].withdrawalMillis = nil
             var event = StoryEvent(.update, app: self.audiences[index].app, contentState: self.content(), priority: 10)

@@ -2,8 +2,10 @@ import DeviceModel
 import PushModel
 import Upstream
 
-/// Events for broadcast channels, and phones that listen, go away and come back, as long as a run lasts. Pure: told the time, its randomness
-/// comes from a seed. Ids of channels are APNs' to give, so they are another run's others.
+/// Traffic of broadcast channels, for as long as a run lasts: events, and phones that listen, go away and come back.
+///
+/// The type is pure: the caller gives the time, and all randomness comes from a seed. APNs chooses the ids of channels,
+/// so they differ between runs.
 struct ChannelTraffic {
     /// A channel as APNs made it.
     struct Channel: Equatable {
@@ -14,43 +16,46 @@ struct ChannelTraffic {
         var storage: ChannelStorage
     }
 
-    /// Something that APNs is to be told: what phones and their apps do by themselves, and what the owner of a channel does.
+    /// A message to the simulated APNs: what phones and their apps do by themselves, or what the owner of a channel
+    /// does.
     enum Notice: Equatable {
         case listen(token: String, channel: String)
         case presence(token: String, isOnline: Bool)
         case delete(channel: String)
     }
 
-    /// Something the driver is to do.
+    /// Something for the driver to do.
     enum Step {
         case publish(Publication)
-        case tell(Notice)
+        case send(Notice)
     }
 
-    /// Number of events per event for a channel.
+    /// One event in this many is for a channel.
     static let eventsPerChannelEvent = 16
-    /// Phones of a channel: some are always there, some go away and come back, some begin to listen later.
+    /// Number of phones of a channel: those that are always there, those that go away and come back, and those that
+    /// begin to listen later.
     static let (steadyCount, sleepyCount, lateCount) = (2, 3, 1)
-    /// A channel that was deleted gets events for so long still, as its publisher knows nothing yet.
+    /// How long a deleted channel still gets events, because its publisher does not know yet.
     private static let unawareMillis: Int64 = 5_000
 
     private struct Phone {
         var token: String
         var channel: Int
         var isOnline = true
-        /// When it goes away or comes back next, milliseconds since the beginning.
+        /// When the phone goes away or comes back next, milliseconds since the beginning.
         var turnsMillis: Int64
     }
 
     private struct State {
         var channel: Channel
-        /// Its events lie on a partition that is not its key's.
+        /// Whether the events are written to a partition other than their key's.
         var isMisplaced: Bool
-        /// When it is deleted, and when its activities end, milliseconds since the beginning; `nil`: never.
+        /// When the channel is deleted, and when its activities end, milliseconds since the beginning. `nil` means
+        /// never.
         var deletionMillis: Int64?
         var endMillis: Int64?
         var isDeleted = false
-        /// No event follows.
+        /// Whether the last event has been published.
         var isOver = false
     }
 
@@ -59,21 +64,23 @@ struct ChannelTraffic {
     private var sleepy: [Phone] = []
     /// Phones that begin to listen later.
     private var late: [(atMillis: Int64, token: String, channel: Int)] = []
-    /// What is to be told before the first event.
+    /// Notices for APNs before the first event.
     private(set) var beginning: [Notice] = []
     private var sequence = 0
-    /// Events due but not yet made, in thousandths of `eventsPerChannelEvent`-ths.
+    /// Progress towards the next event: elapsed milliseconds times the rate. The event is due at 1,000 times
+    /// `eventsPerChannelEvent`.
     private var due: Int64 = 0
     private var lastMillis: Int64?
 
-    /// What the channel of this number is to be: both apps and both policies, in every combination.
+    /// App and policy for the channel of this number. All combinations of both apps and both policies occur.
     static func plan(_ number: Int) -> (app: String, storage: ChannelStorage) {
         (ChaosTraffic.apps[number / 2 % ChaosTraffic.apps.count], number % 2 == 0 ? .mostRecent : .none)
     }
 
-    /// - Parameter durationMillis: how long steps are asked for: one channel is deleted about the middle, some end near the end.
+    /// Plans channels. One channel is deleted about the middle, and some end near the end.
+    /// - Parameter durationMillis: how long the driver asks for steps.
     init(channels: [Channel], durationMillis: Int64, seed: UInt64) {
-        // Not the numbers of the activities.
+        // A seed that differs from that of the activities.
         var random = SplitMix64(seed: ~seed)
         let order = channels.indices.shuffled(using: &random)
         self.channels = channels.map { State(channel: $0, isMisplaced: false) }
@@ -108,17 +115,17 @@ struct ChannelTraffic {
 
     // MARK: Playing
 
-    /// What is due by now.
+    /// Steps that are due by now.
     /// - Parameters:
-    ///   - nowMillis: since the beginning.
-    ///   - wallMillis: since 1970.
+    ///   - nowMillis: time since the beginning.
+    ///   - wallMillis: time since 1970.
     ///   - rate: events per second, those for activities included.
     mutating func steps(nowMillis: Int64, wallMillis: Int64, rate: Int) -> [Step] {
         let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
         self.lastMillis = nowMillis
         var steps: [Step] = []
-        self.turnChannels(&steps, nowMillis)
-        self.turnPhones(&steps, nowMillis)
+        self.openOrDeleteChannels(&steps, nowMillis)
+        self.movePhones(&steps, nowMillis)
         self.due += elapsed * Int64(rate)
         while self.due >= Int64(1_000 * Self.eventsPerChannelEvent) {
             self.due -= Int64(1_000 * Self.eventsPerChannelEvent)
@@ -129,11 +136,11 @@ struct ChannelTraffic {
         return steps
     }
 
-    private mutating func turnChannels(_ steps: inout [Step], _ nowMillis: Int64) {
+    private mutating func openOrDeleteChannels(_ steps: inout [Step], _ nowMillis: Int64) {
         for index in self.channels.indices {
             let state = self.channels[index]
             if let deletion = state.deletionMillis, nowMillis >= deletion {
-                if !state.isDeleted { steps.append(.tell(.delete(channel: state.channel.id))) }
+                if !state.isDeleted { steps.append(.send(.delete(channel: state.channel.id))) }
                 self.channels[index].isDeleted = true
                 self.channels[index].isOver = nowMillis >= deletion + Self.unawareMillis
             }
@@ -144,23 +151,23 @@ struct ChannelTraffic {
         }
     }
 
-    private mutating func turnPhones(_ steps: inout [Step], _ nowMillis: Int64) {
+    private mutating func movePhones(_ steps: inout [Step], _ nowMillis: Int64) {
         for index in self.sleepy.indices where self.sleepy[index].turnsMillis <= nowMillis {
             let isOnline = !self.sleepy[index].isOnline
             self.sleepy[index].isOnline = isOnline
             self.sleepy[index].turnsMillis =
                 nowMillis + Int64.random(in: isOnline ? 3_000...20_000 : 1_000...12_000, using: &self.random)
-            steps.append(.tell(.presence(token: self.sleepy[index].token, isOnline: isOnline)))
+            steps.append(.send(.presence(token: self.sleepy[index].token, isOnline: isOnline)))
         }
         let due = self.late.filter { $0.atMillis <= nowMillis }
         self.late.removeAll { $0.atMillis <= nowMillis }
-        // Nobody finds a channel that has gone.
+        // No phone finds a channel that is gone.
         for phone in due where !self.channels[phone.channel].isDeleted {
-            steps.append(.tell(.listen(token: phone.token, channel: self.channels[phone.channel].channel.id)))
+            steps.append(.send(.listen(token: phone.token, channel: self.channels[phone.channel].channel.id)))
         }
     }
 
-    /// Every phone that is away comes back.
+    /// Brings back every phone that is away.
     mutating func wakeAll() -> [Notice] {
         self.sleepy.indices.compactMap { index in
             guard !self.sleepy[index].isOnline else { return nil }
@@ -192,7 +199,7 @@ struct ChannelTraffic {
         case 25..<35: event.priority = 5
         case 35..<45: event.alert = "{\"title\":\"\(channel.app)\",\"body\":\"Goal \(self.sequence)\"}"
         case 45..<52: event.relevanceScore = "\(Int.random(in: 1...100, using: &self.random))"
-        // Longer than any run's delay: kept so long, and no longer.
+        // This expiry is later than any delay in a run, so APNs keeps the message until then.
         case 52..<60: event.expiresSeconds = wallMillis / 1_000 + 3_600
         default: break
         }

@@ -2,26 +2,27 @@ import ChildProcesses
 import CommandSupport
 import Upstream
 
-/// Plays the audiences of a run: publishes for them, and tells the simulated APNs which tokens it has given anew or taken away. Confined to
-/// the task that runs.
+/// Plays the audiences of a run. It publishes for them, and informs the simulated APNs which tokens are new or dead.
+/// Confined to the task that runs.
 final class ChaosAudiences {
     private let stage: ChaosStage
     private var traffic: AudienceTraffic
     private var starts: StartTraffic
-    /// What APNs does not know yet, oldest first: it may be down.
-    private var untold: [AudienceTraffic.Step] = []
-    /// Records of apps that have a new token, or have begun to listen, and when they are published, milliseconds since 1970.
+    /// Steps that APNs does not know yet, oldest first. APNs may be down.
+    private var unsent: [AudienceTraffic.Step] = []
+    /// Records about phones with a new token or another channel, and when their apps publish them, milliseconds since
+    /// 1970.
     private var changed: [(dueMillis: Int64, token: String, records: [Publication])] = []
     private let tidings: ChannelTidings
     /// Tokens that APNs calls dead.
     private(set) var dead: Set<String> = []
-    /// Phones that listen on an audience's channel from when it was told of, and whose token no worker is ever told.
+    /// Phones that listen on an audience's channel as soon as it is named. No worker ever gets their tokens.
     private(set) var silent: [SilentListener] = []
 
-    /// Audiences of start members.
+    /// Number of audiences of start members.
     static let startAudienceCount = 6
 
-    /// Follows the outcomes, which tell of the audiences' channels. Throws a `KafkaError` when they cannot be read.
+    /// Follows the outcomes, which name the audiences' channels. Throws a `KafkaError` when they cannot be read.
     init(
         count: Int, memberCount: Int, startMemberCount: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64
     ) throws {
@@ -33,10 +34,10 @@ final class ChaosAudiences {
             count: Self.startAudienceCount, memberCount: startMemberCount, durationMillis: durationMillis, seed: seed)
     }
 
-    /// APNs knows everything, and so does Kafka.
-    var isTold: Bool { self.untold.isEmpty && self.changed.isEmpty }
+    /// Whether no step waits for APNs, and no record waits to be published.
+    var isUpToDate: Bool { self.unsent.isEmpty && self.changed.isEmpty }
 
-    /// What is to be published by now. The parameters are those of `AudienceTraffic.steps`.
+    /// Publications that are due by now. The parameters are those of `AudienceTraffic.steps`.
     func publications(nowMillis: Int64, wallMillis: Int64) -> [Publication] {
         for news in self.tidings.take() {
             switch news {
@@ -44,7 +45,7 @@ final class ChaosAudiences {
                 self.traffic.opened(channel, of: audience)
                 let listener = SilentListener(audience: audience, channel: channel, number: self.silent.count)
                 self.silent.append(listener)
-                self.untold.append(
+                self.unsent.append(
                     .listen(token: listener.token, channel: channel, delayMillis: 0, records: []))
             case .closed(let channel): self.traffic.closed(channel)
             }
@@ -53,16 +54,16 @@ final class ChaosAudiences {
             self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis) + self.starts.steps(nowMillis: nowMillis)
         return steps.compactMap { step in
             if case .publish(let publication) = step { return publication }
-            self.untold.append(step)
+            self.unsent.append(step)
             return nil
         }
     }
 
-    /// Tells APNs what it does not know yet, as long as it is there.
-    /// - Returns: what apps publish that have a new token.
-    func tell(wallMillis: Int64) async throws -> [Publication] {
-        while let step = self.untold.first, try await self.tell(step) {
-            self.untold.removeFirst()
+    /// Sends APNs what it does not know yet. Stops when APNs is down.
+    /// - Returns: records that apps publish now about changed phones.
+    func send(wallMillis: Int64) async throws -> [Publication] {
+        while let step = self.unsent.first, try await self.send(step) {
+            self.unsent.removeFirst()
             switch step {
             case .publish: break
             case .rotate(_, let token, let delayMillis, let records),
@@ -81,8 +82,9 @@ final class ChaosAudiences {
         return due.flatMap(\.records)
     }
 
-    /// - Returns: `false`: it is down.
-    private func tell(_ step: AudienceTraffic.Step) async throws -> Bool {
+    /// Sends APNs one step.
+    /// - Returns: `false` when APNs is down.
+    private func send(_ step: AudienceTraffic.Step) async throws -> Bool {
         let (path, body): (String, String)
         switch step {
         case .publish: return true

@@ -3,36 +3,36 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// What the contract allows where Kafka refused records for good, and nothing else.
+/// Judges runs in which Kafka refused records for good. Only what the contract allows then is excused.
 extension ChaosAudit {
     /// What is known of records that Kafka refused.
     struct RefusalScene {
         var refusals: [ChaosRefusal] = []
-        /// What workers counted of outcomes that they did not publish, and of dead letters that they gave up.
+        /// Workers' counts of outcomes that they did not publish, and of dead letters that they gave up.
         var outcomesUnpublished = 0
         var lettersGivenUp = 0
-        /// No worker took counts with it.
+        /// Whether the counts of every worker were read before it ended.
         var countsAreWhole = true
     }
 
-    /// What Kafka refused for good, and what became of it.
+    /// Number of records that Kafka refused for good, by what became of them.
     struct RefusalCounts: Equatable {
-        /// Good events that became dead letters, as `routed` did not take them.
+        /// Number of good events that became dead letters because `routed` did not take them.
         var eventsDeadLettered = 0
-        /// Refused events that the next owner forwarded all the same.
+        /// Number of refused events that the next owner forwarded after all.
         var eventsForwardedToo = 0
-        /// Records that were set aside and have a dead letter and no outcome.
+        /// Number of records that were set aside and have a dead letter but no outcome.
         var outcomesMissing = 0
-        /// Records whose outcome says that there is a dead letter, and there is none.
+        /// Number of records whose outcome says that there is a dead letter, although there is none.
         var lettersMissing = 0
-        /// Dead letters that were written without their value.
+        /// Number of dead letters that were written without their value.
         var lettersShrunk = 0
     }
 
-    /// Words that the reason of a dead letter and of its outcome begins with when `routed` did not take a good event.
+    /// Beginning of the reason of a dead letter, and of its outcome, when `routed` did not take a good event.
     private static let routedWords = "record: the routed topic "
 
-    /// Finds what refused records became, before events are judged.
+    /// Finds what became of refused records, before events are judged.
     mutating func readRefusals(_ scene: RefusalScene, _ logs: Logs) {
         self.refusals = scene
         for letter in logs.deadLetters {
@@ -58,8 +58,9 @@ extension ChaosAudit {
         }
     }
 
-    /// Neither topic took it, so that its partition halted, and the next owner has forwarded it: its outcome speaks of a dead letter that was not
-    /// written. If a later event of its key was forwarded before the halt, it is a duplicate now (contract: Records that Kafka refuses).
+    /// Whether neither topic took the event. Its partition halted then, and the next owner forwarded it. So its outcome
+    /// speaks of a dead letter that was not written. If a later event of the key was forwarded before the halt, this
+    /// one is a duplicate now (contract: Records that Kafka refuses).
     private func isRefusedByBoth(_ position: Position) -> Bool {
         let found = self.outcomes(at: position)
         return found.contains { $0.outcome != "dead-lettered" }
@@ -70,7 +71,8 @@ extension ChaosAudit {
             }
     }
 
-    /// Where the record of a dead letter lay; `nil`: it does not say, or names another topic.
+    /// Position of the record that a dead letter is about. `nil` means that the letter does not say it, or names
+    /// another topic.
     func position(of letter: OwnedRecord) -> Position? {
         guard letter.text(of: .topic) == self.topic,
             let partition = letter.text(of: .partition).flatMap(Int32.init),
@@ -83,8 +85,10 @@ extension ChaosAudit {
         self.refusals.refusals.contains { $0.topics.contains(topic) && $0.covers(millis) }
     }
 
-    /// A good event of another partition that became a dead letter, as Kafka did not take it for `routed`.
-    mutating func isRefusedByRouted(_ publication: Publication, _ record: OwnedRecord, _ found: [Outcome]) -> Bool {
+    /// Whether a good event that belongs to another partition became a dead letter because Kafka did not take it for
+    /// `routed`.
+    mutating func isRefusedByRouted(_ publication: Publication, _ record: OwnedRecord, _ found: [EventOutcome]) -> Bool
+    {
         let position = Position(of: record)
         guard publication.isMisplaced || self.isElsewhere(record), publication.outcomes != ["dead-lettered"],
             self.refusedByRouted.contains(position)
@@ -96,7 +100,7 @@ extension ChaosAudit {
         return true
     }
 
-    /// A record that was set aside, whose dead letter is there and whose outcome was refused.
+    /// Whether a record was set aside and has its dead letter, but Kafka refused its outcome.
     mutating func isUnpublished(_ publication: Publication, _ record: OwnedRecord) -> Bool {
         let position = Position(of: record)
         guard publication.outcomes == ["dead-lettered"], let letterMillis = self.letterMillis[position],
@@ -110,7 +114,8 @@ extension ChaosAudit {
         return true
     }
 
-    /// A record that was set aside and whose dead letter may have been given up. A good event's never is.
+    /// Whether a record was set aside and its dead letter may have been given up. The dead letter of a good event never
+    /// is.
     mutating func isGivenUp(_ position: Position) -> Bool {
         guard self.setAside.contains(position),
             self.outcomes(at: position).contains(where: { self.wasRefused(.deadLetters, at: $0.writtenMillis) })
@@ -119,7 +124,7 @@ extension ChaosAudit {
         return true
     }
 
-    /// What is missing was counted, as far as counts are whole.
+    /// Judges that workers counted what is missing, provided that their counts are whole.
     mutating func judgeRefusals() {
         guard self.refusals.countsAreWhole else { return }
         let (counts, scene) = (self.refusalCounts, self.refusals)
@@ -137,7 +142,7 @@ extension ChaosAudit {
 }
 
 extension ChaosAudit.RefusalCounts {
-    /// Lines of the table.
+    /// Lines for the result table of a run.
     func lines(_ scene: ChaosAudit.RefusalScene) -> [String] {
         guard !scene.refusals.isEmpty else { return [] }
         let halves = scene.countsAreWhole ? "" : " (ended workers took some counts with them)"

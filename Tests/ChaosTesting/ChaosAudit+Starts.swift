@@ -3,67 +3,72 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Holds start members against what was published: by the log, by what was said of it, and by the cards that came up.
+/// Compares start members with what was published: by the log, by the outcomes, and by the cards that came up.
 extension ChaosAudit {
-    /// What is known of start members besides Kafka's log.
+    /// What is known of start members apart from Kafka's log.
     struct StartScene {
-        /// What APNs took for start members.
+        /// Pushes to start members that APNs took.
         var starters = ChaosStarters()
-        /// Starts that a token may be sent within an hour.
+        /// Number of starts that a token may be sent within an hour.
         var perHour = 0
-        /// When workers that had been paused went on, milliseconds since 1970.
+        /// When paused workers went on, milliseconds since 1970.
         var resumedMillis: [Int64] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
         /// Number of partitions of the events topic.
         var partitionCount: Int32 = 1
-        /// Nothing was disturbed: then nothing is unknown, and owners know all.
+        /// Whether the run had no faults. Then nothing is unknown, and owners know everything.
         var isUndisturbed = false
     }
 
     /// What became of start members.
     struct StartCounts: Equatable {
         var audiences = 0
-        /// Starts that were published, second ones of a living audience left out.
+        /// Number of published starts. Second starts of a living audience do not count.
         var orders = 0
-        /// Tokens that ever joined.
+        /// Number of tokens that ever joined.
         var tokens = 0
-        /// Phones that an order was for all the time, each order counted.
+        /// Number of phones for which an order had to put up a card or have a reason. Each order counts.
         var checked = 0
-        /// Start members that have one card, and those without, by the reason.
+        /// Number of start members with one card.
         var started = 0
+        /// Number of start members without a card whose start is in doubt: its answer was lost, or its owner died.
         var unknown = 0
+        /// Number of start members without a card because the start was superseded, had expired or was still waiting.
         var calledOff = 0
+        /// Number of start members without a card because their token had its starts of the hour.
         var heldBack = 0
-        /// Refused, each with a record that says so.
+        /// Number of start members that APNs refused, each with a record that says so.
         var refused = 0
-        /// Cards that came up, those of phones that left or died included, and more than one of one order on a phone.
+        /// Number of all cards that came up, also on phones that left or died. The second number counts further cards
+        /// of one order on one phone.
         var cards = 0
         var secondCards = 0
-        /// Records of a start in one partition, and those of them that agree with the phones.
+        /// Number of records about a start in one partition, and number of such records that agree with the phones.
         var passes = 0
         var passesAgreeing = 0
-        /// Records of a whole audience that tell of a start, and those of them that say the same as all partitions.
+        /// Number of records about a start of a whole audience, and number of such records that agree with all
+        /// partitions.
         var sums = 0
         var sumsAgreeing = 0
 
-        /// Phones whose state is accounted for.
+        /// Number of phones that have a card, or a known reason for having none.
         var accounted: Int { self.started + self.unknown + self.calledOff + self.heldBack + self.refused }
     }
 
     /// The phones of one partition that an order may be for.
     private struct StartPartition {
-        /// Those that have a card.
+        /// Number of phones that have a card.
         var reached = 0
-        /// Those with a record that says that nobody knows.
-        var toldUnknown = 0
-        /// Those that it was for and that have neither a card nor a reason of their own.
+        /// Number of phones with a record that says `unknown`.
+        var reportedUnknown = 0
+        /// Tokens for which the order has neither a card nor a reason of the token's own.
         var unexplained: [String] = []
     }
 
     private static let hourMillis: Int64 = 3_600_000
 
-    /// Nobody has two cards of one order, and who has none is accounted for.
+    /// Judges that no phone has two cards of one order, and that each phone without a card is accounted for.
     mutating func judgeStarts(_ scene: StartScene, _ logs: Logs) throws {
         guard !scene.starters.cards.isEmpty else { return }
         let orders = self.startOrders(logs.events, scene)
@@ -82,14 +87,14 @@ extension ChaosAudit {
                 let failures = self.failedStarts[order.position]?[Self.tokenHash(token)] ?? []
                 if hasCard { partitions[partition, default: StartPartition()].reached += 1 }
                 if failures.contains(where: { $0.outcome == "unknown" }) {
-                    partitions[partition, default: StartPartition()].toldUnknown += 1
+                    partitions[partition, default: StartPartition()].reportedUnknown += 1
                 }
                 guard !scene.dead.contains(token), member.isDue(order) else { continue }
                 self.startCounts.checked += 1
                 if hasCard {
                     self.startCounts.started += 1
                 } else if let failure = failures.first {
-                    self.note(failure, of: token, order)
+                    self.remember(failure, of: token, order)
                 } else if self.isHeldBack(order, member, orders, scene) {
                     self.startCounts.heldBack += 1
                 } else {
@@ -113,14 +118,15 @@ extension ChaosAudit {
         for record in records {
             guard let event = self.publication(of: record)?.event, let audience = event.audience,
                 self.startAudiences.contains(audience),
-                // A producer that did not hear of the first has written it twice. The ends of two lives are the same bytes.
+                // A producer that did not hear of the first attempt wrote this record twice. Two ends of one audience
+                // have the same bytes.
                 event.kind == .end
                     || seen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
             else { continue }
             let content = event.contentState.map { Array($0.utf8) }
             switch event.kind {
             case .start:
-                // Set aside: no phone is to get a card of it, and an `end` ends the start before it.
+                // This start was set aside. No phone may get a card of it, and an `end` ends the start before it.
                 guard self.outcomes(of: record).contains(where: { $0.outcome != "duplicate" }) else { continue }
                 living[audience] = orders.count
                 orders.append(
@@ -180,7 +186,8 @@ extension ChaosAudit {
         }
     }
 
-    /// It had left long before the card came up; how long.
+    /// Time from the applied leave to the card, milliseconds. `nil` means that the token had not left, or that a
+    /// request may still have been on its way.
     private func leftBefore(_ card: ChaosStarters.Card, _ order: StartOrder, _ member: StartMember?) -> Int64? {
         guard
             let last = member?.movements(of: order.audience).last(where: { $0.recordMillis <= card.atMillis }),
@@ -193,8 +200,8 @@ extension ChaosAudit {
         scene.resumedMillis.contains { ($0...$0 + BroadcastRules.excusedMillis).contains(millis) }
     }
 
-    /// A phone without a card has a record of its own.
-    private mutating func note(_ failure: Outcome, of token: String, _ order: StartOrder) {
+    /// Counts the record that says why a phone has no card. A record of a failure is a fault.
+    private mutating func remember(_ failure: EventOutcome, of token: String, _ order: StartOrder) {
         guard failure.outcome != "unknown" else {
             self.startCounts.unknown += 1
             return
@@ -205,7 +212,7 @@ extension ChaosAudit {
                 + order.audience)
     }
 
-    /// The token has been in more starts than an hour allows.
+    /// Whether the token's audiences had as many other starts within an hour as a token may get.
     private func isHeldBack(
         _ order: StartOrder, _ member: StartMember, _ orders: [StartOrder], _ scene: StartScene
     ) -> Bool {
@@ -219,7 +226,8 @@ extension ChaosAudit {
 
     // MARK: Records
 
-    /// What partitions said of an order: the version that brought it has its event, or one that took that one's place.
+    /// Counts for an order by partition, as each partition last reported them. The version that brought the order
+    /// contains the order's event, or an event that replaced it.
     private func passes(of order: StartOrder, in records: StartRecords) -> [Int32: [StartRecords.Counts]] {
         var versions: Set<Int64> = []
         var open = [order.position]
@@ -227,7 +235,7 @@ extension ChaosAudit {
         while let position = open.popLast(), seen.insert(position).inserted {
             for outcome in self.outcomes(at: position) {
                 if let version = outcome.version { versions.insert(version) }
-                if let into = outcome.into { open.append(Position(partition: into.partition, offset: into.offset)) }
+                if let into = outcome.into { open.append(into) }
             }
         }
         var found: [Int32: [StartRecords.Counts]] = [:]
@@ -255,7 +263,7 @@ extension ChaosAudit {
         for (partition, phones) in partitions.sorted(by: { $0.key < $1.key }) where !phones.unexplained.isEmpty {
             let told = passes[partition]?.last
             let count = phones.unexplained.count
-            let unknown = min(count, max(0, (told?.unknown ?? 0) - phones.toldUnknown))
+            let unknown = min(count, max(0, (told?.unknown ?? 0) - phones.reportedUnknown))
             var calledOff = 0
             if order.endMillis != nil {
                 calledOff = min(count - unknown, told.map { $0.superseded + $0.expired + $0.waiting } ?? count)
@@ -270,15 +278,17 @@ extension ChaosAudit {
         }
     }
 
-    /// Whom APNs took a start for was counted, or nobody knew. After the end answers may still come, and are counted no more.
+    /// Whether the counts agree with the cards. Each phone for which APNs took a start is accepted or unknown. Answers
+    /// may still arrive after the end, and are not counted then.
     private static func agrees(_ told: StartRecords.Counts, reached: Int, _ order: StartOrder) -> Bool {
         let isOver = order.endMillis != nil
         return told.isConserved && (isOver || told.waiting == 0) && told.accepted <= reached
             && reached <= told.accepted + told.unknown + (isOver ? told.waiting : 0)
     }
 
-    /// An audience's owner never says more than partitions have told it, and after a takeover perhaps less. A partition may say less later, too:
-    /// its next owner does not know what was accepted in the last second of the one that died, and calls it unknown.
+    /// Judges that an audience's owner never reports more than its partitions did. After a takeover the owner may
+    /// report less. A partition may report less later, too: its next owner counts as unknown what was accepted in the
+    /// last second before a kill.
     private mutating func judgeSums(_ scene: StartScene, _ records: StartRecords) {
         for (version, sum) in records.sums {
             self.startCounts.sums += 1
@@ -294,7 +304,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Judges that the workers hold every membership, and those that they remember for what they were sent.
+    /// Judges that the workers hold every membership. They may also hold members that they remember because of a start
+    /// that was sent to them.
     private mutating func judgeStartHeld(_ scene: StartScene, _ members: [String: StartMember]) {
         var (certain, possible) = (0, 0)
         for (token, member) in members {
@@ -308,7 +319,7 @@ extension ChaosAudit {
             self.memberCounts.held.lowerBound + certain...self.memberCounts.held.upperBound + possible
     }
 
-    /// As records name a token: FNV-1a of its bytes, in hex.
+    /// A token as records name it: the FNV-1a hash of its bytes, in hex.
     static func tokenHash(_ token: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var bytes: [UInt8] = []
@@ -320,7 +331,7 @@ extension ChaosAudit {
 }
 
 extension ChaosAudit.StartCounts {
-    /// Lines of the table.
+    /// Lines for the result table of a run.
     var lines: [String] {
         let grouped = NumberText.grouped
         return [

@@ -5,110 +5,72 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Holds what lies in Kafka and on the phones against what was published. Knows nothing of the workers.
+/// Judges what is in Kafka and on the phones by what was published. It knows nothing of the workers.
 ///
-/// The log itself is the truth of what happened in which order: a producer whose acknowledgement was lost may have written a record twice.
+/// The log itself is the truth of what happened in which order. A producer whose acknowledgement was lost may have
+/// written a record twice.
 struct ChaosAudit {
-    /// What is read back from Kafka when everything has settled.
+    /// What is read back from Kafka after everything has settled.
     struct Logs {
         var events: [OwnedRecord] = []
         var outcomes: [OwnedRecord] = []
         var deadLetters: [OwnedRecord] = []
-        /// Input and routed partitions with where the group is and where the log ends.
+        /// Input and routed partitions, with the group's offset and the end of the log.
         var positions: [PartitionPositions] = []
     }
 
-    struct Position: Hashable {
-        var partition: Int32
-        var offset: Int64
-
-        init(partition: Int32, offset: Int64) {
-            self.partition = partition
-            self.offset = offset
-        }
-
-        init(of record: OwnedRecord) { self.init(partition: record.partition, offset: record.offset) }
-    }
+    typealias Position = EventOutcome.Position
 
     private(set) var eventsLost = 0
     private(set) var devicesChecked = 0
     private(set) var devicesEquivalent = 0
     private(set) var budgetViolations = 0
-    /// Starts whose outcome says that nobody knows whether they arrived.
+    /// Number of starts whose outcome is `unknown`.
     private(set) var startsUnknown = 0
-    /// Source positions with more than one outcome record.
+    /// Number of source positions with more than one outcome record.
     private(set) var repeatedOutcomes = 0
-    /// Source positions where two owners said different things, and one of these counts (`OutcomeAgreement`).
+    /// Number of source positions where two owners said different things, and one of the two counts
+    /// (`OutcomeAgreement`).
     private(set) var differingOutcomes = 0
-    /// By name; each source position counts once for each different outcome it has.
+    /// Number of outcomes by name. Each source position counts once for each different outcome.
     private(set) var outcomeCounts: [String: Int] = [:]
-    /// Filled in by `judgeChannels` and `judgeMembers`.
+    /// Counts that `judgeChannels` and `judgeMembers` fill in.
     var channelCounts = ChannelCounts()
     var memberCounts = MemberCounts()
-    /// Filled in by `judgeStarts`.
+    /// Counts that `judgeStarts` fills in.
     var startCounts = StartCounts()
-    /// Filled in by `readRefusals`, and while events and dead letters are judged.
+    /// Counts that `readRefusals` fills in, and the judgement of events and dead letters.
     var refusalCounts = RefusalCounts()
     var refusals = RefusalScene()
-    /// When each dead letter was written, by where its record lay.
+    /// When each dead letter was written, by the position of the record that it is about.
     var letterMillis: [Position: Int64] = [:]
-    /// Good events that `routed` did not take, and activities with a registration among them.
+    /// Good events that `routed` did not take.
     var refusedByRouted: Set<Position> = []
+    /// Activities whose registration is among `refusedByRouted`.
     var refusedActivities: Set<String> = []
-    /// Records that are bad, and those of them whose outcome was refused.
+    /// Bad records that were set aside.
     var setAside: Set<Position> = []
+    /// Bad records that were set aside and whose outcome was refused.
     var unpublished: Set<Position> = []
-    /// Their dead letters were refused, and they were forwarded after all.
+    /// Records whose dead letter was refused and that were forwarded after all.
     var forwardedUnwritten: Set<Position> = []
-    /// One line for each promise that was broken; at most `faultsMax` of them.
+    /// One line for each broken promise, at most `faultsMax`.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
 
     static let faultsMax = 200
 
-    /// One record of the outcomes topic.
-    struct Outcome: Decodable {
-        var outcome: String
-        var topic: String
-        var partition: Int32
-        var offset: Int64
-        var reason: String?
-        /// A member's audience and token.
-        var audience: String?
-        var tokenHash: String?
-        /// Stamp of the version of an audience's event, and what took its place.
-        var version: Int64?
-        var into: Source?
-        /// When it was written, milliseconds since 1970: the record's time.
-        var writtenMillis: Int64 = 0
-
-        /// Where an event lies.
-        struct Source: Decodable {
-            var partition: Int32
-            var offset: Int64
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case outcome, topic, partition, offset, reason, audience, version, into
-            case tokenHash = "token-hash"
-        }
-
-        /// It tells of one member whom the event did not reach, and not of the event.
-        var isOfMember: Bool {
-            !["applied", "duplicate"].contains(self.outcome) && self.audience != nil && self.tokenHash != nil
-        }
-    }
-
-    private var outcomes: [Position: [Outcome]] = [:]
+    private var outcomes: [Position: [EventOutcome]] = [:]
     /// Outcomes of single start members, by the start's position and the token's hash.
-    private(set) var failedStarts: [Position: [String: [Outcome]]] = [:]
+    private(set) var failedStarts: [Position: [String: [EventOutcome]]] = [:]
     /// Audiences with start members.
     let startAudiences: Set<String>
     let startTokens: Set<String>
-    /// What each published record was, by key and value.
+    /// Every published record, by key and value.
     private let publications: [RecordBytes: Publication]
     let topic: String
-    /// The count that counts, whatever was added; `nil`: records lie where their keys have them, but for those that are said to be misplaced.
+    /// The partition count that decides where keys belong, even if partitions were added. `nil` means that every record
+    /// is where its key belongs unless it is marked as misplaced.
     private let partitionCount: Int32?
     private let deletedChannels: Set<String>
 
@@ -117,16 +79,17 @@ struct ChaosAudit {
         var value: [UInt8]
     }
 
+    /// Judges a run.
     /// - Parameters:
-    ///   - publications: everything that was published; no two have the same key and value.
-    ///   - acknowledgedCount: records Kafka said it took.
+    ///   - publications: everything that was published. No two have the same key and value.
+    ///   - acknowledgedCount: records that Kafka said it took.
     ///   - topic: where they were published.
-    ///   - partitionCount: of the topic at first; `nil`: none was added.
+    ///   - partitionCount: the topic's count at first, or `nil` when no partition was added.
     ///   - refusals: what is known of records that Kafka refused for good.
-    ///   - channels: what is known of channels besides.
-    ///   - audiences: what is known of the members of audiences besides.
-    ///   - starts: what is known of start members besides.
-    ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
+    ///   - channels: what else is known of channels.
+    ///   - audiences: what else is known of the members of audiences.
+    ///   - starts: what else is known of start members.
+    ///   - phone: the phone behind a token, or `nil` when nothing was ever pushed to it.
     init(
         _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String,
         partitionCount: Int32? = nil, budgetPerHour: Int, refusals: RefusalScene = RefusalScene(),
@@ -165,11 +128,7 @@ struct ChaosAudit {
     // MARK: Events and outcomes
 
     private mutating func readOutcomes(_ records: [OwnedRecord]) throws {
-        let decoder = JSONDecoder()
-        for record in records {
-            guard try OutcomeScope.isOneEvent(record.value ?? []) else { continue }
-            var outcome = try decoder.decode(Outcome.self, from: Data(record.value ?? []))
-            outcome.writtenMillis = record.timestampMillis
+        for outcome in try EventOutcome.all(in: records) {
             guard outcome.topic == self.topic else {
                 self.fault("an outcome names the topic \(outcome.topic), which is not \(self.topic)")
                 continue
@@ -177,15 +136,14 @@ struct ChaosAudit {
             if outcome.isOfMember, let audience = outcome.audience, let hash = outcome.tokenHash,
                 self.startAudiences.contains(audience)
             {
-                let position = Position(partition: outcome.partition, offset: outcome.offset)
-                self.failedStarts[position, default: [:]][hash, default: []].append(outcome)
+                self.failedStarts[outcome.position, default: [:]][hash, default: []].append(outcome)
                 continue
             }
             if outcome.isOfMember {
                 self.memberCounts.failures[outcome.reason ?? outcome.outcome, default: 0] += 1
                 continue
             }
-            self.outcomes[Position(partition: outcome.partition, offset: outcome.offset), default: []].append(outcome)
+            self.outcomes[outcome.position, default: []].append(outcome)
         }
     }
 
@@ -193,19 +151,21 @@ struct ChaosAudit {
         self.publications[RecordBytes(key: record.key ?? [], value: record.value ?? [])]
     }
 
-    func outcomes(of record: OwnedRecord) -> [Outcome] { self.outcomes(at: Position(of: record)) }
+    func outcomes(of record: OwnedRecord) -> [EventOutcome] { self.outcomes(at: Position(of: record)) }
 
-    /// By the count that counts its key has another partition: it is forwarded, as where the topic has grown.
+    /// Whether the record's key belongs to another partition by the count that decides. Such a record is forwarded, for
+    /// example after the topic has grown.
     func isElsewhere(_ record: OwnedRecord) -> Bool {
         guard let count = self.partitionCount, let key = record.key else { return false }
         return Murmur2.partition(key: key.span, count: count) != record.partition
     }
 
-    func outcomes(at position: Position) -> [Outcome] { self.outcomes[position] ?? [] }
+    func outcomes(at position: Position) -> [EventOutcome] { self.outcomes[position] ?? [] }
 
-    /// The event was given up because its channel had gone. An owner that died over it may have said that it was delivered, just before: the
-    /// successor sends it again and finds the channel gone. When it cannot tell whether the phones got it, it says `unknown`.
-    private func channelHasGone(_ publication: Publication, _ outcome: Outcome) -> Bool {
+    /// Whether the event was given up because its channel was gone. An owner that died meanwhile may have said
+    /// `delivered` just before. The successor sends the event again and finds the channel gone. If it cannot know
+    /// whether the phones got the event, it says `unknown`.
+    private func channelHasGone(_ publication: Publication, _ outcome: EventOutcome) -> Bool {
         guard self.deletedChannels.contains(publication.activity) else { return false }
         return outcome.outcome == "unknown"
             || outcome.outcome == "rejected" && Self.goneReasons.contains(outcome.reason ?? "")
@@ -227,19 +187,18 @@ struct ChaosAudit {
             if found.isEmpty, self.isUnpublished(publication, record) { continue }
             if found.isEmpty {
                 self.eventsLost += 1
-                self.fault("\(place): no outcome, expected \(Self.words(publication.outcomes))")
+                self.fault("\(place): \(EventOutcome.missing(publication.outcomes))")
                 continue
             }
             let isRefused = self.isRefusedByRouted(publication, record, found)
             let settled = found.filter {
                 !self.channelHasGone(publication, $0) && !(isRefused && $0.outcome == "dead-lettered")
             }
-            switch OutcomeAgreement(settled.map(\.outcome)) {
-            case .agree: break
-            case .counts: self.differingOutcomes += 1
-            case .contradict(let names):
-                // The second of two records that are alike is an event of its own, and may be late.
-                if !isRepeat { self.fault("\(place): \(names.joined(separator: " and ")) contradict each other") }
+            let agreement = OutcomeAgreement(settled.map(\.outcome))
+            if case .counts = agreement { self.differingOutcomes += 1 }
+            // The second of two equal records is an event of its own, and may end as `late`.
+            if !isRepeat {
+                for fault in EventOutcome.contradiction(agreement) { self.fault("\(place): \(fault)") }
             }
             let isDuplicate = publication.outcomes == ["duplicate"]
             let real = found.filter {
@@ -249,20 +208,18 @@ struct ChaosAudit {
             if real.isEmpty, !isRepeat, !isRefused {
                 let reasons = Set(found.compactMap(\.reason)).sorted().joined(separator: "; ")
                 self.fault(
-                    "\(place): only \(Self.words(Set(found.map(\.outcome)))) (\(reasons)), expected \(Self.words(publication.outcomes))"
+                    "\(place): only \(EventOutcome.words(Set(found.map(\.outcome)))) (\(reasons)), expected \(EventOutcome.words(publication.outcomes))"
                 )
             }
-            for outcome in real
-            where !publication.outcomes.contains(outcome.outcome) && !self.channelHasGone(publication, outcome)
-                && !(outcome.outcome == "unregistered" && self.refusedActivities.contains(publication.activity))
-            {
-                let reason = outcome.reason.map { " (\($0))" } ?? ""
-                self.fault("\(place): \(outcome.outcome)\(reason), expected \(Self.words(publication.outcomes))")
+            let unexcused = real.filter {
+                !self.channelHasGone(publication, $0)
+                    && !($0.outcome == "unregistered" && self.refusedActivities.contains(publication.activity))
+            }
+            for fault in EventOutcome.unexpected(in: unexcused, expected: publication.outcomes) {
+                self.fault("\(place): \(fault)")
             }
         }
     }
-
-    private static func words(_ names: Set<String>) -> String { names.sorted().joined(separator: " or ") }
 
     private mutating func judgeDeadLetters(_ records: [OwnedRecord]) {
         var letters: Set<Position> = []
@@ -299,14 +256,14 @@ struct ChaosAudit {
     private struct Expectation {
         var reference = ReferenceDevice()
         var token: String?
-        /// The start's answer was lost: the card may be there or not.
+        /// Whether the start's answer was lost, so that nobody knows whether the card is there.
         var cardIsUncertain = false
-        /// Time of the newest event whose record has one that can be true: others come behind it.
+        /// Time of the newest event with a plausible record time. Events without one come after it.
         var timedMillis: Int64 = 1_483_228_800_000
         var story: [String] = []
     }
 
-    /// What every phone would show had the log's events been pushed one by one, and what it shows.
+    /// Judges that every phone shows what it would show had the log's events been pushed one by one.
     private mutating func judgePhones(
         _ records: [OwnedRecord], budgetPerHour: Int, phone: (_ token: String) -> Device?
     ) throws {
@@ -314,13 +271,13 @@ struct ChaosAudit {
         for record in records {
             guard let publication = self.publication(of: record), publication.event != nil || publication.token != nil
             else { continue }
-            // Channels and audiences have judges of their own.
+            // Channels and audiences have their own judges.
             guard publication.event?.channel == nil, publication.event?.audience == nil else { continue }
             let names = self.outcomes(of: record).map(\.outcome)
             try Self.take(publication, record, names, &expectations[publication.activity, default: Expectation()])
         }
         for (activity, expectation) in expectations.sorted(by: { $0.key < $1.key }) {
-            // Without its registration an activity is not reached.
+            // An activity whose registration was refused gets no pushes.
             guard let token = expectation.token, !self.refusedActivities.contains(activity) else { continue }
             let actual = phone(token) ?? Device()
             if actual.highPriorityPeak > budgetPerHour {
@@ -352,9 +309,9 @@ struct ChaosAudit {
         expectation.story.append("[\(record.partition)]@\(record.offset) \(what) \(Set(outcomes).sorted())")
         guard let event = publication.event else { return }
         let mattered = outcomes.filter { $0 != "duplicate" }
-        // Left aside, as it became a dead letter only.
+        // An event that became only a dead letter does not change the phone.
         if !mattered.isEmpty, mattered.allSatisfy({ $0 == "dead-lettered" }) { return }
-        // A record written twice by a producer that did not hear of the first: the second start is none.
+        // A producer that did not hear of the first attempt wrote this record twice. The second start does not count.
         if event.kind == .start {
             if mattered.isEmpty { return }
             if mattered.allSatisfy({ $0 == "unknown" }) { expectation.cardIsUncertain = true }

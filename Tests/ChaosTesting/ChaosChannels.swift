@@ -4,20 +4,21 @@ import DeviceModel
 import Foundation
 import Upstream
 
-/// Plays the channels of a run: has them made, publishes, and tells the simulated APNs what their phones do. Confined to the task that runs.
+/// Plays the channels of a run. It has them made, publishes, and informs the simulated APNs what their phones do.
+/// Confined to the task that runs.
 final class ChaosChannels {
     private struct Created: Decodable { var id: String }
 
     private let stage: ChaosStage
     private var traffic: ChannelTraffic
-    /// What APNs has not been told yet, oldest first: it may be down.
+    /// Notices that APNs has not got yet, oldest first. APNs may be down.
     private var notices: [ChannelTraffic.Notice] = []
-    /// In the order they were made.
+    /// Channels in the order in which they were made.
     let channels: [ChannelTraffic.Channel]
-    /// Ids of channels that have gone.
+    /// Ids of channels that are gone.
     private(set) var deleted: Set<String> = []
 
-    /// Has channels made, and phones listen on them. Throws a `CommandFailure` when APNs refuses.
+    /// Has channels made, and lets phones listen on them. Throws a `CommandFailure` when APNs refuses.
     init(count: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64) async throws {
         self.stage = stage
         var channels: [ChannelTraffic.Channel] = []
@@ -33,32 +34,33 @@ final class ChaosChannels {
         self.channels = channels
         self.traffic = ChannelTraffic(channels: channels, durationMillis: durationMillis, seed: seed)
         self.notices = self.traffic.beginning
-        try await self.tell()
+        try await self.send()
     }
 
-    /// APNs knows everything.
-    var isTold: Bool { self.notices.isEmpty }
+    /// Whether APNs has got every notice.
+    var isUpToDate: Bool { self.notices.isEmpty }
 
-    /// What is to be published by now; what APNs is to be told is kept for `tell`. The parameters are those of `ChannelTraffic.steps`.
+    /// Publications that are due by now. Notices for APNs wait for `send`. The parameters are those of
+    /// `ChannelTraffic.steps`.
     func publications(nowMillis: Int64, wallMillis: Int64, rate: Int) -> [Publication] {
         self.traffic.steps(nowMillis: nowMillis, wallMillis: wallMillis, rate: rate).compactMap { step in
             switch step {
             case .publish(let publication): return publication
-            case .tell(let notice):
+            case .send(let notice):
                 self.notices.append(notice)
                 return nil
             }
         }
     }
 
-    /// Every phone that is away comes back.
+    /// Brings back every phone that is away.
     func wakeAll() { self.notices += self.traffic.wakeAll() }
 
-    /// Tells APNs what it does not know yet, as long as it is there.
-    func tell() async throws {
+    /// Sends APNs what it does not know yet, until it no longer answers.
+    func send() async throws {
         while let notice = self.notices.first {
-            guard let answer = try await self.tell(notice) else { return }
-            // Killed before it could answer, it has done it all the same.
+            guard let answer = try await self.send(notice) else { return }
+            // If APNs was killed before it could answer, it has deleted the channel all the same.
             let isDone = if case .delete = notice { answer.status == 404 } else { false }
             guard answer.status == 200 || isDone else {
                 throw CommandFailure("the simulated APNs refused \(notice): \(answer.body)")
@@ -68,8 +70,9 @@ final class ChaosChannels {
         }
     }
 
-    /// `nil`: it is down.
-    private func tell(_ notice: ChannelTraffic.Notice) async throws -> LocalHTTP.Answer? {
+    /// Sends APNs one notice.
+    /// - Returns: the answer of APNs, or `nil` when it is down.
+    private func send(_ notice: ChannelTraffic.Notice) async throws -> LocalHTTP.Answer? {
         let port = self.stage.apnsControlPort
         switch notice {
         case .listen(let token, let channel):

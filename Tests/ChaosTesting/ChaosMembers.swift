@@ -1,14 +1,14 @@
 import APNSSimulator
 import DeviceModel
 
-/// What the simulator's journal tells of the members of audiences: what each token was pushed, and when.
+/// Collects what the simulator's journal says about the members of audiences: what was pushed to each token, and when.
 struct ChaosMembers {
     struct Token {
         var lastPushMillis: Int64 = .min
-        /// `content-state` of the last push, and whether it was an `end`, whatever the phone made of it.
+        /// `content-state` of the last push, and whether the push was an `end`. The phone may have ignored it.
         var lastContent: [UInt8] = []
         var lastWasEnd = false
-        /// Pushes that brought it what it had been brought before.
+        /// Number of pushes that brought the token what it had already got.
         var repeatedCount = 0
     }
 
@@ -19,35 +19,38 @@ struct ChaosMembers {
         var secondMillis: Int64
     }
 
-    /// By token, in hex.
+    /// Members' tokens, in hex, and what was pushed to each.
     private(set) var tokens: [String: Token] = [:]
     private(set) var pushCount = 0
-    /// Pushes that brought a token what it had been brought before, and alerts among them that a phone showed.
+    /// Number of pushes that brought a token what it had already got, and number of such alerts that a phone showed.
     private(set) var repeatedCount = 0
     private(set) var repeatedAlertCount = 0
-    /// Pushes that came sooner after the one before than they may.
+    /// Pairs of pushes that are closer than they may be.
     private(set) var tooClose: [Pair] = []
     private let leastMillis: Int64
     private var seen: Set<Seen> = []
 
-    /// Two of the same are taken for one with a chance of one in 10^19 or so.
+    /// What was pushed to a token, as hashes. The chance that two differing pushes count as equal is about one in
+    /// 10^19.
     private struct Seen: Hashable {
         let token: Int
         let what: Int
     }
 
-    /// - Parameter distanceMillis: the least time between two pushes to a token, as the workers are told.
+    /// Begins without tokens.
+    /// - Parameter distanceMillis: the least time between two pushes to a token, as the workers are configured.
     init(distanceMillis: Int64) {
-        // By the other half one push may be on its way for longer than the next: hundreds leave at once, and machines are shared.
+        // Half of the distance is left for differences in transit, because one push may be on its way for longer than
+        // the next. Hundreds leave at once, and test machines are shared.
         self.leastMillis = distanceMillis / 2
     }
 
-    /// Tells of a member's token, before anything is pushed to it.
+    /// Registers a member's token, before anything is pushed to it.
     mutating func know(token: String) { if self.tokens[token] == nil { self.tokens[token] = Token() } }
 
     /// Takes a push that APNs took.
-    /// - Parameter reaction: what the phone made of it; `nil`: it could not read it.
-    /// - Returns: `false`: it was to nobody's member.
+    /// - Parameter reaction: what the phone made of it, or `nil` when it could not read it.
+    /// - Returns: `false` when the token is not a member's.
     mutating func take(token: String, atMillis: Int64, body: [UInt8], reaction: Device.Reaction?) -> Bool {
         guard var known = self.tokens[token] else { return false }
         self.pushCount += 1
@@ -59,11 +62,11 @@ struct ChaosMembers {
             known.lastContent = Array(body[content.contentState])
             known.lastWasEnd = content.event == .end
             let (end, state) = (content.event == .end, known.lastContent)
-            if !self.notes(token, end ? [1] + state : [0] + state) {
+            if !self.remembers(token, end ? [1] + state : [0] + state) {
                 self.repeatedCount += 1
                 known.repeatedCount += 1
             }
-            if reaction == .shown, !content.alert.isEmpty, !self.notes(token, [2] + Array(body[content.alert])) {
+            if reaction == .shown, !content.alert.isEmpty, !self.remembers(token, [2] + Array(body[content.alert])) {
                 self.repeatedAlertCount += 1
             }
         }
@@ -71,8 +74,9 @@ struct ChaosMembers {
         return true
     }
 
-    /// - Returns: `false`: it had this before.
-    private mutating func notes(_ token: String, _ what: [UInt8]) -> Bool {
+    /// Remembers what a token was pushed.
+    /// - Returns: `false` when the token had already got this.
+    private mutating func remembers(_ token: String, _ what: [UInt8]) -> Bool {
         self.seen.insert(Seen(token: token.hashValue, what: what.hashValue)).inserted
     }
 }

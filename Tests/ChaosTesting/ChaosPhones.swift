@@ -4,18 +4,19 @@ import DeviceModel
 /// Follows the phones by the simulator's journal, and counts what reached them twice. Confined to the task that runs.
 struct ChaosPhones: ~Copyable {
     private(set) var phones = JournaledPhones()
-    /// What channels published, and who listened.
+    /// Broadcasts of channels, and phones that listened.
     private(set) var listeners = ChaosListeners()
-    /// What members of audiences were pushed.
+    /// Pushes to members of audiences.
     private(set) var members: ChaosMembers
-    /// What start members were pushed.
+    /// Pushes to start members.
     private(set) var starters = ChaosStarters()
-    /// What came to phones over a channel though they had it.
+    /// Contents that reached a phone twice, over a channel or under a new token, and that the phones themselves do not
+    /// count.
     private(set) var repeats = ChaosRepeats()
     private var reader: JournalReader
-    /// The activity of each token there ever was.
+    /// Activities by token, for every token there ever was.
     private var activities: [String: String] = [:]
-    /// What each phone was pushed before: kind and content, and alerts.
+    /// What was pushed to each phone so far: kind with content, and alerts.
     private var seen: Set<Seen> = []
 
     /// Tokens that have listened on a channel.
@@ -25,7 +26,7 @@ struct ChaosPhones: ~Copyable {
     private(set) var duplicatePushCount = 0
     private(set) var duplicateAlertCount = 0
     private(set) var duplicateStartCount = 0
-    /// Pushes the phones ignored, by why.
+    /// Number of pushes that the phones ignored, by reason.
     private(set) var ignored: [String: Int] = [:]
 
     private struct Seen: Hashable {
@@ -33,29 +34,30 @@ struct ChaosPhones: ~Copyable {
         var what: String
     }
 
+    /// Opens the journal. Throws when it cannot be read.
     /// - Parameter distanceMillis: the least time between two pushes to a member.
     init(journalPath: String, distanceMillis: Int64) throws(JournalReader.Fault) {
         self.reader = try JournalReader(path: journalPath)
         self.members = ChaosMembers(distanceMillis: distanceMillis)
     }
 
-    /// Tells that a token is a member's, before anything is pushed to it.
+    /// Registers a member's token, before anything is pushed to it.
     mutating func know(member token: String) { self.members.know(token: token) }
 
-    /// Tells that a token is a start member's, before anything is pushed to it.
+    /// Registers a start member's token, before anything is pushed to it.
     mutating func know(starter token: String) { self.starters.know(token: token) }
 
-    /// Tells whose a token is, before anything is pushed to it.
+    /// Registers the activity of a token, before anything is pushed to the token.
     mutating func know(token: String, activity: String) { self.activities[token] = activity }
 
-    /// Takes what has happened since the last call.
-    /// - Parameter onPush: told of each push, whose it was and whether a new card came up by it.
+    /// Takes the journal's entries since the last call.
+    /// - Parameter onPush: is called for each push, with its activity and whether it put up a new card.
     mutating func follow(_ onPush: (_ activity: String, _ atMillis: Int64, _ isNewCard: Bool) -> Void) throws {
         while let entry = try self.reader.next() {
             self.repeats.take(entry, on: self.phones)
             let reaction = self.phones.apply(entry)
             self.listeners.take(entry)
-            self.note(whoListens: entry)
+            self.remember(whoListens: entry)
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
             if self.starters.take(token: token, atMillis: atMillis, body: body) { continue }
@@ -70,8 +72,8 @@ struct ChaosPhones: ~Copyable {
         }
     }
 
-    /// A phone that gets a new token has listened under both.
-    private mutating func note(whoListens entry: JournalEntry) {
+    /// Remembers tokens that listen. A phone that gets a new token has listened under both.
+    private mutating func remember(whoListens entry: JournalEntry) {
         switch entry {
         case .listening(let token, .some): self.listened.insert(token)
         case .rotation(let old, let new, _):
@@ -82,7 +84,7 @@ struct ChaosPhones: ~Copyable {
 
     private mutating func count(_ reaction: Device.Reaction, _ content: PushContent, body: [UInt8], activity: String) {
         if reaction != .shown { self.ignored["\(reaction)", default: 0] += 1 }
-        // Every event has content of its own; an `end` may be without any, and there is one of it.
+        // Every event has its own content. An `end` may have none, and an activity has one such event.
         let state = String(decoding: body[content.contentState], as: UTF8.self)
         if !self.seen.insert(Seen(activity: activity, what: "\(content.event) \(state)")).inserted {
             self.duplicatePushCount += 1

@@ -5,9 +5,9 @@ import PushModel
 import PushWorker
 import Upstream
 
-/// What the workers and the run itself say at the end.
+/// Judges what the workers and the run itself report at the end.
 extension ChaosRun {
-    /// Events and members that the workers' own counters have lost, in words.
+    /// Events and members that are missing in the workers' own counters, in words.
     func unaccounted(_ audit: ChaosAudit) async throws -> [String] {
         var faults: [String] = []
         var heldCount = 0
@@ -39,7 +39,7 @@ extension ChaosRun {
         return faults
     }
 
-    /// Broadcasts on channels that are kept for audiences.
+    /// Number of broadcasts on channels that are kept for audiences.
     var keptBroadcastCount: Int {
         let published = Set(self.channels.channels.map(\.id))
         return self.phones.listeners.channels.reduce(0) {
@@ -47,7 +47,8 @@ extension ChaosRun {
         }
     }
 
-    /// By token of a member that has listened: how often its card got the same both ways.
+    /// How often a card got the same content over its channel and by token. The key is the token of a member that has
+    /// listened.
     func bothWays() -> [String: Int] {
         var counts: [String: Int] = [:]
         for token in self.phones.listened where self.phones.members.tokens[token] != nil {
@@ -56,11 +57,12 @@ extension ChaosRun {
         return counts
     }
 
-    /// No fault was injected.
+    /// Whether no fault was injected.
     var isUndisturbed: Bool { self.wish.kinds.isEmpty && !self.wish.isRollingRestart }
 
-    /// What is still to be said of starts, in words; `nil`: nothing. Records about many are written once a minute at most.
-    func untoldStarts() async throws -> String? {
+    /// Counts of starts that workers have not published yet, in words. `nil` means that nothing is missing. Records
+    /// about many members are written once a minute at most.
+    func unreportedStarts() async throws -> String? {
         guard self.wish.startMemberCount > 0 else { return nil }
         let records = try StartRecords(
             try await ChaosReading.readAll(self.stage.topics.outcomes, self.stage, within: Self.readDurationMax))
@@ -78,7 +80,7 @@ extension ChaosRun {
         return nil
     }
 
-    /// By audience and partition: cards of the last start that was published.
+    /// Number of cards of the last published start, by audience and partition.
     private func newestCards() -> [String: [Int32: Int]] {
         var audiences: [[UInt8]: String] = [:]
         var newest: [String: [UInt8]] = [:]
@@ -100,7 +102,7 @@ extension ChaosRun {
         return counts
     }
 
-    /// Where two releases were asked for, each worker has to have run both.
+    /// Faults of a run with two releases: each worker has to have run both.
     func releaseFaults() -> [String] {
         guard self.wish.former != nil else { return [] }
         let expected = ReleaseSchedule.changeCount * self.stage.workers.count
@@ -109,53 +111,53 @@ extension ChaosRun {
             "workers changed their release \(self.injector.releaseChanges) times, expected up to \(expected) and at least once each"
         ]
     }
-    /// Partitions that workers halted. A release may halt what it cannot read of another. A worker of one release only halts what Kafka refused
-    /// to take.
+    /// Faults about partitions that workers halted. With two releases a halt is allowed, because one may not read a
+    /// record of the other. With one release, only records that Kafka refused excuse a halt.
     func haltFaults() -> [String] {
         guard self.wish.former == nil else { return [] }
         let wrong = PartitionHalt.unexcused(self.halts, self.injector.refusals.refusals)
         return PartitionHalt.summary(wrong).map { ["workers halted partitions: \($0)"] } ?? []
     }
     private var halts: [PartitionHalt] { self.stage.workers.flatMap { PartitionHalt.read($0.logPath) } }
-    /// Further lines of the table.
-    func notes(_ audit: ChaosAudit) -> [String] {
+    /// Further lines for the result table of a run.
+    func remarks(_ audit: ChaosAudit) -> [String] {
         let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
             "\(NumberText.grouped($0.value)) \($0.key)"
         }
         let ignored = self.phones.ignored.sorted { $0.key < $1.key }.map {
             "\(NumberText.grouped($0.value)) \($0.key)"
         }
-        var notes = [
+        var remarks = [
             "outcomes            \(outcomes.joined(separator: ", ")); \(NumberText.grouped(audit.repeatedOutcomes)) events have more than one",
             "outcomes differing  \(NumberText.grouped(audit.differingOutcomes)) events (an owner died over the first; `delivered` counts)",
             "starts unknown      \(NumberText.grouped(audit.startsUnknown)) (their answer was lost; they are not sent again)",
             "pushes ignored      \(ignored.isEmpty ? "none" : ignored.joined(separator: ", ")) (by the phones: older than what they showed, or a repeat)",
         ]
-        if self.wish.channelCount > 0 { notes += audit.channelCounts.lines }
-        if self.wish.audienceCount > 0 { notes += audit.memberCounts.lines }
-        if self.wish.startMemberCount > 0 { notes += audit.startCounts.lines }
+        if self.wish.channelCount > 0 { remarks += audit.channelCounts.lines }
+        if self.wish.audienceCount > 0 { remarks += audit.memberCounts.lines }
+        if self.wish.startMemberCount > 0 { remarks += audit.startCounts.lines }
         if self.injector.skippedCount > 0 {
-            notes.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
+            remarks.append("faults skipped      \(self.injector.skippedCount) (there was nothing up to harm)")
         }
         for line in Set(self.injector.uncleanStops).sorted() {
-            notes.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
+            remarks.append("unclean stops       \(self.injector.uncleanStops.count { $0 == line }) times: \(line)")
         }
-        notes += self.rolling?.lines ?? []
+        remarks += self.rolling?.lines ?? []
         if self.wish.former != nil {
-            notes.append(
+            remarks.append(
                 "releases            workers changed their release \(self.injector.releaseChanges) times: forth, back, and forth again"
             )
         }
         if self.wish.former != nil || self.wish.kinds.contains(.kafkaRefuses) {
-            notes.append("partitions halted   \(PartitionHalt.summary(self.halts) ?? "none")")
+            remarks.append("partitions halted   \(PartitionHalt.summary(self.halts) ?? "none")")
         }
-        notes += audit.refusalCounts.lines(self.injector.refusals.scene)
-        notes += self.growthLines
-        for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
-        notes.append(
+        remarks += audit.refusalCounts.lines(self.injector.refusals.scene)
+        remarks += self.growthLines
+        for line in self.injector.unexpectedEnds { remarks.append("ended by itself     \(line)") }
+        remarks.append(
             self.stage.membershipIsStatic
                 ? "static membership   every worker had a group.instance.id"
                 : "static membership   not tested: the embedded Kafka does not have it (give --bootstrap)")
-        return notes
+        return remarks
     }
 }

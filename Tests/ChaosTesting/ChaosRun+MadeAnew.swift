@@ -6,29 +6,32 @@ import PushModel
 import PushWorker
 import Upstream
 
-/// The last act, when all else has been judged: a topic is deleted and made anew under running workers. What is lost by that is lost, so the act has
-/// a verdict of its own: partitions halt and are named, nothing more is pushed or committed for them, and the documented way out leads on.
+/// The last act, after everything else has been judged: a topic is deleted and made anew under running workers.
+///
+/// That loses data, so the act has its own verdict. Partitions have to halt and be named, and nothing more may be
+/// pushed or committed for them. The documented way out has to work.
 extension ChaosRun {
-    /// How the act went.
+    /// Result of the act.
     struct Act {
         var faults: [String] = []
-        var notes: [String] = []
+        var remarks: [String] = []
     }
 
-    /// So long the topic is gone: clients have seen that by then.
+    /// How long the topic stays deleted. Clients have seen the deletion by then.
     private static let goneDuration = Duration.seconds(5)
     private static let haltDurationMax = Duration.seconds(120)
-    /// So long is watched that nothing happens.
+    /// How long the run watches whether halted partitions stay still.
     private static let stillDuration = Duration.seconds(10)
     private static let commandDurationMax = Duration.seconds(90)
-    /// All of the log may have to be read again.
+    /// Time limit for the pushes after the documented repair. All of the log may have to be read again.
     private static let onDurationMax = Duration.seconds(300)
     private static let activityCountMax = 20
 
-    /// - Parameter isTried: all else was as it should be.
+    /// Plays the act.
+    /// - Parameter isTried: whether everything else was right, so that the act is worth trying.
     func makeAnew(isTried: Bool) async throws -> Act {
         guard self.wish.kinds.contains(.topicMadeAnew), !self.stage.kafkaIsEmbedded else { return Act() }
-        guard isTried else { return Act(notes: ["topic made anew     not tried, as something was wrong before"]) }
+        guard isTried else { return Act(remarks: ["topic made anew     not tried, as something was wrong before"]) }
         let role: TopicRole = self.wish.seed % 2 == 0 ? .events : .state
         self.say("Making \(self.stage.name(of: role)) anew under running workers …")
         var act = Act()
@@ -39,7 +42,7 @@ extension ChaosRun {
             let halted = try await self.haltByMaking(role, tracks)
             try await self.staysStill(tracks.filter { halted.contains($0.partition) }, halted)
             try await self.takeWayOut(role, tracks)
-            act.notes.append(
+            act.remarks.append(
                 "topic made anew     \(self.stage.name(of: role)): \(halted.count) partitions halted and were named; "
                     + "\(tracks.count) activities went on after the way out")
         } catch let failure as CommandFailure {
@@ -51,11 +54,11 @@ extension ChaosRun {
     /// An activity that is followed through the act.
     private struct Track {
         var publication: Publication
-        /// By the count that counts.
+        /// The activity's partition, by the original partition count.
         var partition: Int32
     }
 
-    /// Activities under way that are simply pushed to.
+    /// Plain activities under way, at most `activityCountMax` of them.
     private var tracks: [Track] {
         var newest: [String: Publication] = [:]
         var apps: Set<String> = []
@@ -73,7 +76,8 @@ extension ChaosRun {
 
     // MARK: The three scenes
 
-    /// - Returns: partitions that have halted, all that had to.
+    /// Makes the topic anew, and waits until partitions halt.
+    /// - Returns: partitions that have halted. They include all that had to.
     private func haltByMaking(_ role: TopicRole, _ tracks: [Track]) async throws -> Set<Int32> {
         let events = self.stage.topics.events[0]
         let read = try await ChaosReading.positions(self.stage).filter {
@@ -81,7 +85,7 @@ extension ChaosRun {
                 && $0.topicPartition.partition < ChaosStage.partitionCount
         }
         try await self.stage.delete(role)
-        // Nobody tells when the last client has seen it.
+        // No event says when the last client has seen the deletion.
         try await Task.sleep(for: Self.goneDuration)
         try await self.stage.create(role)
         let (expected, words): (Set<Int32>, [String])
@@ -90,8 +94,8 @@ extension ChaosRun {
                 Set(read.map(\.topicPartition.partition)), ["is another one", "outside the log"]
             )
         } else {
-            // A running worker notices when it writes.
-            (expected, words) = (Set(tracks.map(\.partition)), ["has lost what it knew"])
+            // A running worker notices the loss when it writes.
+            (expected, words) = (Set(tracks.map(\.partition)), ["has lost records"])
             try await self.publishUpdates(tracks, "halts")
         }
         var halted: Set<Int32> = []
@@ -109,9 +113,9 @@ extension ChaosRun {
         return halted
     }
 
-    /// Nothing is pushed or committed for halted partitions, although there are events.
+    /// Judges that nothing is pushed or committed for halted partitions, although there are events.
     private func staysStill(_ tracks: [Track], _ halted: Set<Int32>) async throws {
-        // What was on its way when they halted.
+        // This is time for requests that were on their way when the partitions halted.
         try await Task.sleep(for: .seconds(2))
         let before = try await self.committed(halted)
         try await self.follow { _ in }
@@ -120,7 +124,7 @@ extension ChaosRun {
         let until = ContinuousClock.now + Self.stillDuration
         while ContinuousClock.now < until {
             try await self.follow { pushed.insert($0) }
-            // What must not happen tells nobody.
+            // No event says that something did not happen.
             try await Task.sleep(for: .milliseconds(200))
         }
         if let activity = tracks.map(\.publication.activity).first(where: { pushed.contains($0) }) {
@@ -131,7 +135,7 @@ extension ChaosRun {
         }
     }
 
-    /// As in `deploy/Operations.md`, "A topic made anew" and "State is lost".
+    /// Follows the documented way out: `deploy/Operations.md`, "A topic made anew" and "State is lost".
     private func takeWayOut(_ role: TopicRole, _ tracks: [Track]) async throws {
         for worker in self.stage.workers {
             worker.stop()
@@ -165,13 +169,13 @@ extension ChaosRun {
         }
     }
 
-    // MARK: What it takes
+    // MARK: Helpers
 
-    /// One more update for each, with content that says which.
+    /// Publishes one more update for each activity. Its content contains `word`.
     private func publishUpdates(_ tracks: [Track], _ word: String) async throws {
         let stage = self.stage
         let settings = stage.kafkaSettings.appending("compression.codec", "lz4")
-        // Another one: that of the run may know the topic that is gone.
+        // The act needs its own publisher. The run's publisher may still know the deleted topic.
         let publisher = try StoryPublisher(
             settings: settings, topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount,
             log: { _ in })
@@ -189,7 +193,7 @@ extension ChaosRun {
         }
     }
 
-    /// Where the group is in these partitions of `events`; those it has forgotten are missing.
+    /// Offsets of the group in these partitions of `events`. Partitions without an offset are missing.
     private func committed(_ partitions: Set<Int32>) async throws -> [Int32: Int64] {
         let positions = try await ChaosReading.positions(self.stage).filter {
             $0.topicPartition.topic == self.stage.topics.events[0]
@@ -198,7 +202,7 @@ extension ChaosRun {
         return positions.reduce(into: [:]) { $0[$1.topicPartition.partition] = $1.committed }
     }
 
-    /// Runs a command of `mailboat` until it succeeds: a static member stays in the group until its session is over.
+    /// Runs a command of `mailboat` until it succeeds. A static member stays in the group until its session is over.
     private func command(_ arguments: [String]) async throws {
         let worker = self.stage.workers[0]
         try await self.wait(Self.commandDurationMax) {
@@ -210,12 +214,13 @@ extension ChaosRun {
         }
     }
 
-    /// What has been pushed since the last call.
+    /// Calls `onPush` for each push since the last call.
     private func follow(_ onPush: (_ activity: String) -> Void) async throws {
         try self.phones.follow { activity, _, _ in onPush(activity) }
     }
 
-    /// - Parameter missing: what is waited for, in words; `nil`: nothing.
+    /// Waits until nothing is missing.
+    /// - Parameter missing: what is still awaited, in words, or `nil` when nothing is.
     private func wait(_ limit: Duration, until missing: () async throws -> String?) async throws {
         let deadline = ContinuousClock.now + limit
         while let awaited = try await missing() {
@@ -223,7 +228,7 @@ extension ChaosRun {
             guard ContinuousClock.now < deadline else {
                 throw CommandFailure("waited \(limit.components.seconds) s in vain for \(awaited)")
             }
-            // Other processes are asked, and tell nobody.
+            // The state of other processes has to be polled.
             try await Task.sleep(for: .milliseconds(300))
         }
     }

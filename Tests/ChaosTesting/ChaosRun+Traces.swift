@@ -4,14 +4,15 @@ import PushWorker
 import TraceCollecting
 import Upstream
 
-/// What workers tell the collector.
+/// Judges the traces that workers sent to the collector.
 extension ChaosRun {
     private static let tracesDurationMax = Duration.seconds(30)
-    /// Workers send once a second, and what the collector did not take a little later.
+    /// Time without new spans after which nothing more is expected. Workers send once a second, and send again a little
+    /// later what the collector did not take.
     private static let tracesQuiet = Duration.seconds(3)
 
-    /// Waits until the workers have told the collector all they have traced, or for half a minute.
-    func tracesTold() async throws {
+    /// Waits until the workers have sent the collector everything they have traced, or for half a minute.
+    func tracesExported() async throws {
         guard self.stage.tracing != nil else { return }
         let deadline = ContinuousClock.now + Self.tracesDurationMax
         var (told, since) = (-1.0, ContinuousClock.now)
@@ -25,12 +26,12 @@ extension ChaosRun {
             }
             if exported != told { (told, since) = (exported, .now) }
             if live == 0, ContinuousClock.now - since >= Self.tracesQuiet { return }
-            // Other processes are asked, and tell nobody.
+            // The state of other processes has to be polled.
             try await Task.sleep(for: .milliseconds(300))
         }
     }
 
-    /// `nil`: nothing was to be traced.
+    /// Judgement of the traces. `nil` means that nothing was to be traced.
     func traceAudit(_ audit: ChaosAudit) -> TraceAudit? {
         guard let tracing = self.stage.tracing else { return nil }
         let tokens = self.publications.flatMap { [$0.token, $0.membership?.token].compactMap { $0 } }

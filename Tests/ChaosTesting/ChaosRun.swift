@@ -6,29 +6,30 @@ import KafkaLog
 import PushWorker
 import Upstream
 
-/// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its task.
+/// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its
+/// task.
 package final class ChaosRun {
-    /// When everything runs again, this long is waited for the last outcome.
+    /// How long the run waits for the last outcome after every process is up again.
     private static let settleDurationMax = Duration.seconds(240)
     private static let readyDurationMax = Duration.seconds(60)
     private static let tick = Duration.milliseconds(10)
     private static let progressDistance = Duration.seconds(2)
     static let readDurationMax = Duration.seconds(60)
-    /// Then this long for what is written once a minute at most.
-    private static let tellDurationMax = Duration.seconds(130)
-    /// What is to be broadcast has been by then: no worker waits for longer before it tries again.
+    /// How long the run then waits for records that are written once a minute at most.
+    private static let uploadDurationMax = Duration.seconds(130)
+    /// Time without a broadcast after which none is expected. No worker waits longer than this before it tries again.
     private static let broadcastQuiet = Duration.seconds(8)
-    /// Nothing may be missing for this long before the run counts as settled.
+    /// Number of looks in a row that must find nothing missing before the run counts as settled.
     private static let calmLooksMin = 3
 
     let stage: ChaosStage
     let wish: Wish
     let injector: ChaosInjector
     let publisher: StoryPublisher
-    /// While a topic is given more partitions, or waits for it: what is to be published then, in order.
+    /// Publications that wait while a topic gets more partitions, in order.
     private var heldBack: [Publication] = []
     private var growth: ChaosFault?
-    /// What workers did not live through as they should although nothing but a topic had changed.
+    /// Failures of workers although only a topic had grown.
     var growthFaults: [String] = []
     private var traffic: ChaosTraffic
     let channels: ChaosChannels
@@ -40,12 +41,14 @@ package final class ChaosRun {
         []
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
     private var lastFault = ""
-    /// Broadcasts that were seen, and when the last was.
+    /// Number of broadcasts so far.
     private var broadcastsSeen = 0
+    /// When the last broadcast was seen.
     private var broadcastSeenAt = ContinuousClock.now
     var rolling: RollingRestart?
     let say: (String) -> Void
 
+    /// Prepares a run.
     /// - Parameter say: takes a line for the person who watches.
     package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) async throws {
         self.stage = stage
@@ -75,7 +78,7 @@ package final class ChaosRun {
 
     // MARK: Playing
 
-    /// Events and faults for as long as was wished, then quiet.
+    /// Plays events and faults for the requested time, then waits for quiet.
     package func play() async throws {
         try await self.ready()
         let plan = ChaosPlan(
@@ -110,7 +113,7 @@ package final class ChaosRun {
                 try await self.lookAtGrownWorkers()
                 self.showProgress(elapsedMillis)
             }
-            // Traffic and faults have their times on the real clock.
+            // Traffic and faults follow the real clock.
             try await Task.sleep(for: Self.tick)
         }
         try await self.settle()
@@ -124,7 +127,7 @@ package final class ChaosRun {
                 guard ContinuousClock.now < deadline, worker.isUp else {
                     throw CommandFailure("\(worker.name) was not ready in time: see \(worker.logPath)")
                 }
-                // Another process is asked, and tells nobody.
+                // The state of another process has to be polled.
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
@@ -149,7 +152,8 @@ package final class ChaosRun {
         }
     }
 
-    /// Publishing stops until Kafka has everything: nothing that comes to an added partition may overtake what the publisher still has.
+    /// Lets a topic grow if that is due. Publishing stops first until Kafka has everything. Otherwise a record on an
+    /// added partition could overtake one that the publisher still has.
     private func growIfDue() async throws {
         guard let growth = self.growth, self.publisher.isDelivered else { return }
         try await self.stage.grow(growth.choice)
@@ -176,7 +180,7 @@ package final class ChaosRun {
         try self.publisher.publish(publication, recordMillis: publication.recordMillis ?? Self.wallMillis())
     }
 
-    /// What happens besides events: phones are looked at, tokens rotate, acknowledgements come.
+    /// Does what there is to do besides events: looks at phones, rotates tokens and takes acknowledgements.
     private func turn() async throws {
         var shown: [String] = []
         let rolling = self.rolling
@@ -199,7 +203,7 @@ package final class ChaosRun {
             let body = "{\"state\":\"rotated\",\"to\":\"\(rotation.new)\",\"keepsOld\":\(rotation.keepsOld)}"
             let answer = try await LocalHTTP.post(
                 "/tokens/\(rotation.old)", body: body, port: self.stage.apnsControlPort)
-            // The simulated APNs is down: the phone waits, too.
+            // The simulated APNs is down, so the phone waits.
             guard let answer else { break }
             guard answer.status == 200 else {
                 throw CommandFailure("the simulated APNs refused \(body): \(answer.body)")
@@ -207,8 +211,8 @@ package final class ChaosRun {
             self.rotations.removeFirst()
             self.registrations.append((Self.wallMillis() + rotation.delayMillis, rotation.registration))
         }
-        try await self.channels.tell()
-        for publication in try await self.audiences.tell(wallMillis: Self.wallMillis()) {
+        try await self.channels.send()
+        for publication in try await self.audiences.send(wallMillis: Self.wallMillis()) {
             try self.publish(publication)
         }
         let now = Self.wallMillis()
@@ -250,31 +254,31 @@ package final class ChaosRun {
             waitsFor = try await self.unsettled() ?? ""
             calmLooks = waitsFor.isEmpty ? calmLooks + 1 : 0
             if calmLooks == Self.calmLooksMin { calmSince = .now }
-            if calmLooks >= Self.calmLooksMin, ContinuousClock.now - calmSince < Self.tellDurationMax,
-                let untold = try await self.untoldStarts()
+            if calmLooks >= Self.calmLooksMin, ContinuousClock.now - calmSince < Self.uploadDurationMax,
+                let untold = try await self.unreportedStarts()
             {
                 waitsFor = untold
             } else if calmLooks >= Self.calmLooksMin {
-                // What was broadcast last waits for the phones that are away.
+                // The last broadcasts are kept for the phones that are away.
                 self.channels.wakeAll()
                 try await self.turn()
-                if self.channels.isTold { return }
+                if self.channels.isUpToDate { return }
             }
-            // Other processes are asked, and tell nobody.
+            // The state of other processes has to be polled.
             try await Task.sleep(for: .milliseconds(300))
         }
-        // The judgement will say what is missing.
+        // The judgement names what is missing.
         self.say("Not settled after \(Self.settleDurationMax.components.seconds) s: \(waitsFor)")
     }
 
-    /// What is still to come, in words; `nil`: nothing.
+    /// What the run still waits for, in words. `nil` means nothing.
     private func unsettled() async throws -> String? {
         guard self.injector.isOver else { return "a process that is not up" }
         guard self.rotations.isEmpty, self.registrations.isEmpty else {
             return "\(self.rotations.count) rotated tokens"
         }
-        guard self.channels.isTold else { return "APNs to be told of phones that listen" }
-        guard self.audiences.isTold else { return "APNs to be told of members' tokens" }
+        guard self.channels.isUpToDate else { return "APNs to be told of phones that listen" }
+        guard self.audiences.isUpToDate else { return "APNs to be told of members' tokens" }
         guard ContinuousClock.now - self.broadcastSeenAt >= Self.broadcastQuiet else { return "channels to be quiet" }
         guard self.growth == nil, self.publisher.isDelivered else {
             return "Kafka's acknowledgement of what was published"
@@ -307,7 +311,7 @@ package final class ChaosRun {
             )
         }
         var logs = ChaosAudit.Logs()
-        try await self.tracesTold()
+        try await self.tracesExported()
         logs.positions = try await ChaosReading.positions(self.stage)
         logs.events = try await ChaosReading.readAll(
             self.stage.topics.events[0], self.stage, within: Self.readDurationMax)
@@ -344,18 +348,18 @@ package final class ChaosRun {
             faults.append("… and \(audit.faultCount - audit.faults.count) more")
         }
         faults += try await self.unaccounted(audit)
-        // Distance and stamps are judged by the journal, which outlives APNs and tells what a pause excuses.
+        // Distance and stamps are judged by the journal. It outlives APNs and knows what a pause excuses.
         for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
             faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
         }
-        // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
+        // A worker may end by itself with a reason, ready to be started again. A crash is a fault.
         faults += self.injector.crashes
         faults += self.releaseFaults()
         faults += self.haltFaults()
         faults += try await self.growthFaults(logs)
         let traces = self.traceAudit(audit)
         faults += traces?.faults ?? []
-        let notes = self.notes(audit)
+        let remarks = self.remarks(audit)
         let act = try await self.makeAnew(isTried: faults.isEmpty && audit.faultCount == 0)
         faults += act.faults
         let summary = ChaosSummary(
@@ -377,6 +381,6 @@ package final class ChaosRun {
             startersAccounted: audit.startCounts.accounted)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
-            notes: notes + (traces.map { [$0.line] } ?? []) + act.notes)
+            remarks: remarks + (traces.map { [$0.line] } ?? []) + act.remarks)
     }
 }

@@ -3,11 +3,11 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// What somebody with the right to does to topics, as an operator by mistake.
+/// What an operator may do to topics, also by mistake.
 extension ChaosStage {
     private static let adminDurationMax = Duration.seconds(30)
 
-    /// The topic's name in this run.
+    /// Name of the topic in this run.
     func name(of role: TopicRole) -> String {
         switch role {
         case .events: self.topics.events[0]
@@ -24,8 +24,8 @@ extension ChaosStage {
             .missing(existing: [])
     }
 
-    /// Gives topics one setting that is not as it was created.
-    /// - Parameter setting: `nil`: all are as they were created.
+    /// Gives topics one setting that differs from their creation.
+    /// - Parameter setting: name of the setting, or `nil` to restore all settings.
     func configure(_ roles: [TopicRole], setting: String?, _ value: String) async throws {
         let names = Set(roles.map { self.name(of: $0) })
         var topics = self.plannedTopics.filter { names.contains($0.name) }
@@ -36,7 +36,7 @@ extension ChaosStage {
         }
     }
 
-    /// Gives `events` one or two partitions more, and `routed` or `state` one more.
+    /// Gives `events` one or two partitions more, and in some cases `routed` or `state` one more.
     func grow(_ choice: Int) async throws {
         var added = [self.topics.events[0]: Int32(1 + choice % 2)]
         if choice / 2 % 2 == 0 { added[self.topics.routed] = 1 }
@@ -62,7 +62,7 @@ extension ChaosStage {
         }
     }
 
-    /// Creates a topic that was deleted, as it was at first.
+    /// Creates a deleted topic as it was at first.
     func create(_ role: TopicRole) async throws {
         let name = self.name(of: role)
         let topics = self.plannedTopics.filter { $0.name == name }
@@ -74,24 +74,24 @@ extension ChaosStage {
         self.partitionCounts[name] = nil
     }
 
-    /// Lets the broker of the embedded Kafka that leads a topic refuse what comes next.
+    /// Makes the broker of the embedded Kafka that leads a topic refuse the next requests.
     func fail(_ role: TopicRole, code: Int, count: Int) async throws {
         guard let broker = Self.embeddedLeaders[role] else { return }
-        try await self.tellKafka("/errors?api=Produce&code=\(code)&count=\(count)&broker=\(broker)")
+        try await self.steerKafka("/errors?api=Produce&code=\(code)&count=\(count)&broker=\(broker)")
     }
 
-    /// Topics of the embedded Kafka with a broker of their own; the first leads the others.
+    /// Topics of the embedded Kafka that have their own leading broker. The first broker leads the others.
     static let embeddedLeaders: [TopicRole: Int] = [.deadLetters: 2, .state: 3]
     static let embeddedBrokerCount = 3
 
     /// Spreads the topics of the embedded Kafka over its brokers, so that requests for one topic can fail alone.
     func spreadLeaders() async throws {
         for role in TopicRole.allCases {
-            try await self.tellKafka("/leader?topic=\(self.name(of: role))&broker=\(Self.embeddedLeaders[role] ?? 1)")
+            try await self.steerKafka("/leader?topic=\(self.name(of: role))&broker=\(Self.embeddedLeaders[role] ?? 1)")
         }
     }
 
-    private func tellKafka(_ path: String) async throws {
+    private func steerKafka(_ path: String) async throws {
         guard let answer = try await LocalHTTP.post(path, port: self.kafkaControlPort), answer.status == 200 else {
             throw CommandFailure("the embedded Kafka refused POST \(path)")
         }

@@ -1,9 +1,9 @@
-/// How a run went.
+/// Result of a run.
 package struct ChaosVerdict {
-    /// What was counted.
+    /// Numbers of the run.
     package var summary: ChaosSummary
-    /// Promises that were broken; empty: a success.
+    /// Broken promises. Empty means success.
     package var faults: [String]
-    /// Further lines of the table.
-    package var notes: [String]
+    /// Further lines for the result table of a run.
+    package var remarks: [String]
 }

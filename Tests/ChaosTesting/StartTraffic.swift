@@ -1,8 +1,10 @@
 import PushModel
 import Upstream
 
-/// Audiences of push-to-start tokens: they fill, a `start` puts up a card on each phone, updates follow, some end and are started again. Phones
-/// come and go meanwhile. As long as a run lasts. Pure: told the time, its randomness comes from a seed.
+/// Traffic of audiences of push-to-start tokens, for as long as a run lasts. They fill, a `start` puts up a card on
+/// each phone, and updates follow. Some audiences end and are started again. Phones join and leave meanwhile.
+///
+/// The type is pure: the caller gives the time, and all randomness comes from a seed.
 struct StartTraffic {
     private enum Deed { case start, end }
 
@@ -10,17 +12,17 @@ struct StartTraffic {
         var id: String
         var app: String
         var isMisplaced: Bool
-        /// When it is started and ended, milliseconds since the beginning, in order.
+        /// When the audience is started and ended, milliseconds since the beginning, in order.
         var deeds: [(millis: Int64, deed: Deed)] = []
-        /// Phones that are still to join.
+        /// Number of phones that are still to join.
         var missingCount: Int
         var isLiving = false
         var startCount = 0
         var nextEventMillis: Int64 = .max
-        /// A second start is published while the first lives.
+        /// When a second start is published while the first lives, milliseconds since the beginning.
         var duplicateMillis: Int64 = .max
 
-        /// Whether it is over: nobody joins what is no longer started.
+        /// Whether the audience is over. Phones join only an audience that is still to be started.
         var isOver: Bool { self.deeds.isEmpty && !self.isLiving }
     }
 
@@ -28,18 +30,19 @@ struct StartTraffic {
         var token: String
         var app: String
         var isMisplaced: Bool
-        /// Those that it is in, and those that it has left.
+        /// Audiences that the phone is in, and audiences that it has left.
         var audiences: Set<Int>
         var left: Set<Int> = []
         var isGone = false
     }
 
-    /// Joins in a second while audiences fill, and other comings and goings in a second.
+    /// Joins per second while audiences fill, and other changes per second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
     private static let eventDistanceMillis: ClosedRange<Int64> = 1_000...10_000
-    /// Between an end and the next start: one that comes before the end has gone out, which an outage delays, is a duplicate.
+    /// Time between an end and the next start. A start that is read before the end has gone out is a duplicate, and an
+    /// outage may delay the end.
     private static let restMillis: ClosedRange<Int64> = 25_000...35_000
-    /// So long before the end of the run phones come and go no more: what was counted of them is written once a minute.
+    /// How long before the end of the run phones stop joining and leaving. Their counts are written once a minute.
     private static let calmMillis: Int64 = 30_000
 
     private var random: SplitMix64
@@ -50,12 +53,13 @@ struct StartTraffic {
     private var (dueJoins, dueChanges): (Int64, Int64) = (0, 0)
     private var lastMillis: Int64?
 
+    /// Plans audiences. Two of every four are started twice. One of these two, and one of the others, never ends.
     /// - Parameters:
-    ///   - count: audiences; of four, two are started twice. One of them, and one of the others, never ends.
-    ///   - memberCount: phones of all of them, before some come and others go.
-    ///   - durationMillis: how long steps are asked for.
+    ///   - count: number of audiences.
+    ///   - memberCount: phones of all audiences together, before any join or leave.
+    ///   - durationMillis: how long the driver asks for steps.
     init(count: Int, memberCount: Int, durationMillis: Int64, seed: UInt64) {
-        // Numbers of its own.
+        // A seed that differs from those of other traffic.
         self.random = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 2)
         self.changesEndMillis = max(durationMillis * 7 / 10, durationMillis - Self.calmMillis)
         for number in 0..<(memberCount == 0 ? 0 : count) {
@@ -80,8 +84,8 @@ struct StartTraffic {
 
     // MARK: Playing
 
-    /// What is due by now.
-    /// - Parameter nowMillis: since the beginning.
+    /// Steps that are due by now.
+    /// - Parameter nowMillis: time since the beginning.
     mutating func steps(nowMillis: Int64) -> [AudienceTraffic.Step] {
         guard !self.audiences.isEmpty else { return [] }
         let elapsed = max(0, nowMillis - (self.lastMillis ?? nowMillis))
@@ -98,7 +102,7 @@ struct StartTraffic {
                 self.audiences[index].deeds.removeFirst()
                 self.carryOut(next.deed, index, &steps, nowMillis)
             }
-            self.tell(index, &steps, nowMillis)
+            self.publishDueEvents(index, &steps, nowMillis)
         }
         return steps
     }
@@ -114,7 +118,7 @@ struct StartTraffic {
         }
     }
 
-    // MARK: Comings and goings
+    // MARK: Joins and leaves
 
     private mutating func come(to audience: Int, _ steps: inout [AudienceTraffic.Step]) {
         let phone = Phone(
@@ -167,7 +171,8 @@ struct StartTraffic {
         if let other = others.randomElement(using: &self.random) { self.join(index, other, &steps) }
     }
 
-    /// - Parameter audience: `nil`: all that it is in.
+    /// Lets a phone leave.
+    /// - Parameter audience: index of the audience, or `nil` for all of the phone's audiences.
     private mutating func leave(_ index: Int, _ audience: Int?, _ steps: inout [AudienceTraffic.Step]) {
         let phone = self.phones[index]
         let gone: Set<Int> = audience.map { [$0] } ?? phone.audiences
@@ -182,7 +187,7 @@ struct StartTraffic {
         self.record(.joinToBeStarted(self.audiences[audience].id, app: phone.app, token: phone.token), phone)
     }
 
-    /// No two records are the same.
+    /// Makes a record that differs from all others.
     private mutating func record(_ membership: StoryMembership, _ phone: Phone) -> Publication {
         self.sequence += 1
         var membership = membership
@@ -215,7 +220,7 @@ struct StartTraffic {
         }
     }
 
-    private mutating func tell(_ index: Int, _ steps: inout [AudienceTraffic.Step], _ nowMillis: Int64) {
+    private mutating func publishDueEvents(_ index: Int, _ steps: inout [AudienceTraffic.Step], _ nowMillis: Int64) {
         guard self.audiences[index].isLiving else { return }
         if nowMillis >= self.audiences[index].duplicateMillis {
             self.audiences[index].duplicateMillis = .max
@@ -235,7 +240,7 @@ struct StartTraffic {
         self.publish(event, of: index, &steps)
     }
 
-    /// Its attributes say which it is: updates change what a card shows, and never these.
+    /// A start whose attributes identify it. Updates change what a card shows, but never its attributes.
     private mutating func start(_ index: Int) -> StoryEvent {
         var event = StoryEvent(.start, app: self.audiences[index].app, contentState: self.content())
         event.alert = "{\"title\":\"\(self.audiences[index].id)\",\"body\":\"Kick-off\"}"

@@ -1,35 +1,37 @@
 import TraceCollecting
+import Upstream
 
-/// The judge of what workers told a collector about the events they traced.
+/// Judges what workers sent to a collector about the events they traced.
 ///
-/// What a worker had to tell when it was killed is lost, so a span's parent may be missing, and an event may have ended otherwise on the next worker.
-/// Only a run without faults is held to that.
+/// A killed worker loses the spans it had not sent. So a span's parent may be missing, and an event may have ended
+/// otherwise on the next worker. Only a run without faults has to be complete.
 struct TraceAudit {
-    /// What spans say of an event that the topic of outcomes does not: its way goes on elsewhere.
+    /// Outcomes that only spans have, and not the outcomes topic. The event goes on at another worker or partition.
     static let wayGoesOn: Set<String> = ["forwarded", "handed over", "still pending"]
     private static let faultsMax = 20
-    /// What is shorter is no token.
+    /// The least number of hex digits of a token. Shorter values are not tokens.
     private static let tokenDigitsMin = 16
 
     private(set) var faults: [String] = []
     private(set) var spanCount = 0
-    /// Spans of single events, and those that say what their outcome says.
+    /// Number of spans of single events, and number of those that agree with the event's outcome.
     private(set) var eventCount = 0
     private(set) var agreeingCount = 0
-    /// Events for an audience whose version was told.
+    /// Number of events for an audience whose version was sent to partitions.
     private(set) var fannedOutCount = 0
-    /// Over the members of a partition.
+    /// Number of passes over the members of a partition.
     private(set) var passCount = 0
     private(set) var pushCount = 0
-    /// Spans whose parent is a worker's and was lost.
+    /// Number of spans whose parent is a worker's span that was lost.
     private(set) var orphanCount = 0
 
+    /// Judges all spans.
     /// - Parameters:
-    ///   - bodies: of the collector's requests.
-    ///   - topic: of events.
-    ///   - isUndisturbed: nothing may be missing.
-    ///   - tokens: of all phones: no span may hold one.
-    ///   - outcomes: of an event by where it lies in `topic`.
+    ///   - bodies: bodies of the collector's requests.
+    ///   - topic: topic of events.
+    ///   - isUndisturbed: whether nothing may be missing.
+    ///   - tokens: tokens of all phones. No span may hold one.
+    ///   - outcomes: outcomes of an event, by its position in `topic`.
     init(
         _ bodies: [[UInt8]], topic: String, isUndisturbed: Bool, tokens: Set<String>,
         outcomes: (ChaosAudit.Position) -> [String]
@@ -81,7 +83,7 @@ struct TraceAudit {
 
     private mutating func judgePass(_ span: CollectedSpan) {
         self.passCount += 1
-        // One that outlived its trace does not count.
+        // A span that outlived its trace does not count.
         guard span.attributes["mailboat.outcome"] != "still under way" else { return }
         func count(_ name: String) -> Int { span.attributes["mailboat.members.\(name)"].flatMap { Int($0) } ?? 0 }
         let sum = ["accepted", "superseded", "expired", "gone", "failed", "unknown", "left", "waiting"].reduce(0) {
@@ -92,7 +94,8 @@ struct TraceAudit {
         }
     }
 
-    /// A span lies within its parent, but for passes and for broadcasts of a version, which begin when their event has its outcome.
+    /// Judges that a span is within its parent. The exceptions are passes and broadcasts of a version, which begin when
+    /// their event has its outcome.
     private mutating func judgeParent(_ span: CollectedSpan, _ byID: [String: CollectedSpan], isUndisturbed: Bool) {
         guard let parentID = span.parentSpanID else { return }
         guard let parent = byID[parentID] else {
@@ -117,14 +120,15 @@ struct TraceAudit {
         }
     }
 
-    /// A run that was to be traced has traces of each kind. Few events are for an audience, and of a traced one's passes faults may leave none.
+    /// Judges that a traced run has traces of each kind. Few events are for an audience, and faults may leave a traced
+    /// one without a pass.
     mutating func expectAll(isUndisturbed: Bool) {
         if self.eventCount == 0 { self.fault("no event was traced") }
         if self.pushCount == 0 { self.fault("no push was traced") }
         if self.passCount == 0, self.fannedOutCount > 0, isUndisturbed { self.fault("no pass was traced") }
     }
 
-    /// For the table.
+    /// Line for the result table of a run.
     var line: String {
         "traces              \(self.spanCount) spans of \(self.eventCount) events and \(self.passCount) passes, \(self.pushCount) pushes; "
             + "\(self.agreeingCount) events say what their outcome says; \(self.orphanCount) parents were lost"

@@ -12,7 +12,7 @@ struct ChannelTrafficTests {
         return ChannelTraffic.Channel(id: "AAA\(number)", app: app, storage: storage)
     }
 
-    /// What one run brings, each with the time it came.
+    /// Everything that one run of the traffic brings, each with its time.
     private struct Run {
         var published: [(millis: Int64, Publication)] = []
         var told: [(millis: Int64, ChannelTraffic.Notice)] = []
@@ -27,7 +27,7 @@ struct ChannelTrafficTests {
                 for step in traffic.steps(nowMillis: millis, wallMillis: 1_700_000_000_000 + millis, rate: rate) {
                     switch step {
                     case .publish(let publication): self.published.append((millis, publication))
-                    case .tell(let notice): self.told.append((millis, notice))
+                    case .send(let notice): self.told.append((millis, notice))
                     }
                 }
             }
@@ -53,7 +53,7 @@ struct ChannelTrafficTests {
 
     @Test func itsShareOfTheRateIsKept() {
         let count = Run(seed: 1).published.count
-        // 25 a second for two minutes.
+        // The rate is 25 a second, for two minutes.
         #expect((2_900...3_050).contains(count), "\(count)")
     }
 
@@ -70,7 +70,7 @@ struct ChannelTrafficTests {
         }
     }
 
-    /// What was published is recognised in the log by its bytes.
+    /// The judge finds a published record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Run(seed: 1).published.map {
             ChaosAudit.RecordBytes(key: Array($0.1.activity.utf8), value: $0.1.value)
@@ -95,7 +95,8 @@ struct ChannelTrafficTests {
         #expect(ended.count == 3 && !ended.contains(deletion.channel))
     }
 
-    /// All but the late ones listen before the first event, some phones go and come, and all are there at last.
+    /// All but the late phones listen before the first event. Some phones go away and come back, and all are there at
+    /// the end.
     @Test func phonesComeAndGo() {
         let run = Run(seed: 3)
         #expect(run.beginning.count == 8 * (ChannelTraffic.steadyCount + ChannelTraffic.sleepyCount))

@@ -4,7 +4,7 @@ import Testing
 @testable import ChaosTesting
 
 @Suite struct ChaosWorkerTests {
-    @Test("A stop is overdue by the clock alone, and only in the life that was told to stop")
+    @Test("Only the clock makes a stop overdue, and only in the life that was told to stop")
     func stopIsOverdueByTheClock() {
         let worker = ChaosWorker(
             executable: URL(fileURLWithPath: "/nowhere/mailboat"), number: 1, adminPort: 1, directory: "/nowhere")
@@ -17,7 +17,7 @@ import Testing
         #expect(!worker.isStopOverdue(at: start + ChaosWorker.stopDurationMax))
         #expect(worker.isStopOverdue(at: start + ChaosWorker.stopDurationMax + .milliseconds(1)))
 
-        // It cannot be started here, yet a new life has been told nothing.
+        // The worker cannot be started here, but a new life has begun, and it was not told to stop.
         #expect(throws: (any Error).self) { try worker.start() }
         #expect(!worker.isStopOverdue(at: start + .seconds(3_600)))
     }

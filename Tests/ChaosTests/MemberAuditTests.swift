@@ -7,12 +7,12 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// The judge of members: what is right passes, and each broken promise is found.
+/// Tests of the judge of members: right runs pass, and each broken promise is found.
 struct MemberAuditTests {
     private static let app = "com.example.pizza"
     private static let (token, audience) = ("0a0b", "match")
 
-    /// The log of one audience, its one member, and what APNs took for it. Times in seconds.
+    /// The log of one audience, its one member, and what APNs took for the member. Times are in seconds.
     private struct Scene {
         var publications: [Publication] = []
         var logs = ChaosAudit.Logs()
@@ -55,8 +55,9 @@ struct MemberAuditTests {
                 outcome: "applied")
         }
 
+        /// Publishes an event of the audience.
         /// - Returns: the event, to be pushed.
-        mutating func tell(
+        mutating func publish(
             _ step: Int, at seconds: Int64, _ kind: StoryEvent.Kind = .update, alert: String? = nil,
             audience: String = MemberAuditTests.audience, withdraws: Bool = false
         ) -> StoryEvent {
@@ -87,9 +88,9 @@ struct MemberAuditTests {
     @Test func whatIsRightPasses() throws {
         var scene = Scene()
         scene.join(at: 1)
-        let goal = scene.tell(1, at: 20, alert: "Goal")
+        let goal = scene.publish(1, at: 20, alert: "Goal")
         try scene.push(goal, at: 20, stamp: 20, priority: 10)
-        let end = scene.tell(2, at: 40, .end)
+        let end = scene.publish(2, at: 40, .end)
         try scene.push(end, at: 40, stamp: 40)
         let audit = try scene.audit()
         #expect(audit.faults == [])
@@ -102,21 +103,22 @@ struct MemberAuditTests {
     @Test func aMemberThatWasLeftOutIsFound() throws {
         var scene = Scene()
         scene.join(at: 1)
-        let goal = scene.tell(1, at: 20)
-        _ = scene.tell(2, at: 30)
+        let goal = scene.publish(1, at: 20)
+        _ = scene.publish(2, at: 30)
         try scene.push(goal, at: 20, stamp: 20)
         let audit = try scene.audit()
         #expect(audit.memberCounts.checked == 1 && audit.memberCounts.equivalent == 0)
         #expect(audit.faults.count == 1 && audit.faults[0].contains("content-state is {\"step\":1}"))
     }
 
-    /// The sound of an event after the join is due unless it was withdrawn; that of one before is not.
+    /// The alert of an event after the join is due unless it was withdrawn. The alert of an event before the join is
+    /// not due.
     @Test(arguments: [(1, false, 1), (1, true, 0), (60, false, 0)])
     func anAlertThatIsMissingIsFound(joinSeconds: Int64, isWithdrawn: Bool, faultCount: Int) throws {
         var scene = Scene()
         scene.join(at: joinSeconds)
-        _ = scene.tell(1, at: 20, alert: "Goal")
-        let newest = scene.tell(2, at: 21, withdraws: isWithdrawn)
+        _ = scene.publish(1, at: 20, alert: "Goal")
+        let newest = scene.publish(2, at: 21, withdraws: isWithdrawn)
         try scene.push(newest, at: 70, stamp: 21)
         let audit = try scene.audit()
         #expect(audit.faults.count == faultCount)
@@ -126,7 +128,7 @@ struct MemberAuditTests {
     @Test func twoPushesThatAreTooCloseAreFoundUnlessAWorkerWasPaused() throws {
         var scene = Scene()
         scene.join(at: 1)
-        let events = [scene.tell(1, at: 20), scene.tell(2, at: 21)]
+        let events = [scene.publish(1, at: 20), scene.publish(2, at: 21)]
         try scene.push(events[0], at: 20, stamp: 20)
         try scene.push(events[1], at: 20.4, stamp: 21)
         #expect(try scene.audit().faults == ["member 0a0b…: two pushes are 400 ms apart, the second at 20400"])
@@ -135,12 +137,13 @@ struct MemberAuditTests {
         #expect(try scene.audit().faults == [] && scene.audit().memberCounts.excused == 1)
     }
 
-    /// The first left at the end of a turn at whose beginning it counts as sent. What left after the turn has no such excuse.
+    /// The first push left at the end of a long turn, and counts as sent at its beginning. A push after the turn has no
+    /// such excuse.
     @Test(arguments: [(20_000, 0), (19_600, 1)])
     func aLongTurnExcusesWhatLeftInIt(endedMillis: Int64, faultCount: Int) throws {
         var scene = Scene()
         scene.join(at: 1)
-        let events = [scene.tell(1, at: 20), scene.tell(2, at: 21)]
+        let events = [scene.publish(1, at: 20), scene.publish(2, at: 21)]
         try scene.push(events[0], at: 20, stamp: 20)
         try scene.push(events[1], at: 20.4, stamp: 21)
         scene.audiences.stalls = [
@@ -153,14 +156,14 @@ struct MemberAuditTests {
     @Test func aPushThatCameTwiceIsCountedAndWithoutDisturbanceAFault() throws {
         var scene = Scene()
         scene.join(at: 1)
-        let goal = scene.tell(1, at: 20, alert: "Goal")
+        let goal = scene.publish(1, at: 20, alert: "Goal")
         try scene.push(goal, at: 20, stamp: 20)
         try scene.push(goal, at: 22, stamp: 21)
         #expect(try scene.audit().faults == [])
         #expect(try scene.audit().memberCounts.repeats == 1 && scene.audit().memberCounts.alertRepeats == 1)
         scene.audiences.isUndisturbed = true
         #expect(try scene.audit().faults == ["member 0a0b…: 1 pushes came twice, and nothing was disturbed"])
-        // A phone that comes back is shown the newest again.
+        // A phone that comes back is shown the newest version again.
         scene.leave(at: 23)
         scene.join(at: 24)
         #expect(try scene.audit().faults == [])
@@ -170,7 +173,7 @@ struct MemberAuditTests {
         var scene = Scene()
         scene.join(at: 1)
         for step in 1...3 {
-            let event = scene.tell(step, at: 20 * Int64(step))
+            let event = scene.publish(step, at: 20 * Int64(step))
             try scene.push(event, at: Double(20 * step), stamp: Int64(20 * step), priority: 10)
         }
         #expect(try scene.audit().faults == ["member 0a0b…: 3 high-priority pushes in an hour, the budget is 2"])
@@ -181,21 +184,21 @@ struct MemberAuditTests {
         var scene = Scene()
         scene.join(at: 1)
         scene.leave(at: 25)
-        let event = scene.tell(1, at: 20)
+        let event = scene.publish(1, at: 20)
         try scene.push(event, at: Double(pushedSeconds), stamp: 20)
         let audit = try scene.audit()
         #expect(audit.faults.count == faultCount && audit.memberCounts.checked == 0)
         #expect(audit.memberCounts.held == 0...0)
     }
 
-    /// Its phone ignores what is stamped older than what it shows; it must have been pushed all the same.
+    /// The phone ignores what has an older stamp than what it shows. It must have been pushed to all the same.
     @Test(arguments: [true, false])
     func whoHasMovedMayShowWhatWasStampedLater(isPushed: Bool) throws {
         var scene = Scene()
         scene.join("other", at: 1)
-        let former = scene.tell(1, at: 30, audience: "other")
+        let former = scene.publish(1, at: 30, audience: "other")
         try scene.push(former, at: 30, stamp: 31)
-        let newest = scene.tell(2, at: 29)
+        let newest = scene.publish(2, at: 29)
         scene.join(at: 40)
         if isPushed { try scene.push(newest, at: 40, stamp: 29) }
         let audit = try scene.audit()
@@ -206,17 +209,17 @@ struct MemberAuditTests {
     @Test func tokensThatAPNsCallsDeadAreNotJudged() throws {
         var scene = Scene()
         scene.join(at: 1)
-        _ = scene.tell(1, at: 20)
+        _ = scene.publish(1, at: 20)
         scene.audiences.dead = [Self.token]
         let audit = try scene.audit()
         #expect(audit.faults == [] && audit.memberCounts.checked == 0 && audit.memberCounts.held == 0...1)
     }
 
-    /// Records of single members are none of the event's.
+    /// Records about single members are not outcomes of the event.
     @Test(arguments: [("Unregistered", 0), ("PayloadTooLarge", 1)])
     func whoWasNotReachedIsCounted(reason: String, faultCount: Int) throws {
         var scene = Scene()
-        let event = scene.tell(1, at: 20)
+        let event = scene.publish(1, at: 20)
         let json =
             "{\"outcome\":\"rejected\",\"topic\":\"events\",\"partition\":3,\"offset\":0,\"reason\":\"\(reason)\","
             + "\"audience\":\"match\",\"token-hash\":\"1f\"}"
@@ -227,7 +230,7 @@ struct MemberAuditTests {
         #expect(audit.outcomeCounts == ["fanned-out": 1] && event.audience == "match")
     }
 
-    /// What is said of a join or a leave is said of the record.
+    /// The outcome of a join or a leave is about the record, not about a push.
     @Test(arguments: ["applied", "duplicate"])
     func whatBecameOfAJoinIsNoFailure(outcome: String) throws {
         var scene = Scene()
@@ -241,7 +244,8 @@ struct MemberAuditTests {
         #expect(audit.faults == [] && audit.memberCounts.failures.isEmpty)
     }
 
-    /// Each time that a phone begins to listen, or stops, it may get the newest version and its alert both ways; no more without faults.
+    /// When a phone begins or stops listening, it may get the newest version and its alert twice: over the channel and
+    /// by token. Without faults it gets no more than that.
     @Test(arguments: [(4, true), (5, false)]) func nothingComesBothWays(count: Int, isRight: Bool) throws {
         for isUndisturbed in [true, false] {
             var scene = Scene()

@@ -5,18 +5,19 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// The judge of start members: what is right passes, and each broken promise is found.
+/// Tests of the judge of start members: right runs pass, and each broken promise is found.
 struct StartAuditTests {
     private static let (app, audience) = ("com.example.pizza", "kick-off")
     private static let (first, second) = ("0a0b", "0c0d")
 
-    /// The log of an audience, its start members, and what APNs took for them. Times in seconds.
+    /// The log of an audience, its start members, and what APNs took for them. Times are in seconds.
     private struct Scene {
         var publications: [Publication] = []
         var logs = ChaosAudit.Logs()
         var starts = ChaosAudit.StartScene(perHour: 2)
 
-        /// - Returns: where it lies.
+        /// Adds a record with its outcome.
+        /// - Returns: offset of the record.
         @discardableResult mutating func add(_ publication: Publication, at seconds: Int64, outcome: String) -> Int64 {
             let offset = Int64(self.publications.count)
             self.publications.append(publication)
@@ -50,7 +51,7 @@ struct StartAuditTests {
                 Publication(.leave(nil, app: StartAuditTests.app, token: token)), at: seconds, outcome: "applied")
         }
 
-        mutating func tell(_ event: StoryEvent, at seconds: Int64, outcome: String = "fanned-out") -> Int64 {
+        mutating func publish(_ event: StoryEvent, at seconds: Int64, outcome: String = "fanned-out") -> Int64 {
             var event = event
             event.audience = StartAuditTests.audience
             let publication =
@@ -60,14 +61,15 @@ struct StartAuditTests {
             return self.add(publication, at: seconds, outcome: outcome)
         }
 
-        /// A card comes up.
+        /// Puts up a card.
         mutating func show(_ event: StoryEvent, on token: String, at seconds: Int64) {
             let isTaken = self.starts.starters.take(
                 token: token, atMillis: seconds * 1_000, body: event.payload(recordMillis: seconds * 1_000))
             #expect(isTaken)
         }
 
-        /// What the partition says of the start that was published then, and the audience's owner after it.
+        /// Writes the partition's counts for the start at offset `start`, and the counts of the audience's owner after
+        /// them.
         mutating func record(of start: Int64, _ counts: StartRecords.Counts) {
             self.recordPass(of: start, counts, at: 90)
             self.recordSum(of: start, counts, at: 90)
@@ -117,7 +119,7 @@ struct StartAuditTests {
         var scene = Scene()
         scene.join(Self.first, at: 1)
         scene.join(Self.second, at: 2)
-        _ = scene.tell(Self.start(1), at: 20)
+        _ = scene.publish(Self.start(1), at: 20)
         return scene
     }
 
@@ -142,7 +144,8 @@ struct StartAuditTests {
         #expect(audit.startCounts.secondCards == 1)
     }
 
-    /// A phone without a card: what its partition's record may say of it, and whether the audience has ended.
+    /// Cases of a phone without a card: the counts of its partition's record, whether the audience has ended, and the
+    /// number of faults.
     @Test(arguments: [
         (StartRecords.Counts(members: 2, accepted: 1, unknown: 1), false, 0),
         (StartRecords.Counts(members: 2, accepted: 1, superseded: 1), true, 0),
@@ -155,19 +158,20 @@ struct StartAuditTests {
     func aPhoneWithoutACardNeedsAReason(counts: StartRecords.Counts, hasEnded: Bool, faultCount: Int) throws {
         var scene = Self.begun()
         scene.show(Self.start(1), on: Self.first, at: 21)
-        if hasEnded { _ = scene.tell(StoryEvent(.end, app: Self.app), at: 30) }
+        if hasEnded { _ = scene.publish(StoryEvent(.end, app: Self.app), at: 30) }
         scene.record(of: 20, counts)
         let audit = try scene.audit()
         #expect(audit.faults.count == faultCount, "\(audit.faults)")
         #expect(audit.startCounts.checked == 2 && audit.startCounts.started == 1)
     }
 
-    /// A start that comes while the audience lives is none: the end calls off the one before it, and a card of the other is a fault.
+    /// A start that arrives while the audience lives is set aside. The end cancels the first start. A card of the
+    /// second start is a fault.
     @Test(arguments: [false, true]) func aStartThatIsSetAsideIsNone(hasCard: Bool) throws {
         var scene = Self.begun()
-        _ = scene.tell(Self.start(2), at: 22, outcome: "duplicate")
+        _ = scene.publish(Self.start(2), at: 22, outcome: "duplicate")
         if hasCard { scene.show(Self.start(2), on: Self.first, at: 23) }
-        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 30)
+        _ = scene.publish(StoryEvent(.end, app: Self.app), at: 30)
         scene.record(of: 20, .init(members: 2, superseded: 2))
         let audit = try scene.audit()
         #expect(audit.faults == (hasCard ? ["start member 0a0b…: a card of no start that was published"] : []))
@@ -175,13 +179,13 @@ struct StartAuditTests {
         #expect(counts.orders == 1 && counts.checked == 2 && counts.calledOff == 2)
     }
 
-    /// The end of a second life is written as that of the first was, and calls its start off.
+    /// The end of the second life has the same bytes as the first end, and cancels the second start.
     @Test func theSecondEndCountsToo() throws {
         var scene = Self.begun()
         for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }
-        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 30)
-        _ = scene.tell(Self.start(2), at: 60)
-        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 80)
+        _ = scene.publish(StoryEvent(.end, app: Self.app), at: 30)
+        _ = scene.publish(Self.start(2), at: 60)
+        _ = scene.publish(StoryEvent(.end, app: Self.app), at: 80)
         scene.record(of: 20, .init(members: 2, accepted: 2))
         scene.record(of: 60, .init(members: 2, superseded: 2))
         let audit = try scene.audit()
@@ -190,7 +194,7 @@ struct StartAuditTests {
         #expect(counts.orders == 2 && counts.started == 2 && counts.calledOff == 2)
     }
 
-    /// The record of one phone names it by its hash, and explains no other.
+    /// The record of one phone names it by its hash, and explains no other phone.
     @Test(arguments: [(StartAuditTests.second, 0), (StartAuditTests.first, 1)])
     func aRecordOfOnePhoneIsItsReason(token: String, faultCount: Int) throws {
         var scene = Self.begun()
@@ -218,7 +222,7 @@ struct StartAuditTests {
         #expect(try scene.audit().faults == [])
     }
 
-    /// A phone that has left before is not started, and nobody is owed anything.
+    /// A phone that left before the start must get no card.
     @Test(arguments: [(21, 0), (60, 1)])
     func whoHasLeftIsLeftAlone(shownSeconds: Int64, faultCount: Int) throws {
         var scene = Self.begun()
@@ -231,16 +235,16 @@ struct StartAuditTests {
         #expect(audit.startCounts.checked == 1 && audit.memberCounts.held == 1...2)
     }
 
-    /// After `start.per-hour` starts a phone may go without, and may not get another.
+    /// After `start.per-hour` starts a phone may go without a card, and may not get another.
     @Test(arguments: [false, true])
     func anHourHasItsStarts(isStarted: Bool) throws {
         var scene = Self.begun()
         for number in 1...3 {
             let seconds = Int64(100 * number)
-            if number > 1 { _ = scene.tell(Self.start(number), at: seconds) }
+            if number > 1 { _ = scene.publish(Self.start(number), at: seconds) }
             scene.show(Self.start(number), on: Self.first, at: seconds + 1)
             if number < 3 || isStarted { scene.show(Self.start(number), on: Self.second, at: seconds + 1) }
-            _ = scene.tell(StoryEvent(.end, app: Self.app, contentState: "{\"end\":\(number)}"), at: seconds + 50)
+            _ = scene.publish(StoryEvent(.end, app: Self.app, contentState: "{\"end\":\(number)}"), at: seconds + 50)
         }
         let audit = try scene.audit()
         #expect(audit.faults.count == (isStarted ? 2 : 1), "\(audit.faults)")
@@ -250,7 +254,7 @@ struct StartAuditTests {
 
     @Test func aCardShowsWhatWasPublished() throws {
         var scene = Self.begun()
-        _ = scene.tell(StoryEvent(.update, app: Self.app, contentState: "{\"step\":2}"), at: 21)
+        _ = scene.publish(StoryEvent(.update, app: Self.app, contentState: "{\"step\":2}"), at: 21)
         for (step, token) in [(2, Self.first), (3, Self.second)] {
             var start = Self.start(1)
             start.contentState = "{\"step\":\(step)}"
@@ -263,7 +267,7 @@ struct StartAuditTests {
             ])
     }
 
-    /// An audience's record may say less than its partitions' after a takeover, and never more.
+    /// After a takeover an audience's record may say less than those of its partitions, but never more.
     @Test(arguments: [(1, false, 0), (1, true, 1), (3, false, 1)])
     func anAudiencesRecordSaysNoMoreThanItsPartitions(accepted: Int, isUndisturbed: Bool, faultCount: Int) throws {
         var scene = Self.begun()
@@ -276,7 +280,7 @@ struct StartAuditTests {
         #expect(audit.startCounts.sumsAgreeing == 0)
     }
 
-    /// A partition's next owner may call unknown what the one before had told of as accepted.
+    /// A partition's next owner may report as unknown what the owner before it had reported as accepted.
     @Test func aPartitionMaySayLessThanItHasTold() throws {
         var scene = Self.begun()
         for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }
@@ -287,7 +291,7 @@ struct StartAuditTests {
         #expect(audit.startCounts.sums == 1 && audit.startCounts.sumsAgreeing == 0)
     }
 
-    /// An update puts up nothing, nor does a start without an alert.
+    /// An update puts up no card, nor does a start without an alert.
     @Test func aPushThatPutsUpNoCardIsFound() throws {
         var scene = Self.begun()
         for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }

@@ -1,8 +1,9 @@
 import Testing
+import Upstream
 
 @testable import ChaosTesting
 
-/// The judge of traces: what is right passes, and each fault is found.
+/// Tests of the judge of traces: right runs pass, and each fault is found.
 struct TraceAuditTests {
     private static let token = String(repeating: "0a", count: 32)
     private static let event = span(
@@ -49,7 +50,7 @@ struct TraceAuditTests {
         #expect(audit.passCount == 1 && audit.pushCount == 2 && audit.orphanCount == 0)
     }
 
-    /// On the next worker the event may have ended otherwise, and what a killed one had to tell is lost.
+    /// The event may have ended otherwise on the next worker, and a killed worker's unsent spans are lost.
     @Test(arguments: [false, true]) func faultsExcuseWhatIsLost(isUndisturbed: Bool) {
         let audit = Self.audit(
             [Self.event, Self.span("push", id: 2, below: 9, from: 1, to: 2)], isUndisturbed: isUndisturbed,
@@ -102,7 +103,7 @@ struct TraceAuditTests {
         #expect(audit.faults == ["traces: no event was traced", "traces: no push was traced"])
     }
 
-    /// A killed worker may have had all passes of an event that was for an audience.
+    /// All passes of an audience's event may have been on a killed worker.
     @Test(arguments: [false, true]) func aVersionWithoutPassesIsFound(isUndisturbed: Bool) {
         let event = Self.event.replacing("delivered", with: "fanned-out")
         var audit = Self.audit([event, Self.push], outcome: "fanned-out")

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -12,6 +13,22 @@ import Testing
         splitter.finish(into: &items)
         var check = EventCheck(app: "com.example.pizza", nowSeconds: 1_700_000_000)
         return items.map { Check.answer(to: $0, check: &check) }
+    }
+
+    @Test func anAppThatIsNotConfiguredIsRefusedWhereAppsAreKnown() throws {
+        let text = #"{"key":"order-7","value":{"event":"end","app":"com.example.piza"}}"#
+        let record = try RecordText(Array(text.utf8))
+        var check = EventCheck(app: "", nowSeconds: 1_700_000_000)
+        guard case .taken = check.check(record) else {
+            Issue.record("refused without a configuration")
+            return
+        }
+        check.apps = ["com.example.pizza"]
+        guard case .refused(let rejection) = check.check(record) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(rejection.field == "app" && rejection.reason.hasSuffix("did you mean com.example.pizza?"))
     }
 
     @Test func aRegistrationIsUsedByTheUpdatesAfterIt() {
@@ -39,7 +56,7 @@ import Testing
                         #"{"aps":{"event":"update","timestamp":1699999990,"content-state":{"a": 1.50},"alert":{"title":"t","body":"b"}}}"#,
                         "(110 of 4096 bytes)",
                     ]),
-                .taken(line: 3, lines: ["activity “order-7” has no token any more"]),
+                .taken(line: 3, lines: ["activity “order-7” no longer has a token"]),
                 .taken(
                     line: 4,
                     lines: [
@@ -53,7 +70,7 @@ import Testing
             ])
     }
 
-    /// Servers count from 1970, Swift from 2001.
+    /// Servers count seconds from 1970. Swift counts dates from 2001.
     @Test func aValueThatLooksLikeADateIsWarnedOf() {
         let event =
             #"{"event":"update","content-state":{"eta":1700000600,"at":"2023-11-14T22:13:20Z","ok":721692800,"minutes":12}}"#
@@ -63,8 +80,8 @@ import Testing
         }
         #expect(
             lines.filter { $0.contains("warning") } == [
-                #"(warning: at = "2023-11-14T22:13:20Z" (a text) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)"#,
-                "(warning: eta = 1700000600 (seconds since 1970) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)",
+                "(warning: eta = 1700000600 (seconds since 1970; send 721693400) looks like a date, and Swift's Date is a number of seconds since 2001)",
+                #"(warning: at = "2023-11-14T22:13:20Z" (a text; send 721692800) looks like a date, and Swift's Date is a number of seconds since 2001)"#,
             ])
     }
 
@@ -92,7 +109,7 @@ import Testing
         #expect(failure?.description == "nofile cannot be read: No such file or directory")
     }
 
-    /// What is printed may end in the log of a build.
+    /// The output may end up in the log of a build, so it contains no whole token.
     @Test func aTokenInTheContentIsCut() {
         let token = String(repeating: "80e0", count: 16)
         let event = #"{"event":"update","content-state":{"\#(token)":"\#(token)"},"timestamp":1699999990}"#
@@ -175,7 +192,7 @@ import Testing
                 ["token c0ffee42…(64 digits) joins audience “match-7” (to update an activity, development)"],
                 ["token c0ffee42…(64 digits) leaves audience “match-7”"],
                 ["token 80e080e0…(160 digits) leaves every audience"],
-                ["activity “order-7” has no token any more"],
+                ["activity “order-7” no longer has a token"],
                 ["the token that the key spells joins audience “match-7” (to update an activity, production)"],
                 ["token 00ff joins audience “match-7” (to start activities, production, channel-capable)"],
             ])
@@ -260,7 +277,7 @@ import Testing
         #expect(Self.reports(text) == [.refused(line: 1, reason: reason)])
     }
 
-    /// Any past date means now, but one that is within a day of now if it was counted from 2001.
+    /// Any past date means now. The exception is a date that, counted from 2001, is within a day of now.
     @Test(arguments: [
         -62_135_596_800, -1, 0, 1, 721_692_800 - 86_401, 721_692_800 + 86_401, 1_600_000_000, 9_999_999_999,
     ])

@@ -6,9 +6,20 @@ import KafkaLog
 import PushWorker
 import Testing
 
-/// How commands are told which cluster, and how to connect to it.
+@testable import mailboat
+
+/// Tests of the options that name a cluster and say how to connect to it.
 struct ClusterOptionsTests {
-    /// A file that is gone after `body`.
+    @Test(arguments: [
+        ("kafka:9092/bootstrap: Failed to resolve 'kafka:9092': Name or service not known", "does not find the name"),
+        ("Connect to ipv4#127.0.0.1:1 failed: Connection refused", "Is a Kafka running here"),
+    ])
+    func aClusterThatDoesNotAnswerGetsAdvice(text: String, advice: String) throws {
+        let error = KafkaError(code: .transport, text: text)
+        #expect(try ClusterOptions.parse([]).advice(on: error, "localhost:9092").contains(advice))
+    }
+
+    /// Runs `body` with a file, and deletes the file afterwards.
     private static func with(_ content: String, _ body: (String) throws -> Void) throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-\(UUID().uuidString)").path
         try content.write(toFile: path, atomically: true, encoding: .utf8)
@@ -54,7 +65,7 @@ struct ClusterOptionsTests {
         }
     }
 
-    /// Neither a password nor what may be one is ever repeated.
+    /// No message repeats a password, or a text that may be one.
     @Test func secretsAreNotShown() throws {
         try Self.with("bootstrap.servers=b:1\nhunter2") { path in
             let failure = #expect(throws: CommandFailure.self) {
@@ -71,7 +82,7 @@ struct ClusterOptionsTests {
         }
     }
 
-    /// What is wrong in a file is found there, and is no fault of the command line.
+    /// A wrong property is reported at its line in the file, and not as a fault of the command line.
     @Test func aWrongPropertyIsNamedWithItsLine() throws {
         try Self.with("# ours\nbootstrap.servers=b:1\nsasl.pasword=hunter2") { path in
             let failure = #expect(throws: CommandFailure.self) {
@@ -95,7 +106,7 @@ struct ClusterOptionsTests {
         #expect(options.hint == "--bootstrap b:1")
     }
 
-    /// A worker of a chaos run or a test gets the same properties, whatever they hold.
+    /// Properties of a command become YAML for the worker of a test or chaos run. Any characters in a value survive.
     @Test func propertiesBecomeYAML() {
         let settings = KafkaSettings([
             .init("client.id", "a"), .init("sasl.password", #"a"b: #\c"#), .init("client.id", "b"),
@@ -107,7 +118,7 @@ struct ClusterOptionsTests {
                 """)
     }
 
-    /// A command says what is wrong with the source of its tokens, and waits for nobody.
+    /// A command says what is wrong with the source of its tokens, and does not wait for the source.
     @Test func aLoginByTokensNeedsOne() throws {
         let words = [
             "--bootstrap", "127.0.0.1:1", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanisms=OAUTHBEARER",

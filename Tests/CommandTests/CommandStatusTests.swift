@@ -5,7 +5,7 @@ import Testing
 
 @testable import mailboat
 
-/// The table of exit statuses, and what the commands do.
+/// Tests that the commands exit as the table of exit statuses says.
 @Suite(.timeLimit(.minutes(5)))
 struct CommandStatusTests {
     private static let root = URL(fileURLWithPath: #filePath)
@@ -21,19 +21,33 @@ struct CommandStatusTests {
         #expect(Mailboat.helpMessage(columns: 400).contains("deploy/Operations.md#exit-status"))
     }
 
+    /// No command waits silently for brokers that do not answer, not even one that writes a log. In the end it says
+    /// what to do.
+    @Test(arguments: [
+        ("tail", "for the topic liveactivity.outcomes"), ("explain order-7", "for its topics"),
+        ("topics check", "for its topics"), ("offsets reset --to earliest", "for the members of the group mailboat"),
+    ])
+    func brokersThatDoNotAnswerAreNamed(words: String, question: String) async throws {
+        let ended = try await Self.shell("$M \(words) --bootstrap 127.0.0.1:1 --timeout 2")
+        #expect(ended.status == 1)
+        #expect(ended.said.contains("asking 127.0.0.1:1 \(question), for 2 s at most\n"), "\(ended.said)")
+        #expect(ended.said.contains("127.0.0.1:1 cannot be asked \(question): "), "\(ended.said)")
+        #expect(ended.said.contains("'mailboat dev' has one"), "\(ended.said)")
+    }
+
     struct Case: Sendable, CustomTestStringConvertible {
-        /// `$M` is `mailboat`, `$D` a folder for this case alone.
+        /// The shell line of the case. `$M` is `mailboat`, and `$D` is a folder for this case alone.
         var line: String
         var status: CommandStatus
         var testDescription: String { self.line }
     }
 
-    /// Nobody listens there.
+    /// Options for a Kafka that does not exist.
     private static let nobody = "--bootstrap 127.0.0.1:1 --timeout 1"
-    /// The named pipe can be opened for writing once the command reads it, and then it waits for input.
-    /// A shell starts its background commands deaf to SIGINT, which `env` undoes.
+    /// A command that waits for input. The named pipe can be opened for writing only once the command reads it. A shell
+    /// starts background commands with SIGINT ignored, which `env` undoes.
     private static let waiting = "mkfifo $D/pipe; env --default-signal=INT $M check $D/pipe & exec 3> $D/pipe"
-    /// It has said what it says last when it serves.
+    /// A command that serves. The test waits until it has printed its last line.
     private static let serving =
         "mkfifo $D/pipe; $M embedded-kafka --port 0 --control 0 > $D/pipe & exec 3< $D/pipe; grep -q -m 1 'control API' <&3"
 
@@ -68,7 +82,7 @@ struct CommandStatusTests {
         #expect(Set(Self.cases.map(\.status)) == Set(CommandStatus.allCases))
     }
 
-    /// The scripts that complete commands; bash says of its own whether it can read it.
+    /// The completion scripts of all shells exist. The syntax of the one for bash is checked with bash.
     @Test(arguments: ["bash", "zsh", "fish"])
     func completionsAreThere(shell: String) async throws {
         #expect(try await Self.shell("$M --generate-completion-script \(shell) | grep -q dead-letters").status == 0)

@@ -40,7 +40,7 @@ struct DeadLetterTests {
             Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable(if: nil))
     }
 
-    /// Whether an app has been configured since only a configuration tells.
+    /// Only a configuration says whether the app is configured by now.
     @Test func anAppThatWorkersDoNotHaveIsToldOf() {
         let update = "{\"event\":\"update\",\(Self.app),\"content-state\":{}}"
         let letter = Self.letter(update, headers: [.init(name: RecordHeader.field.text, value: Array("app".utf8))])
@@ -70,7 +70,7 @@ struct DeadLetterTests {
     @Test(arguments: [
         ("no JSON", "it would be refused again"), ("{\"event\":\"update\",\(app)}", "“content-state”"),
         ("{\"event\":\"update\",\(app),\"content-state\":{},\"timestamp\":1700000301}", "“timestamp”"),
-        ("{\"event\":\"update\",\(app),\"content-state\":{},\"expires\":1699999990}", "lies 10 s back"),
+        ("{\"event\":\"update\",\(app),\"content-state\":{},\"expires\":1699999990}", "was 10 s ago"),
         (
             "{\"event\":\"start\",\(app),\"content-state\":{},\"to\":{\"start-token\":\"aa\"},\"attributes-type\":\"A\","
                 + "\"attributes\":{},\"alert\":{\"title\":\"t\",\"body\":\"b\"}}", "a start puts up a card"
@@ -84,7 +84,8 @@ struct DeadLetterTests {
         #expect(text.contains(reason))
     }
 
-    /// The worker does not write the token down, so what it kept of the start cannot be one.
+    /// The worker does not write the token into the dead letter. So the kept record cannot be published as a start
+    /// again.
     @Test func aStartThatAPNsRefusedCannotBeSentBack() {
         let kept = "{\"event\":\"start\",\(Self.app),\"timestamp\":1700000000,\"content-state\":{}}"
         guard
@@ -168,11 +169,11 @@ struct DeadLetterTests {
         try Self.write(Self.letter("no JSON").record, to: kafka)
         let words = ["--bootstrap", kafka.bootstrap, "-X", "fetch.wait.max.ms=5"]
 
-        // Nothing is written unless asked for.
+        // Without the flag that asks for it, the command writes nothing.
         await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words).run() }
         #expect(try await Self.readEvents(kafka).isEmpty)
 
-        // What is left out makes the exit status 1, and the rest is sent.
+        // A record that is left out makes the exit status 1. The others are sent.
         await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words + ["--execute"]).run() }
         let sent = try await Self.readEvents(kafka)
         #expect(sent.count == 1)

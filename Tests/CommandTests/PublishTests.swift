@@ -102,7 +102,8 @@ import Testing
         defer { kafka.stop() }
         let command = try Publish.parse(["--bootstrap", kafka.bootstrap, "--topic", "other", "/dev/null"])
         let failure = await #expect(throws: CommandFailure.self) { try await command.run() }
-        #expect(failure?.description == "the topic other does not exist: create it with 'mailboat topics create'")
+        let remedy = "create it with 'mailboat topics create --bootstrap \(kafka.bootstrap)'"
+        #expect(failure?.description == "the topic other does not exist: \(remedy)")
     }
 
     @Test(arguments: [

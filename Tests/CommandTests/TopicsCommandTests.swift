@@ -20,7 +20,7 @@ struct TopicsCommandTests {
         }
     }
 
-    /// The embedded cluster tells names and partition counts, and has no way to create.
+    /// The embedded cluster lists topics and partition counts, and cannot create topics.
     @Test func checkAndCreateAgainstAClusterWithoutAdministration() async throws {
         let names = MailboatTopics.defaults.map(\.name)
         let whole = try EmbeddedKafka(topics: names.map { .init($0, partitionCount: 4) })
@@ -35,7 +35,7 @@ struct TopicsCommandTests {
         } throws: {
             "\($0)".contains("\(names.last ?? ""):4") && "\($0)".contains("embedded-kafka")
         }
-        // Nobody can say whether it would be taken, and it is shown all the same.
+        // The cluster cannot say whether it would accept the plan, but the plan is shown all the same.
         let rehearsal = try TopicsCommand.Create.parse(["--bootstrap", lacking.bootstrap, "--dry-run"])
         try await rehearsal.run()
         let uneven = try EmbeddedKafka(topics: names.enumerated().map { .init($1, partitionCount: $0 + 1) })
@@ -56,7 +56,7 @@ struct TopicsCommandTests {
         #expect(TopicsTable.lines(findings, showsAll: true).count == findings.count + 1)
         #expect(TopicsTable.summary(findings) == "1 topic: 6 ok, 1 error")
     }
-    /// What the table shows, an object each, with names that a program can rely on.
+    /// The JSON has an object for each row of the table, with names that a program can rely on.
     @Test func theSameAsJSON() throws {
         let plan = TopicPlan(topics: [.init("events", .events)], replicationFactor: 1)
         let existing = [TopicDescription(name: "events", partitionCount: 4, replicationFactor: 1)]
@@ -103,7 +103,7 @@ struct TopicsCommandTests {
         #expect(advised.first?.contains("--without segment.bytes --without segment.ms") == true)
         let required = TopicsTable.leavingOut(["state": ["cleanup.policy"]])
         #expect(required.count == 2)
-        #expect(required.last?.contains("promise rests on cleanup.policy") == true)
+        #expect(required.last?.contains("promise depends on cleanup.policy") == true)
         let unknown = TopicsTable.leavingOut(["state": []])
         #expect(unknown.count == 1)
         #expect(unknown.first?.contains("--required-only") == true)

@@ -13,23 +13,48 @@ struct DevSnippetsTests {
 
     @Test func eachCommandIsForTheEventThatIsGiven() {
         let all = Self.pages.all(activity: "order/7", event: #"{"event":"update","content-state":{"minutes":12}}"#)
-        #expect(all.map(\.name) == ["curl", "kcat", "Python", "Wait in a test"])
-        #expect(all[3].text.contains("activity=order%2F7&key=minutes&value=12&"), "\(all[3].text)")
+        #expect(
+            all.map(\.name)
+                == ["curl", "mailboat", "kcat", "Python, over Kafka", "Python, over HTTP", "Wait in a test"])
+        #expect(all[5].text.contains("activity=order%2F7&key=minutes&value=12&"), "\(all[5].text)")
         for snippet in all {
             #expect(snippet.text.contains("order") && !snippet.text.contains("Anne"), "\(snippet.text)")
         }
     }
 
-    /// A worker takes each.
+    /// A member of an audience is asked for by the audience's id.
+    @Test func aTestWaitsForWhatTheEventIsFor() throws {
+        let event = #"{"event":"update","to":{"audience":"match-7"},"content-state":{"homeScore":1}}"#
+        let wait = try #require(Self.pages.all(activity: "match-7", event: event).last?.text)
+        #expect(wait.contains("/wait-for?audience=match-7&key=homeScore&value=1&"), "\(wait)")
+    }
+
+    /// A date in the past would end a card at once.
+    @Test func theMomentsOfSamplesLieAhead() {
+        let nowSeconds: Int64 = 1_795_600_000
+        let moments = Self.pages.samples(nowSeconds: nowSeconds).flatMap { $0.text.matches(of: /\b\d{10}\b/) }
+        #expect(moments.count == 2)
+        for moment in moments { #expect(Int64(moment.output).map { $0 > nowSeconds } == true, "\(moment.output)") }
+    }
+
+    /// A worker takes every sample.
     @Test func everySampleIsAnEvent() {
-        for sample in Self.pages.samples {
+        for sample in Self.pages.samples(nowSeconds: 1_795_600_000) {
             let reading = EventReading(
                 key: Array("order-1".utf8), value: Array(sample.text.utf8), nowSeconds: 1_795_600_000)
             #expect(reading.rejection == nil, "\(sample.name): \(String(describing: reading.rejection))")
         }
     }
 
-    /// A test that pastes one has to fail when the answer is no success: by itself curl ends with 0 then.
+    /// The app finds the activity's id in the attributes of a start, and the system gives the app an update token.
+    @Test func theSampleOfAStartIsAsTheDocumentationAdvises() throws {
+        let start = try #require(Self.pages.samples(nowSeconds: 1_795_600_000).first { $0.name == "Start by push" })
+        let event = try JSONTree.parse(Array(start.text.utf8))
+        #expect(event["input-push-token"]?.plainText == "1")
+        #expect(event["attributes"]?["order"]?.plainText == "order-1")
+    }
+
+    /// A test that uses a pasted command has to fail when the answer is an error. Without a flag curl would end with 0.
     @Test func curlFailsWhereTheAnswerIsNoSuccess() {
         let curls = Self.snippets.filter { $0.text.hasPrefix("curl ") }
         #expect(curls.map(\.name) == ["curl", "Wait in a test"])

@@ -16,7 +16,7 @@ struct FollowersTests {
         followers.end()
         #expect(followers.enter() == nil)
         var wakeCount = 0
-        // The one at the beginning; then the page has ended.
+        // Only the wake-up at the beginning arrives. Then the page has ended.
         for await _ in try #require(third).wakes { wakeCount += 1 }
         #expect(wakeCount == 1)
     }
@@ -34,7 +34,7 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(DevPageFiles.all.count == 27)
+        #expect(DevPageFiles.all.count == 29)
         for file in DevPageFiles.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(

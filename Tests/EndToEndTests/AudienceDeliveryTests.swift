@@ -16,7 +16,7 @@ struct AudienceDeliveryTests {
             try match.join(0..<Self.count)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             let first = try await match.shows(1, 0..<Self.count)
             #expect(first.pushes == Self.count, "one push each")
@@ -31,12 +31,12 @@ struct AudienceDeliveryTests {
 
             // A join that changes nothing does nothing.
             try match.join(0..<10)
-            try match.tell(2, "\"priority\":10")
+            try match.publish(2, "\"priority\":10")
             try await publisher.flush()
             let second = try await match.shows(2, 0..<Self.count + 1)
             #expect(second.pushes == 2 * (Self.count + 1))
 
-            try match.tell(3, event: "end")
+            try match.publish(3, event: "end")
             try await publisher.flush()
             let last = try await match.shows(3, 0..<Self.count + 1, .ended)
             #expect(last.pushes == 3 * (Self.count + 1))
@@ -44,8 +44,8 @@ struct AudienceDeliveryTests {
             #expect(last.differing.filter { $0.ways != [.alerts] }.isEmpty)
             #expect(house.violations().isEmpty)
 
-            // An event after the end is late.
-            try match.tell(4)
+            // An event after the end has the outcome `late`.
+            try match.publish(4)
             try await publisher.flush()
             let outcomes = try await house.everythingIsAccountedFor(publisher, worker)
             #expect(outcomes.count { $0.outcome == "applied" } == Self.count + 11)
@@ -56,8 +56,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// A member that has left gets nothing more. A phone with a rotated token continues. A token is in one audience
-    /// only, that of its latest join.
+    /// A member that has left gets nothing more. A phone with a rotated token continues. A token is only in the
+    /// audience that it joined last.
     @Test func membersLeaveRotateAndMove() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -65,7 +65,7 @@ struct AudienceDeliveryTests {
             let other = TestAudience(id: "match-8", publisher: publisher, house: house)
             let worker = try await house.startWorker()
             try match.join(0..<100)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<100)
 
@@ -81,8 +81,8 @@ struct AudienceDeliveryTests {
             try await publisher.flush()
             try await match.has(90, at: worker)
 
-            try match.tell(2)
-            try other.tell(7)
+            try match.publish(2)
+            try other.publish(7)
             try await publisher.flush()
             try await match.shows(2, 10..<20)
             try await match.shows(2, 220..<230)
@@ -105,7 +105,7 @@ struct AudienceDeliveryTests {
             try await publisher.flush()
             try await match.has(200, at: worker)
             for phone in 0..<20 { #expect(house.simulator.setToken(Tokens.make(phone), .dead)) }
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 20..<200)
             try await match.has(180, at: worker)
@@ -119,7 +119,7 @@ struct AudienceDeliveryTests {
                 try OutcomeRecord.all(in: outcomes).filter { $0.outcome == "rejected" }
                     .allSatisfy { $0.status == 410 && $0.reason == "ExpiredToken" && $0.audience == "match-7" })
 
-            try match.tell(2)
+            try match.publish(2)
             try await publisher.flush()
             try await match.shows(2, 20..<200)
             #expect(house.simulator.statistics().refused.values.reduce(0, +) == refused, "they are not tried again")
@@ -138,10 +138,10 @@ struct AudienceDeliveryTests {
             try match.join(0..<Self.count)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await house.apns("the goal is under way") { $0.accepted >= 50 }
-            try match.tell(0, TestAudience.withdrawn)
+            try match.publish(0, TestAudience.withdrawn)
             try await publisher.flush()
             let summary = try await match.shows(0, 0..<Self.count)
             let rung = summary.alerts.filter { $0.alerts > 0 }.reduce(0) { $0 + $1.cards }
@@ -155,21 +155,21 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// An hour after the end, or after a configured time, the audience begins anew without members.
+    /// An hour after the end, or after a configured time, the audience begins again without members.
     @Test func theEndLetsMembersGo() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
             let worker = try await house.startWorker(settings: "retention: 5s")
             try match.join(0..<100)
-            try match.tell(1)
-            try match.tell(2, event: "end")
+            try match.publish(1)
+            try match.publish(2, event: "end")
             try await publisher.flush()
             try await match.shows(2, 0..<100, .ended)
             try await match.has(0, at: worker)
 
             try match.join(100..<150)
-            try match.tell(3)
+            try match.publish(3)
             try await publisher.flush()
             try await match.shows(3, 100..<150)
             #expect(match.summary(0..<100).shown.map(\.card) == [.ended])

@@ -6,12 +6,12 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat audience pause` in the middle of a pass: from the command to the last push, and on with the newest
-/// version.
+/// `mailboat audience pause` in the middle of a pass, from the command to the last push, and the resumed pass with the
+/// newest version.
 @Suite(.timeLimit(.minutes(10)))
 struct AudiencePauseTests {
     private static let count = 2_000
-    /// Most milliseconds from the command's return to the last push.
+    /// Greatest number of milliseconds from the command's return to the last push.
     private static let obeyedMillisMax: Int64 = 1_000
 
     @Test func aPausedPassStopsWithinASecond() async throws {
@@ -28,7 +28,7 @@ struct AudiencePauseTests {
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
             house.simulator.setLatency(Latency(fixedMillis: 200))
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await house.apns("the pass is under way") { $0.accepted >= 50 }
 
@@ -42,10 +42,10 @@ struct AudiencePauseTests {
             let reached = house.simulator.statistics().accepted
             #expect(reached < Self.count, "it was paused in mid-pass")
 
-            // An event published now has its outcome, joins are taken, and an order continues. Pushes to members would
-            // leave before the order's.
+            // An event published now gets its outcome, joins are taken, and an order goes on. A push to a member, if
+            // one were to leave, would leave before the order's.
             let order = Tokens.make(Self.count + 1)
-            try match.tell(2)
+            try match.publish(2)
             try match.join(Self.count..<Self.count + 1)
             try publisher.register("order-1", token: order)
             try publisher.update("order-1", "at the door")
@@ -78,7 +78,7 @@ struct AudiencePauseTests {
         try type.parse([match.id, "--app", TestPublisher.app, "--config", worker.configurationPath])
     }
 
-    /// When APNs took the last push, apart from those to one token, in milliseconds since 1970.
+    /// When APNs took the last push that was not for this token, in milliseconds since 1970.
     private static func lastPush(in journal: String, but token: String) throws -> Int64? {
         var reader = try JournalReader(path: journal)
         var last: Int64?

@@ -8,7 +8,7 @@ import Testing
 struct AudienceRestartTests {
     private static let count = 1_000
 
-    /// The next worker continues where the last one stopped. It neither begins anew nor omits a member.
+    /// The next worker continues where the last one stopped. It neither starts over nor omits a member.
     @Test func aPassGoesOnAfterAWorkerWasKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -19,7 +19,7 @@ struct AudienceRestartTests {
             try await publisher.flush()
             try await match.has(Self.count, at: first)
             house.simulator.setLatency(Latency(fixedMillis: 200))
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await house.apns("the pass is in its middle") { $0.accepted >= 500 }
             first.kill()
@@ -37,7 +37,7 @@ struct AudienceRestartTests {
             #expect(summary.differing.filter { $0.ways != [.alerts] }.isEmpty)
 
             // The next worker knows all members.
-            try match.tell(2)
+            try match.publish(2)
             try await publisher.flush()
             try await match.shows(2, 0..<Self.count)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
@@ -56,7 +56,7 @@ struct AudienceRestartTests {
             try await publisher.flush()
             try await match.has(100, at: first)
             house.simulator.setLatency(Latency(fixedMillis: 2_500))
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await match.shows(1, 0..<100)
             try await until("all are answered") { try await first.metric("mailboat_members_waiting") == 0 }
@@ -66,7 +66,7 @@ struct AudienceRestartTests {
             house.simulator.setLatency(Latency())
             let second = try await house.startWorker("second")
             try await match.has(100, at: second)
-            try match.tell(2)
+            try match.publish(2)
             try await publisher.flush()
             let summary = try await match.shows(2, 0..<100)
             #expect(summary.pushes == 200, "one push each for each version")
@@ -90,13 +90,13 @@ struct AudienceRestartTests {
                 return first > 0 && second > 0 && Int(first + second) == TestKafka.partitionCount
             }
             try match.join(0..<Self.count)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             house.simulator.setLatency(Latency(fixedMillis: 200))
             let before = house.simulator.statistics().accepted
-            try match.tell(2, TestAudience.goal)
+            try match.publish(2, TestAudience.goal)
             try await publisher.flush()
             try await house.apns("the pass has begun") { $0.accepted >= before + 100 }
             workers[0].terminate()
@@ -110,7 +110,7 @@ struct AudienceRestartTests {
             #expect(match.summary(Self.count..<Self.count + 100).alerts.map(\.alerts) == [0])
             #expect(members.mostInFlight?.value == 1)
 
-            try match.tell(3, event: "end")
+            try match.publish(3, event: "end")
             try await publisher.flush()
             try await match.shows(3, 0..<Self.count + 100, .ended)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)

@@ -4,7 +4,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// One event starts a card on many phones, each by its push-to-start token: from Kafka to the phones, over real TLS and HTTP/2.
+/// One event starts a card on many phones, each by its push-to-start token: from Kafka to the phones, over real TLS and
+/// HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceStartTests {
     private static let count = 500
@@ -25,9 +26,9 @@ struct AudienceStartTests {
             #expect(started.pushes == Self.count, "one start each")
             #expect(started.alerts.map(\.alerts) == [1], "a start without its alert starts nothing")
 
-            // The cards give their update tokens, and the goal goes to those.
+            // The phones report their cards' update tokens, and the goal goes to those.
             try match.join(Self.updates)
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await match.shows(1, Self.updates)
 
@@ -42,7 +43,7 @@ struct AudienceStartTests {
 
             // A second start of the same match has no effect.
             try match.start(2)
-            try match.tell(3, event: "end")
+            try match.publish(3, event: "end")
             try await publisher.flush()
             try await match.shows(3, Self.updates, .ended)
             #expect(match.summary(0..<Self.count + 1).pushes == Self.count + 1)
@@ -75,7 +76,7 @@ struct AudienceStartTests {
             house.simulator.setLatency(Latency())
             let second = try await house.startWorker("second", settings: TestAudience.narrow)
             try await until("what was announced is told of, and nobody waits (log: \(second.logPath))") {
-                // Partitions go on one after the other: of those that have not begun nobody waits either.
+                // Partitions start one after the other, and nobody waits in those that have not begun.
                 let unknown = try await second.metric("mailboat_starts_results_total", label: "unknown")
                 return try await second.metric("mailboat_starts_waiting") == 0 && unknown > 0
                     && match.summary(0..<Self.count).pushes + Int(unknown) >= Self.count

@@ -23,7 +23,7 @@ import Testing
             try #require(try await LocalHTTP.post("/events?activity=\(activity)", body: event, port: self.port))
         }
 
-        /// Each wait is shorter than a whole exchange of `LocalHTTP` may be.
+        /// Repeats a wait until its condition holds. Each wait is shorter than a whole exchange of `LocalHTTP` may be.
         func waitFor(_ question: String) async throws -> LocalHTTP.Answer {
             let deadline = ContinuousClock.now + .seconds(60)
             while true {
@@ -78,7 +78,7 @@ import Testing
             #expect(shown.status == 200, "\(shown.body)")
             #expect(shown.body.contains(#""verdict":{"word":"shown""#))
 
-            // As `mailboat check` says it.
+            // The reason is the one that `mailboat check` gives.
             let refused = try await house.publish(#"{"event":"update","contentState":{}}"#)
             #expect(refused.status == 400)
             #expect(
@@ -93,7 +93,7 @@ import Testing
             let unmet = try await house.get("/wait-for?activity=order-1&key=minutes&value=11&timeout=0")
             #expect(unmet.status == 504)
             #expect(
-                unmet.body.contains("“minutes” is 12, not 11. The last push: The app cannot decode it"),
+                unmet.body.contains("“minutes” is 12, not 11. The last push: The app cannot decode the push"),
                 "\(unmet.body)")
             #expect(unmet.body.contains("“minutes” is missing, and the app requires it"))
 
@@ -144,7 +144,7 @@ import Testing
         #expect(try await house.publish(update, activity: "order-9").status == 202)
         let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
         #expect(shown.status == 200, "\(shown.body)")
-        // A token that is a name in the content is hidden, too.
+        // A token that is used as a name in the content is hidden, too.
         let named = #"{"event":"update","priority":10,"content-state":{"\#(token)":1,"minutes":28}}"#
         #expect(try await house.publish(named, activity: "order-9").status == 202)
         let answer = try await house.waitFor("activity=order-9&key=\(token)&value=1")
@@ -275,7 +275,7 @@ import Testing
                 #expect(answer.status == (round == 0 ? 201 : 409), "10,000 members in all: \(answer)")
             }
 
-            // A channel, by its broadcast.
+            // The page shows a channel when a broadcast goes out on it.
             let made = try await post("/api/channels", #"{"storage":"most-recent"}"#)
             let channel = try #require(house.stage.simulator.channels().first?.id)
             #expect(made.status == 201 && made.body.contains(channel), "\(made)")
@@ -353,7 +353,7 @@ import Testing
             }
             #expect(try await send("DELETE", "/api/schemas").status == 404)
 
-            // One for each app, and one for all others.
+            // There is one schema for each app, and one for all others.
             #expect(try await send("PUT", "/api/schemas?app=com.example.app", #"{"hours":1}"#).status == 200)
             try await update(12)
             try await self.newest(house, has: "undecodable")
@@ -451,7 +451,7 @@ import Testing
     /// Enough other phones may appear during the restart for the page to forget this one.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
-            // Nobody looks at it: a wait, or an event published here, would.
+            // Nobody looks at the phone meanwhile. A wait, or an event published here, would.
             let made = try await LocalHTTP.post("/api/activities", body: #"{"activity":"lone"}"#, port: house.port)
             #expect(made?.status == 201)
             // Its registration makes it the newest phone again, whenever that is read.
@@ -472,7 +472,7 @@ import Testing
                 house.stage.simulator.device(token: phone.token)?.isOnline == true
             }
 
-            // The page finds it again when somebody asks.
+            // The page finds the phone again when somebody asks.
             let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
             #expect(try await house.publish(update, activity: "lone").status == 202)
             let shown = try await house.waitFor("activity=lone&key=minutes&value=12")
@@ -480,7 +480,7 @@ import Testing
         }
     }
 
-    /// Waits for the newest push to get this verdict.
+    /// Waits until the newest push has this verdict.
     private func newest(_ house: House, has word: String) async throws {
         try await until("a push is \(word)") {
             house.stage.store.read { $0.phonesInOrder.last?.lastVerdict?.word.rawValue } == word

@@ -16,7 +16,7 @@ struct ExplainTests {
         try Explain.parse([key, "--config", worker.configurationPath]).report { _ in }
     }
 
-    /// Waits for this verdict, because topics are written one after the other.
+    /// Waits for this verdict, because the topics are written one after the other.
     private static func says(
         _ cause: ExplainVerdict.Cause, of key: String, _ worker: WorkerProcess,
         and holds: (ExplainFacts) -> Bool = { _ in true }
@@ -44,7 +44,7 @@ struct ExplainTests {
             let token = Tokens.make(1)
             try publisher.register("order", token: token)
             try await publisher.flush()
-            // The record in state follows the outcome.
+            // The record in `state` follows the outcome.
             let accepted = try await Self.says(.accepted, of: "order", worker) { $0.budget.out == 1 }
             #expect(accepted.facts.outcomes.first?.outcome == "delivered")
             #expect(accepted.facts.events.map(\.event) == ["register", "update"])
@@ -71,11 +71,11 @@ struct ExplainTests {
         }
     }
 
-    /// Nobody reads the topics.
+    /// No worker reads the topics.
     @Test func anEventThatNobodyTakesIsNamed() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
-            // As if it had been published a while ago.
+            // The event looks as if it had been published a while ago.
             try publisher.send(
                 key: Array("order".utf8), value: Array("{\"event\":\"unregister\"}".utf8),
                 recordMillis: Int64(Date().timeIntervalSince1970 * 1_000) - 60_000)
@@ -93,7 +93,7 @@ struct ExplainTests {
             let publisher = try TestPublisher(house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
             try match.join(0..<3)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await house.apns("the members have it") { $0.accepted == 3 }
             _ = try await Self.says(.audience, of: "match-7", worker)

@@ -21,10 +21,12 @@ struct HangUpTests {
             let publisher = try TestPublisher(house.kafka)
             try publisher.register("order-1", token: Tokens.make(1))
             try await publisher.flush()
-            // The budget is one, because two pushes are reserved for alerts and ends.
+            // The budget is one, because two pushes are reserved for alerts and ends. Updates that are read together
+            // would be one push, so the first is awaited.
             for step in 0..<3 {
                 try publisher.update("order-1", "step \(step)", priority: 10)
                 try await publisher.flush()
+                try await house.apns("the first is sent") { $0.accepted >= 1 }
             }
             try await until("one was sent, and the rest waits") {
                 try await Self.page(worker).contains("\nmailboat_events_pending 1\n")
@@ -61,7 +63,7 @@ struct HangUpTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hang-up-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // Read until we close it.
+        // The worker reads until the test closes the pipe.
         let settings = folder + "/settings.yaml"
         #expect(mkfifo(settings, 0o600) == 0)
         let worker = try ChildProcess(

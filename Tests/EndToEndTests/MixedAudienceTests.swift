@@ -7,11 +7,12 @@ import PushEngine
 import PushWorker
 import Testing
 
-/// An audience of both kinds of phones: some listen on the channel that is kept for it, the others are pushed to by their tokens.
+/// An audience of two kinds of phones. Some listen on the channel that is kept for it, and the others are pushed to by
+/// their tokens.
 @Suite(.timeLimit(.minutes(10)))
 struct MixedAudienceTests {
     private static let count = 100
-    /// The first half listens.
+    /// Phones that listen: the first half.
     private static let listeners = 0..<50
     private static let others = 50..<100
 
@@ -27,16 +28,17 @@ struct MixedAudienceTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            // A partition whose question the owner has not read yet gets the version with its answer, by tokens.
-            try match.tell(1)
+            // The owner may not have read a partition's question yet. Then that partition gets the version with the
+            // owner's answer, and pushes it by tokens.
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             let (pushes, messages) = Self.arrived(match)
-            try match.tell(2, TestAudience.goal)
+            try match.publish(2, TestAudience.goal)
             try await publisher.flush()
             try await match.shows(2, 0..<Self.count)
-            try match.tell(3)
+            try match.publish(3)
             try await publisher.flush()
             let third = try await match.shows(3, 0..<Self.count)
             #expect(third.listening == Self.listeners.count)
@@ -54,7 +56,7 @@ struct MixedAudienceTests {
             #expect(dump.contains("channel, production: open, id \(channel), taken up to "), "\(dump)")
             #expect(dump.contains("\(Self.count) members in"), "\(dump)")
             #expect(dump.contains(", \(Self.listeners.count) of them listen on a channel"), "\(dump)")
-            // The last list was asked for before it was made.
+            // The keeper last asked for the list before the channel was made.
             let listed = "mailboat_channels_listed{app=\"\(TestPublisher.app)\",environment=\"production\"} 0"
             #expect(try await worker.get("/metrics")?.body.contains(listed) == true)
             try await until("the record of the third says whom its broadcast spoke for") {
@@ -63,13 +65,13 @@ struct MixedAudienceTests {
                 }
             }
 
-            try match.tell(4, event: "end")
+            try match.publish(4, event: "end")
             try await publisher.flush()
             let last = try await match.shows(4, 0..<Self.count, .ended)
             #expect(last.differingCount == 0)
             #expect(house.simulator.statistics().bothWays == 0)
             #expect(house.violations().isEmpty)
-            // It lingers: phones that are off are told of the end later.
+            // The channel lingers, so that phones that are off get the end later.
             #expect(house.simulator.channels().map(\.id) == [channel])
             let said = try await house.everythingIsAccountedFor(publisher, worker)
             #expect(said.count { $0.outcome == "fanned-out" } == 4)
@@ -78,8 +80,8 @@ struct MixedAudienceTests {
         }
     }
 
-    /// A publisher takes the channel's id from the outcomes and sends to it: that goes to nobody, and its outcome says whom it should be for. A channel
-    /// of its own takes what it is sent.
+    /// A publisher takes the channel's id from the outcomes and sends to it. No phone gets that, and the outcome names
+    /// the audience to send to. A channel of the publisher's own takes what it is sent.
     @Test func whatIsSentStraightToAKeptChannelIsRejected() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -90,7 +92,7 @@ struct MixedAudienceTests {
             try match.listen(Self.listeners, on: channel)
             try await publisher.flush()
             try await match.has(Self.listeners.count, at: worker)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, Self.listeners)
             let own = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .mostRecent))
@@ -103,7 +105,7 @@ struct MixedAudienceTests {
                         "content-state":{"step":"99"}}
                         """.utf8))
             }
-            try match.tell(2)
+            try match.publish(2)
             try await publisher.flush()
             try await match.shows(2, Self.listeners)
             let said = try await house.everythingIsAccountedFor(publisher, worker)
@@ -118,7 +120,7 @@ struct MixedAudienceTests {
         }
     }
 
-    /// What came to those that listen and to the others: pushes, and messages of a channel.
+    /// Pushes and messages of a channel that arrived at phones that listen, and at the others.
     private static func arrived(_ match: TestAudience) -> (
         pushes: (listeners: Int, others: Int), messages: (listeners: Int, others: Int)
     ) {
@@ -126,14 +128,14 @@ struct MixedAudienceTests {
         return ((listeners.pushes, others.pushes), (listeners.messages, others.messages))
     }
 
-    /// APNs refuses broadcasts for longer than `channel.fallback`: those that listen are pushed to by their tokens, alert included, and go back
-    /// to the channel when it takes broadcasts again.
+    /// APNs refuses broadcasts for longer than `channel.fallback`. Phones that listen are pushed to by their tokens,
+    /// alert included. They go back to the channel when it takes broadcasts again.
     @Test func aRefusedBroadcastGoesToTheTokens() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
-            // Five minutes after a fallback the channel is tried again: here after one second.
+            // A channel is tried again five minutes after a fallback. Here it is tried after one second.
             let worker = try await house.startWorkerInside(settings: settings + "\nchannel.fallback: 1s") {
                 $0.engine.channelMinuteMillis = 200
             }
@@ -142,14 +144,14 @@ struct MixedAudienceTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             let (pushes, messages) = Self.arrived(match)
             let fault = house.simulator.add(
                 Fault(.answer(status: 503, reason: "ServiceUnavailable"), kind: .broadcast))
-            try match.tell(2, TestAudience.goal)
+            try match.publish(2, TestAudience.goal)
             try await publisher.flush()
             let second = try await match.shows(2, 0..<Self.count)
             #expect(second.alerts.map(\.alerts) == [1], "everybody has heard the goal once")
@@ -163,12 +165,13 @@ struct MixedAudienceTests {
             var step = 2
             try await until("the channel brings the newest again") {
                 step += 1
-                try match.tell(step)
+                try match.publish(step)
                 try await publisher.flush()
                 try await match.shows(step, 0..<Self.count)
                 return worker.snapshot().engine.channelBroadcastsAccepted > taken
             }
-            // What went by token is broadcast all the same as soon as APNs takes it, with the same stamp: a phone that has it shows and hears it once.
+            // What went by token is broadcast as soon as APNs takes it, with the same stamp. A phone that has the
+            // version does not show it or sound its alert again.
             let bothWays = house.simulator.statistics().bothWays
             #expect(bothWays > 0 && bothWays.isMultiple(of: Self.listeners.count))
             let last = try await match.shows(step, 0..<Self.count)
@@ -177,7 +180,7 @@ struct MixedAudienceTests {
         }
     }
 
-    /// Somebody deletes the channel: those that listen are served by their tokens, and another one is opened.
+    /// Somebody deletes the channel. Phones that listened are served by their tokens, and another channel is opened.
     @Test func aChannelThatIsGoneLeavesNobodyBehind() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -191,35 +194,36 @@ struct MixedAudienceTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             #expect(house.simulator.deleteChannel(id: channel))
-            try match.tell(2, TestAudience.goal)
+            try match.publish(2, TestAudience.goal)
             try await publisher.flush()
             let second = try await match.shows(2, 0..<Self.count)
             #expect(second.alerts.map(\.alerts) == [1])
             try await until("another one is opened") {
-                try MixedHouse.told(of: match, in: outcomes).contains {
+                try MixedHouse.channelOutcomes(of: match, in: outcomes).contains {
                     $0.outcome == "channel-opened" && $0.channel != channel
                 }
             }
             #expect(
-                try MixedHouse.told(of: match, in: outcomes).contains {
+                try MixedHouse.channelOutcomes(of: match, in: outcomes).contains {
                     $0.outcome == "channel-closed" && $0.channel == channel && $0.reason == "vanished"
                 })
             #expect(house.simulator.channels().count == 1)
         }
     }
 
-    /// A phone that was off during the `end` would keep a live card for ever: the end is broadcast again. Then the channel goes.
+    /// A phone that was off during the `end` would keep a live card for ever, so the end is broadcast again. Then the
+    /// channel is deleted.
     @Test func theEndComesAgainAndTheChannelGoes() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
-            // Again after 0.2, 1, 3 and 6 s.
+            // The end is repeated after 0.2, 1, 3 and 6 s.
             let worker = try await house.startWorkerInside(settings: settings) {
                 $0.engine.channelMinuteMillis = 200
                 for app in $0.apps.indices { $0.apps[app].engine.channelLingerMillis = 8_000 }
@@ -229,12 +233,12 @@ struct MixedAudienceTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             #expect(house.simulator.setOnline(token: Tokens.make(0), false))
-            try match.tell(2, event: "end")
+            try match.publish(2, event: "end")
             try await publisher.flush()
             try await match.shows(2, 1..<Self.count, .ended)
             #expect(match.summary(0..<1).shown.map(\.card) == [.active])
@@ -243,7 +247,7 @@ struct MixedAudienceTests {
 
             try await until("the channel is deleted") { house.simulator.channels().isEmpty }
             try await until("it is told") {
-                try MixedHouse.told(of: match, in: outcomes).contains {
+                try MixedHouse.channelOutcomes(of: match, in: outcomes).contains {
                     $0.outcome == "channel-closed" && $0.channel == channel && $0.reason == "ended"
                 }
             }

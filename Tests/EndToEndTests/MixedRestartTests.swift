@@ -5,16 +5,16 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Workers that are killed at each step of a kept channel's life. Nobody is left behind, and no channel is lost sight of.
+/// Workers are killed at each step of a kept channel's life. Nobody is left behind, and no channel is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct MixedRestartTests {
     private static let count = 100
-    /// The first half listens.
+    /// Phones that listen: the first half.
     private static let listeners = 0..<50
     private static let others = 50..<100
 
-    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. The next owner waits for a minute, as a late
-    /// creation might still be carried out, and looks what is new in the list.
+    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. The next owner waits for
+    /// a minute, because a delayed creation might still be carried out. Then it looks for what is new in the list.
     @Test(arguments: [true, false]) func nothingIsLostBetweenACreationAndItsRecord(isExclusive: Bool) async throws {
         try await MixedHouse.with(isExclusive: isExclusive) { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -23,11 +23,11 @@ struct MixedRestartTests {
             let fault = house.simulator.add(Fault(.stall(applied: true), kind: .createChannel))
             let first = try await house.startWorker("first", settings: settings)
             try match.join(Self.others)
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await until("APNs has made it and says nothing") { house.simulator.fired(fault) ?? 0 > 0 }
             let made = try #require(house.simulator.channels().first?.id)
-            // Those that have no channel do not wait for it.
+            // Phones without a channel do not wait for it.
             try await match.shows(1, Self.others)
             first.kill()
             #expect(try await first.exited() == -SIGKILL)
@@ -38,7 +38,7 @@ struct MixedRestartTests {
             #expect((channel == made) == isExclusive)
             let channels = house.simulator.channels().map(\.id)
             #expect(Set(channels) == [made, channel] && channels.count == (isExclusive ? 1 : 2))
-            // The page is a fraction of a second behind the outcomes.
+            // The metrics page is a fraction of a second behind the outcomes.
             let adopted = isExclusive
             try await until("what the creation has made is \(adopted ? "adopted" : "shown")") {
                 let counts = (
@@ -67,7 +67,7 @@ struct MixedRestartTests {
             let fault = house.simulator.add(Fault(.stall(applied: true), kind: .listChannels))
             let first = try await house.startWorker("first", settings: settings)
             try match.join(Self.others)
-            try match.tell(1, TestAudience.goal)
+            try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await until("a list is not answered") { house.simulator.fired(fault) ?? 0 > 0 }
             try await match.shows(1, Self.others)
@@ -82,7 +82,8 @@ struct MixedRestartTests {
         }
     }
 
-    /// APNs has taken a broadcast, and the worker dies before it hears so. The next one sends the very same again: the phones have shown it already.
+    /// APNs has taken a broadcast, and the worker dies before it hears so. The next worker sends exactly the same
+    /// again, which the phones ignore.
     @Test func aBroadcastWithoutAnswerIsSentAgain() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -94,12 +95,12 @@ struct MixedRestartTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: first)
-            try match.tell(1)
+            try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
 
             let fault = house.simulator.add(Fault(.stall(applied: true), kind: .broadcast))
-            try match.tell(2, TestAudience.goal)
+            try match.publish(2, TestAudience.goal)
             try await publisher.flush()
             try await until("APNs has it and says nothing") { house.simulator.fired(fault) ?? 0 > 0 }
             first.kill()
@@ -118,18 +119,18 @@ struct MixedRestartTests {
         }
     }
 
-    /// The first half listens on the channel, if it did not before, and everybody is told something.
+    /// Lets the first half listen on the channel, if they do not yet, and publishes an update for everybody.
     private static func everybodyGetsTheNext(
         _ match: TestAudience, on channel: String, at worker: WorkerProcess, in house: TestHouse
     ) async throws {
         try match.listen(Self.listeners, on: channel)
         try await match.publisher.flush()
         try await match.has(Self.count, at: worker)
-        try match.tell(3)
+        try match.publish(3)
         try await match.publisher.flush()
         try await match.shows(3, 0..<Self.count)
         let messages = match.summary(Self.listeners).messages
-        try match.tell(4)
+        try match.publish(4)
         try await match.publisher.flush()
         try await match.shows(4, 0..<Self.count)
         #expect(match.summary(Self.listeners).messages == messages + Self.listeners.count, "the channel brings it")

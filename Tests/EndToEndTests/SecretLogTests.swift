@@ -3,10 +3,10 @@ import Foundation
 import SecretHunting
 import Testing
 
-/// A real worker, from its start over reloads to its end, at every log level: its log tells of no secret, in any form.
+/// A real worker's log, from start over reloads to the end and at every level. It shows no secret, in any form.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretLogTests {
-    /// Secrets where they belong, and in places where a worker only finds out that they do not.
+    /// Secrets where they belong, and in places that turn out to be wrong only when a worker reads them.
     private static func settings(_ level: String, tokenFile: String, headersFile: String) -> String {
         func quoted(_ text: String) -> String {
             "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
@@ -39,7 +39,7 @@ struct SecretLogTests {
 
             let before = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
             var reloads = 0
-            /// What is wrong is refused, and what needs a restart is named.
+            /// Reloads the settings. What is wrong is refused, and what needs a restart is named.
             func reload(_ text: String, until said: String) async throws {
                 try text.write(toFile: worker.configurationPath, atomically: true, encoding: .utf8)
                 worker.hangUp()
@@ -48,18 +48,18 @@ struct SecretLogTests {
             }
             for secret in PlantedSecret.all {
                 let quoted = "\"\(secret.text.replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
-                let count = try log().count(of: "the configuration is not taken")
+                let count = try log().count(of: "the new configuration is not used")
                 try (before + "\nkafka.consumer.sasl.pasword: \(quoted)\nbudget.per-hour: \(quoted)\nretention: [\n")
                     .write(toFile: worker.configurationPath, atomically: true, encoding: .utf8)
                 worker.hangUp()
                 try await until("the fault is said") {
-                    try log().count(of: "the configuration is not taken") > count
+                    try log().count(of: "the new configuration is not used") > count
                 }
             }
             try await reload(
                 before.replacing("key=", with: "key=other").replacing(tokenFile, with: PlantedSecret.all[2].text)
                     .replacing(headersFile, with: "/other/\(PlantedSecret.all[2].text)"),
-                until: "setting needs a restart and is not taken")
+                until: "a changed setting needs a restart and does not take effect")
             let status = try await LocalHTTP.get("/status", port: worker.adminPort)?.body ?? ""
             let ready = try await LocalHTTP.get("/readyz", port: worker.adminPort)?.body ?? ""
             worker.terminate()
@@ -71,10 +71,10 @@ struct SecretLogTests {
         }
     }
 
-    /// What a source of tokens says may be anything. Readiness names the source, and the log tells nothing of what it said.
+    /// A source of tokens may say anything. Readiness names the source, and the log shows nothing of what it said.
     @Test func aWorkerWithoutATokenNamesItsSourceAlone() async throws {
         try await TestHouse.with { house in
-            // A real cluster may want a login of its own.
+            // A real cluster may need another login than the one in the test.
             guard !house.kafka.isReal else { return }
             let login = ["consumer", "producer"].map {
                 "kafka.\($0).security.protocol: sasl_plaintext\nkafka.\($0).sasl.mechanisms: OAUTHBEARER"

@@ -1,8 +1,8 @@
 import Foundation
 import Fuzzing
 
-// Feeds mutated inputs to whatever reads strangers' bytes.
-// `fuzz --corpus DIR [--target NAME] [--seconds N | --seeds N | --seed N] [--from N]`
+// Feeds mutated inputs to all code that reads strangers' bytes. `fuzz --corpus DIR [--target NAME] [--seconds N |
+// --seeds N | --seed N] [--from N]`
 
 struct Arguments {
     var corpus = "Tests/Corpus"
@@ -44,15 +44,16 @@ struct Arguments {
     }
 }
 
-/// Seed of what is being read, named when the process dies of it. A handler of signals may read nothing but plain globals; nothing else runs here.
+/// Seed of the input that is being read. It is printed when the input kills the process. A signal handler may read only
+/// plain globals, and no other thread runs here.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 nonisolated(unsafe) var currentTarget: StaticString = ""
 
-/// Longest time one input may take before that counts as a hang. It takes a few milliseconds at most.
+/// Time after which one input counts as a hang. An input normally takes a few milliseconds at most.
 let hangSeconds: UInt32 = 30
 
-/// A reader that traps or hangs takes the process with it: the seed is told all the same, by calls that are safe in a handler.
-func tellSeedOfTraps() {
+/// Prints the seed when a reader traps or hangs, which ends the process. All calls are safe in a signal handler.
+func printSeedOfTraps() {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGALRM] {
         signal(number) { number in
             func say(_ text: StaticString) { _ = write(2, text.utf8Start, text.utf8CodeUnitCount) }
@@ -89,7 +90,8 @@ func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
     }
 }
 
-/// Plays the targets in turn, a seed each, until the seeds or the seconds are over; how many failed.
+/// Plays the targets in turn, one seed each, until the seeds or the seconds are over.
+/// - Returns: number of failures.
 func play(_ arguments: Arguments) throws -> Int {
     let plans = try arguments.targets.map { try FuzzPlan($0, corpusFolder: arguments.corpus) }
     var failures: [FuzzPlan.Failure] = []
@@ -121,7 +123,7 @@ func play(_ arguments: Arguments) throws -> Int {
     return failures.count
 }
 
-tellSeedOfTraps()
+printSeedOfTraps()
 do {
     exit(try play(Arguments(Array(CommandLine.arguments.dropFirst()))) == 0 ? 0 : 1)
 } catch let complaint as Arguments.Complaint {

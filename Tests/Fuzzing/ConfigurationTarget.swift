@@ -1,7 +1,7 @@
 public import PushModel
 import PushWorker
 
-/// The worker's configuration file, and the environment beside it.
+/// Fuzzes the worker's configuration file, and the environment variables beside it.
 public struct ConfigurationTarget: FuzzTarget {
     public static let name = "configuration"
     public static let pieces: [[UInt8]] = [
@@ -27,7 +27,7 @@ public struct ConfigurationTarget: FuzzTarget {
         }
         do throws(ConfigurationError) {
             let loaded = try ConfigurationLoader.load(input, fileName: "worker.yaml", environment: environment)
-            return loaded.notes.contains("") ? "a note is empty" : nil
+            return loaded.warnings.contains("") ? "a note is empty" : nil
         } catch {
             if error.faults.isEmpty { return "refused without a fault" }
             for fault in error.faults where fault.text.isEmpty || fault.description.contains(where: \.isNewline) {

@@ -2,7 +2,7 @@ public import PushModel
 
 /// Makes bad inputs out of good ones.
 public struct Mutator {
-    /// Longer ones are cut: whatever is wrong shows in less.
+    /// The most bytes of an input. Longer ones are cut, because faults show in less.
     static let byteCountMax = 40_000
 
     private let corpus: [[UInt8]]
@@ -14,7 +14,7 @@ public struct Mutator {
         self.pieces = pieces
     }
 
-    /// Mostly one change, for few inputs survive more than a reader's first check.
+    /// Makes an input, mostly with one change. With more changes few inputs would pass a reader's first check.
     public func input(_ random: inout SplitMix64) -> [UInt8] {
         var bytes = random.oneOf(self.corpus)
         for _ in 0..<random.oneOf([1, 1, 1, 2, 3, 8]) { self.change(&bytes, &random) }
@@ -23,29 +23,29 @@ public struct Mutator {
     }
 
     private func change(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
-        let place = random.below(bytes.count + 1)
+        let index = random.below(bytes.count + 1)
         switch random.below(13) {
-        case 0 where place < bytes.count: bytes[place] = UInt8(random.below(256))
-        case 1 where place < bytes.count: bytes[place] ^= 1 << UInt8(random.below(8))
-        case 2 where place < bytes.count: bytes[place] = random.oneOf([0, 1, 0x7F, 0x80, 0xFF, 0x20, 0x22, 0x5C])
-        case 3 where place < bytes.count: bytes[place] = bytes[place] &+ random.oneOf([1, 255])
-        case 4, 5: bytes.insert(contentsOf: random.oneOf(self.pieces), at: place)
-        case 6: bytes.removeSubrange(place..<min(bytes.count, place + 1 + random.below(16)))
-        case 7: bytes.removeSubrange(place...)
+        case 0 where index < bytes.count: bytes[index] = UInt8(random.below(256))
+        case 1 where index < bytes.count: bytes[index] ^= 1 << UInt8(random.below(8))
+        case 2 where index < bytes.count: bytes[index] = random.oneOf([0, 1, 0x7F, 0x80, 0xFF, 0x20, 0x22, 0x5C])
+        case 3 where index < bytes.count: bytes[index] = bytes[index] &+ random.oneOf([1, 255])
+        case 4, 5: bytes.insert(contentsOf: random.oneOf(self.pieces), at: index)
+        case 6: bytes.removeSubrange(index..<min(bytes.count, index + 1 + random.below(16)))
+        case 7: bytes.removeSubrange(index...)
         case 8:
-            let run = bytes[place..<min(bytes.count, place + 1 + random.below(64))]
+            let run = bytes[index..<min(bytes.count, index + 1 + random.below(64))]
             bytes.insert(contentsOf: Array(run), at: random.below(bytes.count + 1))
         case 9: Self.exchangeNumber(&bytes, &random)
         case 10:
-            // The beginning of one, the end of another.
+            // The input gets the beginning of one corpus file and the end of another.
             let other = random.oneOf(self.corpus)
-            bytes = Array(bytes[..<place]) + other[random.below(other.count + 1)...]
+            bytes = Array(bytes[..<index]) + other[random.below(other.count + 1)...]
         case 11:
             let count = random.oneOf([1, 2, 4, 8, 64, 300])
-            bytes.insert(contentsOf: (0..<count).map { _ in UInt8(random.below(256)) }, at: place)
+            bytes.insert(contentsOf: (0..<count).map { _ in UInt8(random.below(256)) }, at: index)
         default:
             let piece = random.oneOf(self.pieces)
-            for _ in 0..<random.oneOf([2, 70, 300]) { bytes.insert(contentsOf: piece, at: place) }
+            for _ in 0..<random.oneOf([2, 70, 300]) { bytes.insert(contentsOf: piece, at: index) }
         }
     }
 
@@ -54,7 +54,7 @@ public struct Mutator {
         "18446744073709551616", "1685952000", "9999999999", "10000000000", "1685952000000", "1.5", "1e400", "01", "1e",
     ]
 
-    /// A run of digits becomes another number.
+    /// Replaces a run of digits by another number.
     private static func exchangeNumber(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
         func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
         let digits = bytes.indices.filter { isDigit(bytes[$0]) }

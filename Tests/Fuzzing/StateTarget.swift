@@ -2,8 +2,8 @@ import APNSProtocol
 import PushEngine
 public import PushModel
 
-/// Records of the `state` topic. An input is a run of records: a byte that counts the key, the key, two bytes that count the value, the
-/// value. An engine restores from them and is worked for a while.
+/// Fuzzes records of the `state` topic. An input is a sequence of records. Each has a byte with the key's length, the
+/// key, two bytes with the value's length, and the value. An engine restores them and then works for a while.
 public struct StateTarget: FuzzTarget {
     public static let name = "state"
     public static let pieces: [[UInt8]] =
@@ -20,12 +20,12 @@ public struct StateTarget: FuzzTarget {
         #"{"event":"update","content-state":{"n":2},"stale-date":1985952000,"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"start","to":{"start-token":"bb"},"attributes-type":"P","attributes":{},"content-state":{},"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"end","dismissal-date":1985952000}"#, #"{"event":"unregister"}"#,
-        // The id is that of one of the keys, which are channels' ids by their letters.
+        // The id is that of one of the keys. All keys can also be ids of channels.
         #"{"event":"update","to":{"channel":"a1"},"content-state":{"n":3},"priority":1}"#,
         #"{"event":"end","to":{"channel":"a1"}}"#,
     ].map { Array($0.utf8) }
 
-    /// Runs of records that engines of today write.
+    /// Sequences of records that the present engine writes.
     public static var seeds: [[UInt8]] {
         (0..<12).map { seed in
             var random = SplitMix64(seed: UInt64(seed))
@@ -72,11 +72,11 @@ public struct StateTarget: FuzzTarget {
         mutating func begin(restoring input: [UInt8]) {
             self.engine.partitionAssigned(0, now: self.now)
             self.acknowledge()
-            var place = 0
+            var index = 0
             var stateOffset: Int64 = 0
-            while place < input.count, stateOffset < 9 {
-                let key = Self.piece(input, &place, countBytes: 1)
-                let value = Self.piece(input, &place, countBytes: 2)
+            while index < input.count, stateOffset < 9 {
+                let key = Self.piece(input, &index, countBytes: 1)
+                let value = Self.piece(input, &index, countBytes: 2)
                 let result = self.engine.restore(
                     partition: 0, key: key.span, value: value.span, isTombstone: value.isEmpty, offset: stateOffset,
                     now: self.now)
@@ -87,15 +87,15 @@ public struct StateTarget: FuzzTarget {
             self.engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: self.now)
         }
 
-        private static func piece(_ input: [UInt8], _ place: inout Int, countBytes: Int) -> [UInt8] {
+        private static func piece(_ input: [UInt8], _ index: inout Int, countBytes: Int) -> [UInt8] {
             var count = 0
-            for _ in 0..<countBytes where place < input.count {
-                count = count << 8 | Int(input[place])
-                place += 1
+            for _ in 0..<countBytes where index < input.count {
+                count = count << 8 | Int(input[index])
+                index += 1
             }
-            let end = min(input.count, place + count)
-            defer { place = end }
-            return Array(input[place..<end])
+            let end = min(input.count, index + count)
+            defer { index = end }
+            return Array(input[index..<end])
         }
 
         mutating func step(_ random: inout SplitMix64) {
@@ -117,7 +117,7 @@ public struct StateTarget: FuzzTarget {
                     .channel(
                         ChannelAnswer(status: 200, channelID: [], body: Array("{\"message-storage-policy\":1}".utf8))),
                 ]
-                // Some stay in flight.
+                // Some pushes stay in flight.
                 guard random.below(3) > 0 else { break }
                 self.engine.answered(
                     PushAnswer(id: self.request.id, result: random.oneOf(results), apnsMicros: 1), now: self.now)
@@ -155,7 +155,7 @@ public struct StateTarget: FuzzTarget {
             self.check()
         }
 
-        /// Nothing appears or vanishes.
+        /// Checks that no event appears or vanishes.
         mutating func check() {
             let (counters, pending) = (self.engine.counters, self.engine.countPendingEvents())
             guard self.complaint == nil, !counters.isConserved || counters.pending != pending else { return }

@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// What an operator is told to do about a password, a certificate or a right that is not there.
+/// Tests of the remedy that an operator reads for a wrong password, a wrong certificate or a missing right.
 struct KafkaRemedyTests {
     private static let position = TopicPartition(topic: "liveactivity.state", partition: 3)
 
@@ -10,7 +10,7 @@ struct KafkaRemedyTests {
         (KafkaError(code: .saslAuthenticationFailed), "check sasl.username"),
         (
             KafkaError(code: .authentication, text: "the brokers refuse the token: SASL authentication error: {}"),
-            "check that it is for them (audience, scope, issuer)"
+            "check that the token is meant for these brokers (audience, scope, issuer)"
         ),
         (KafkaError(code: .unsupportedSASLMechanism), "sasl.mechanisms must be one that the brokers offer"),
         (
@@ -51,7 +51,7 @@ struct KafkaRemedyTests {
         #expect(error.remedy?.contains("somebody in the group mailboat uses another") == true)
     }
 
-    /// It is no refusal: a broker that is being stopped hangs up as well.
+    /// A disconnect does not prove a refused login, because a broker that is being stopped disconnects, too.
     @Test(arguments: [KafkaError.Code.transport, .timedOut])
     func aBrokerThatHangsUpDuringTheLoginSaysWhatToDo(code: KafkaError.Code) {
         let error = KafkaError(

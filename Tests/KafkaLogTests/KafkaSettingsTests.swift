@@ -9,7 +9,8 @@ struct KafkaSettingsTests {
         try ProducerConfiguration.defaults.validate(for: .producer)
     }
 
-    /// What the numbers were chosen for; see `ConsumerConfiguration.defaults`. That they do it shows on a real broker only.
+    /// The numbers in the settings meet the goals for which they were chosen. See `ConsumerConfiguration.defaults`.
+    /// Only a real broker shows whether the numbers reach them.
     @Test(
         arguments: [
             ConsumerConfiguration.defaults, ConsumerConfiguration.defaults.appending(KafkaLogReader.defaults),
@@ -25,7 +26,8 @@ struct KafkaSettingsTests {
         #expect(try number("fetch.message.max.bytes") * 4 <= queueByteCount, "a Fetch overshoots by little")
     }
 
-    /// A real broker answers a Fetch at the first byte otherwise, and each Fetch names every partition: see `ConsumerConfiguration.defaults`.
+    /// Without these settings a real broker answers a Fetch at the first byte, and each Fetch names every partition:
+    /// see `ConsumerConfiguration.defaults`.
     @Test func aFetchWaitsForMuchOrForAMoment() throws {
         let settings = ConsumerConfiguration.defaults
         #expect(try #require(settings["fetch.min.bytes"].flatMap { Int($0) }) >= 65_536)
@@ -71,9 +73,9 @@ struct KafkaSettingsTests {
         "sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem",
         "sasl.oauthbearer.config",
         "sasl.username",
-        // Misspelt, or Java's.
+        // These names are misspelt, or belong to Java's client.
         "sasl.pasword", "sasl.pass", "ssl.keystore.passphrase", "ssl.keystore.passwrd", "sasl.jaas.config",
-        // Any text.
+        // These properties take any text, so their values are not shown.
         "sasl.kerberos.kinit.cmd", "plugin.library.paths",
     ])
     func secretsAreNeverShown(name: String) {
@@ -107,7 +109,7 @@ struct KafkaSettingsTests {
         #expect(
             error?.text
                 == (name == "sasl.jaas.config"
-                    ? "this is Java's: expected sasl.username and sasl.password in its place"
+                    ? "this is a property of Java clients: expected sasl.username and sasl.password instead"
                     : "No such configuration property"))
     }
 
@@ -120,7 +122,7 @@ struct KafkaSettingsTests {
         #expect(error?.text.contains("sasl.username") == true)
     }
 
-    /// What of a value may be shown follows from librdkafka's own list.
+    /// librdkafka's own list decides what part of a value may be shown.
     @Test(arguments: [
         ("linger.ms", "soon", "soon"), ("security.protocol", "sasl_ssl", "sasl_ssl"), ("debug", "all", "all"),
         ("sasl.mechanisms", "PLAIN", "PLAIN"), ("ssl.ca.location", "/etc/ca.pem", "/etc/ca.pem"),
@@ -136,7 +138,7 @@ struct KafkaSettingsTests {
         #expect(KafkaSettings.knownNames.count > 100 && KafkaSettings.knownNames.contains("sasl.password"))
     }
 
-    /// librdkafka says why a client cannot be started, and repeats what it was told.
+    /// librdkafka says why a client cannot be started, and repeats values of settings. Those are removed.
     @Test func whatLibrdkafkaRepeatsIsStruck() {
         let secret = "hunter2-very-secret"
         let settings = KafkaSettings([
@@ -163,7 +165,7 @@ struct KafkaSettingsTests {
         #expect(settings["bootstrap.servers"] == "a:1" && settings.properties.count == 3)
     }
 
-    /// It may be a password with its name forgotten.
+    /// A line without a property name is not shown, because it may be a password whose name was forgotten.
     @Test(arguments: ["a=b\nhunter2", "a=b\n=hunter2"]) func aLineThatIsNoPropertyIsNamedAndNotShown(text: String) {
         let fault = #expect(throws: PropertiesFault.self) { try KafkaSettings(lines: text) }
         #expect(fault?.description == "line 2: expected name=value, such as security.protocol=SASL_SSL")

@@ -75,7 +75,7 @@ struct AudienceTests {
         #expect(timeline.audienceNames(ofMember: Self.token(1)) == ["match-7", "match-8"])
         timeline.addUpdateToken(Self.token(2), ofStartToken: Self.token(1))
         #expect(timeline.audienceNames(ofMember: Self.token(2)) == ["match-7", "match-8"])
-        // Its app tells the server, whose join is read here: the same member.
+        // The phone's app reports its token to the server, and the server's join is read here. It is the same member.
         self.take(&timeline, #"{"event":"register","audience":"match-8"}"#, key: Self.token(2), at: 5)
         #expect(timeline.audiences.memberCount == 2)
     }
@@ -110,9 +110,58 @@ struct AudienceTests {
         #expect(audience.rounds.map(\.stampSeconds) == [1_795_600_000, 1_795_600_001])
         #expect(audience.rounds[0].counts == [.shown: 99, .refused: 1])
         #expect(timeline.entries.count == listed + 2)
-        // A member that joined late gets the old version: the same round.
+        // A member that joined late gets the old version. It counts in the same round.
         timeline.takePush(TimelineTests.push(id: "late", stamp: 1_795_600_000, token: Self.token(51)))
         #expect(timeline.audiences.audience(named: "match-7")?.rounds.last?.counts == [.shown: 100, .refused: 1])
+    }
+
+    /// A push that waited is one push: it is no longer waiting once its phone is back.
+    @Test func aPushThatWaitedIsCountedOnce() throws {
+        var timeline = self.joined(2)
+        timeline.takePush(TimelineTests.push(id: "a", phone: .isAway, token: Self.token(0)))
+        timeline.takePush(TimelineTests.push(id: "b", token: Self.token(1)))
+        func verdicts() throws -> [PushVerdict.Word: Int] {
+            try #require(timeline.audiences.audience(named: "match-7")?.verdicts.last)
+        }
+        #expect(try verdicts() == [.waiting: 1, .shown: 1])
+        var back = TimelineTests.push(id: "a", status: nil, token: Self.token(0))
+        back.hadWaited = true
+        timeline.takePush(back)
+        #expect(try verdicts() == [.shown: 2])
+        #expect(timeline.audiences.audience(named: "match-7")?.rounds.last?.pushCount == 2)
+    }
+
+    /// APNs keeps only the newest push for a phone that is away. An older round no longer waits for that phone.
+    @Test func onlyTheNewestPushWaits() throws {
+        var timeline = self.joined(3)
+        for (number, stamp) in [1_795_600_000, 1_795_600_001].enumerated() {
+            for member in 0..<3 {
+                // The third phone is back before the second round.
+                let isAway = member < 2 || number == 0
+                timeline.takePush(
+                    TimelineTests.push(
+                        id: "\(number)-\(member)", phone: isAway ? .isAway : .took(.shown), stamp: Int64(stamp),
+                        token: Self.token(member)))
+            }
+        }
+        func json() throws -> JSONTree {
+            try #require(timeline.audiences.audience(named: "match-7")).json["rounds"] ?? .null
+        }
+        func round(_ verdicts: JSONTree, dropped: Int) -> [JSONTree?] { [.integer(3), verdicts, .integer(dropped)] }
+        func rounds() throws -> [[JSONTree?]] {
+            guard case .array(let rounds) = try json() else { return [] }
+            return rounds.map { [$0["pushes"], $0["verdicts"], $0["dropped"]] }
+        }
+        let waiting: JSONTree = ["word": "waiting", "count": .integer(2)]
+        #expect(
+            try rounds() == [
+                round(.array([]), dropped: 3),
+                round(.array([["word": "shown", "count": .integer(1)], waiting]), dropped: 0),
+            ])
+        // A phone that is back and got nothing: what waited for it has expired.
+        let glance = CardGlance(card: .active, stampSeconds: nil, contentHash: 1, isOnline: true, isTokenAlive: true)
+        timeline.takeGlances([(member: 0, glance: glance)], of: 1)
+        #expect(timeline.audiences.audience(named: "match-7")?.verdicts.last == [.shown: 1, .waiting: 1])
     }
 
     @Test func roundsAreBounded() {
@@ -157,7 +206,7 @@ struct AudienceTests {
         members[1].glance = Self.glance(20, isOnline: false)
         field = AudienceField(members)
         #expect(field.rows.count == 4)
-        // More stamps than rows: the rest is drawn as the oldest of them.
+        // There are more stamps than rows. Members of the remaining stamps are drawn in the oldest row.
         members = (0..<200).map { number in
             var member = SimulatedAudience.Member(token: Self.token(number), isStartMember: false)
             member.glance = Self.glance(Int64(1_000 + number))
@@ -188,11 +237,11 @@ struct AudienceTests {
     }
 
     @Test(arguments: [
-        ([("audience", "a")], "with “audience” stands “key”"),
-        ([("audience", "a"), ("activity", "b")], "“activity” and “audience” stand together"),
-        ([("activity", "b"), ("members", "3")], "“members” stands without “audience”"),
+        ([("audience", "a")], "“audience” needs “key”"),
+        ([("audience", "a"), ("activity", "b")], "“activity” and “audience” are both given"),
+        ([("activity", "b"), ("members", "3")], "“members” is given without “audience”"),
         ([("audience", "a"), ("key", "k"), ("members", "0")], "“members” is “0”"),
-        ([("audience", "a"), ("key", "k"), ("card", "ended")], "no “card”"),
+        ([("audience", "a"), ("key", "k"), ("card", "ended")], "excludes “card”"),
     ])
     func aWaitForMembersHasItsRules(parameters: [(String, String)], reason: String) {
         let error = #expect(throws: WaitCondition.Fault.self) { try WaitCondition(parameters) }

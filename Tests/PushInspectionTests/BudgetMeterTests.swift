@@ -10,15 +10,15 @@ struct BudgetMeterTests {
 
     @Test(arguments: [
         (0, [], BudgetMeter.Level.plenty, "0 of 15 pushes at priority 10 of this hour are spent."),
-        (1, [3_541], .plenty, "1 of 15 pushes at priority 10 of this hour is spent. The next is back in 60 min."),
+        (1, [3_541], .plenty, "1 of 15 pushes at priority 10 of this hour is spent. The next one returns in 60 min."),
         (
             13, (1...13).map { Int64($0) * 10 }, .reserve,
             "13 of 15 pushes at priority 10 of this hour are spent. What is left is kept for alerts and ends: "
-                + "other updates go out at priority 5 until one more is back, in 10 s."
+                + "other updates go out at priority 5 until one more returns, in 10 s."
         ),
         (
             15, (1...15).map { Int64($0) * 60 }, .empty,
-            "15 of 15 pushes at priority 10 of this hour are spent: updates go out at priority 5 until one more is back, in 3 min."
+            "15 of 15 pushes at priority 10 of this hour are spent: updates go out at priority 5 until one more returns, in 3 min."
         ),
     ])
     func itSaysWhatIsSpentAndWhenItIsBack(
@@ -30,10 +30,10 @@ struct BudgetMeterTests {
         #expect(meter.left == 15 - spent)
     }
 
-    /// One is in flight, and nobody knows when it returns.
+    /// One unit is in flight. Nobody knows when it returns, so it is shown last.
     @Test func whatIsInFlightReturnsLast() {
         let meter = self.meter(15, defers: true, returns: (1...14).map { Int64($0) * 60 })
-        #expect(meter.text.hasSuffix("updates wait in the worker until one more is back, in 3 min."))
+        #expect(meter.text.hasSuffix("updates wait in the worker until one more returns, in 3 min."))
         #expect(
             BudgetMeter(keeper: .worker(reserve: 0, defers: false), perHour: 1, spent: 1).text.hasSuffix(
                 "at priority 5."))
@@ -46,7 +46,7 @@ struct BudgetMeterTests {
         #expect(
             meter.text
                 == "13 of 15 versions at priority 10 of this hour are spent for members without frequent updates. "
-                + "What is left is kept for alerts and ends: other updates reach them at priority 5 until one more is back, in 70 s."
+                + "What is left is kept for alerts and ends: other updates reach them at priority 5 until one more returns, in 70 s."
         )
         let frequent = BudgetMeter(keeper: .audience(reserve: 2, isFrequent: true), perHour: 120, spent: 1)
         #expect(
@@ -59,7 +59,7 @@ struct BudgetMeterTests {
         #expect(meter.level == .empty && meter.reserve == 0)
         #expect(
             meter.text
-                == "2 of 2 pushes at priority 10 of this hour are spent on the phone: it drops more of them in silence."
+                == "2 of 2 pushes at priority 10 of this hour are spent on the phone: it silently drops more."
         )
     }
 

@@ -46,7 +46,7 @@ struct CardTemplateTests {
         #expect(try self.face(templates, #"{"home":1}"#, activity: "match-7").headline == "1")
         #expect(try self.face(templates, #"{"slice":3,"home":1}"#, type: "Pizza").headline == "3")
         #expect(try self.face(templates, #"{"status":"x"}"#).headline == "x")
-        // None fits: by its keys.
+        // No template fits, so the face is chosen by the keys of the content.
         #expect(try self.face(templates, #"{"home":1,"away":0}"#, activity: "order-2").template == .match)
     }
 
@@ -67,7 +67,7 @@ struct CardTemplateTests {
         (#"{"lines":[{"label":"a"}]}"#, "“lines.0.key” is missing"),
         (#"{"lines":[3]}"#, "“lines.0” is 3: expected a key"),
         (#"{"templates":[{"title":"a"},{"timer":5}]}"#, "“templates.1.timer” is 5"),
-        (#"{"templates":[{"title":"a"}],"title":"b"}"#, "stand alone"), (#"{"templates":{}}"#, "must be an array"),
+        (#"{"templates":[{"title":"a"}],"title":"b"}"#, "the only member"), (#"{"templates":{}}"#, "must be an array"),
         (
             "{\"templates\":[" + Array(repeating: #"{"title":"a"}"#, count: 17).joined(separator: ",") + "]}",
             "at most 16"

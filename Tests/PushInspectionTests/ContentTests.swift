@@ -43,11 +43,11 @@ struct ContentSchemaTests {
         (#"{"driver":{"name":"Anne"}}"#, "“minutes” is missing, and the app requires it"),
         (
             #"{"Minutes":3,"driver":{"name":"Anne"}}"#,
-            "“minutes” is missing, and the app requires it; “Minutes” is there, which Swift takes for another key"
+            "“minutes” is missing, and the app requires it; “Minutes” is there, which is another key for Swift"
         ),
         (
             #"{"minutes":12,"driver":{"na_me":"Anne"}}"#,
-            "“driver.name” is missing, and the app requires it; “na_me” is there, which Swift takes for another key"
+            "“driver.name” is missing, and the app requires it; “na_me” is there, which is another key for Swift"
         ),
         (#"{"minutes":"12","driver":{"name":"Anne"}}"#, #"“minutes” is the string "12", expected integer"#),
         (#"{"minutes":12.5,"driver":{"name":"Anne"}}"#, "“minutes” is the number 12.5, expected integer"),
@@ -69,13 +69,13 @@ struct ContentSchemaTests {
         (#"{"name":"Bo","minutes":1,"tip":null,"legs":[{"city":"Ulm"}]}"#, nil as String?),
         (
             #"{"name":"Bo","minutes":1.5,"legs":[]}"#,
-            "“minutes” is the number 1.5, expected a whole number, as the sample has (12.0 there would stand for a Double)"
+            "“minutes” is the number 1.5, expected a whole number, as the sample has (12.0 there would mean a Double)"
         ),
         (#"{"name":"Bo","legs":[]}"#, "“minutes” is missing, and the app requires it"),
         (#"{"name":"Bo","minutes":1,"legs":[{"town":"Ulm"}]}"#, "“legs[0].city” is missing, and the app requires it"),
     ])
     func aSampleRequiresItsKeys(content: String, fault: String?) throws {
-        // `type` alone does not make a sample a schema.
+        // The name `type` alone does not make a sample a schema.
         let sample = #"{"name":"Anne","minutes":12,"tip":null,"legs":[{"city":"Bonn"}]}"#
         #expect(try ContentSchema(json(sample)).fault(in: json(content)) == fault)
         let typed = try ContentSchema(json(#"{"type":"object","minutes":1}"#))
@@ -91,22 +91,22 @@ struct ContentSchemaTests {
     }
 
     @Test(arguments: [
-        // It says so.
+        // The text says itself that it is a schema.
         (#"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#, true),
         (#"{"$schema":"http://json-schema.org/draft-07/schema#","required":["a"],"properties":{"a":{}}}"#, true),
-        // All of it is JSON Schema, and a content-state may be like that.
+        // The whole text is JSON Schema that can describe a content-state.
         (#"{"type":"object"}"#, true), (#"{"type":"object","required":["a"]}"#, true),
         (#"{"type":["object","null"],"title":"Order"}"#, true),
         (#"{"type":"object","description":"Nothing is asked.","additionalProperties":true}"#, true),
         (#"{"type":"object","properties":{}}"#, true), (#"{"properties":{"a":{"type":"string"}}}"#, true),
         (#"{"required":["a","b"]}"#, true), (#"{"title":"Order","required":["a"]}"#, true),
-        // Content with the keys of a schema, and other ones.
+        // Content that has keys of a schema beside others is no schema.
         (#"{"type":"object","minutes":1}"#, false), (#"{"required":["a"],"minutes":1}"#, false),
         (#"{"properties":{"rooms":{"type":"sum"}},"price":1}"#, false),
-        // Schemas of what no content-state is.
+        // A content-state is an object, and these would be schemas of something else.
         (#"{"type":"pizza"}"#, false), (#"{"type":"string","title":"Line 7"}"#, false), (#"{"type":5}"#, false),
         (#"{"type":["object","pizza"]}"#, false), (#"{"type":"flat","properties":{"rooms":{}}}"#, false),
-        // Nothing of it asks for anything.
+        // Nothing in these texts restricts anything.
         (#"{"title":"Goal!","description":"1:0"}"#, false), (#"{"items":[{"name":"Pizza"}],"format":"mp4"}"#, false),
         (#"{"enum":["a"]}"#, false), (#"{"required":true}"#, false), (#"{"required":[]}"#, false),
         (#"{"required":[1]}"#, false), (#"{"properties":{}}"#, false), (#"{"properties":{"rooms":4}}"#, false),
@@ -116,7 +116,7 @@ struct ContentSchemaTests {
         #expect(try ContentSchema(json(file)).source == (isSchema ? .schema : .sample))
     }
 
-    /// Not taken for a sample in silence.
+    /// A text that is neither a schema nor a sample is refused with a reason.
     @Test(arguments: [
         (#"{"type":"object","minProperties":1}"#, "minProperties"), (##"{"$ref":"#/$defs/a","$defs":{}}"##, "$ref"),
         (#"{"type":"object","properties":{"a":{}},"x-mine":1}"#, "x-mine"),
@@ -132,7 +132,7 @@ struct ContentSchemaTests {
         #expect(schema.fault(in: ["type": "object", "required": ["a"]]) == "“a” is missing, and the app requires it")
     }
 
-    /// A verdict is told in logs of tests and in fixtures.
+    /// A fault appears in logs of tests and in fixtures, so it hides tokens and is short.
     @Test func aFaultHidesATokenAndIsShort() throws {
         let schema = try ContentSchema(json(#"{"n":1}"#))
         let fault = try #require(schema.fault(in: json(#"{"n":"\#(TimelineTests.token)"}"#)))
@@ -243,7 +243,7 @@ struct SwiftCodeTests {
                 """#)
     }
 
-    /// The copy of a content decodes that content: its type is made of all that is in it.
+    /// The type that is written for a content decodes that content. It is made from all elements of an array.
     @Test func aTypeIsWrittenFromAllElementsOfAnArray() {
         let content = json(
             #"{"goals":[{"player":"A","minute":45.5,"own":true},{"player":null,"minute":50}],"odds":[1,2.5,null],"big":9223372036854775808,"":1,"mixed":[1,"a"],"date":{"day":1}}"#

@@ -14,7 +14,9 @@ struct DateLensTests {
             advice: "2056, because it counts from 2001. If this is a Date, send 785692800."),
         Row(spelling: "785692800", meaning: .secondsSince2001, advice: "right for a Date in Swift"),
         Row(spelling: "785692800.5", meaning: .secondsSince2001, advice: "right for a Date in Swift"),
-        Row(spelling: "1764000000000", meaning: .millisecondsSince1970, advice: "send 785692800."),
+        Row(
+            spelling: "1764000000000", meaning: .millisecondsSince1970,
+            advice: "This looks like milliseconds since 1970 (2025-11-24 16:00 UTC). A Date in Swift reads the year"),
         Row(spelling: "1.764e9", meaning: .secondsSince1970, advice: "2056"),
         Row(spelling: "12", meaning: nil), Row(spelling: "-1764000000", meaning: nil),
         Row(spelling: "1e300", meaning: nil), Row(spelling: "1e999", meaning: nil),
@@ -32,7 +34,9 @@ struct DateLensTests {
     @Test(arguments: [
         ("2026-11-27T17:05:00Z", "send 817491900." as String?), ("2026-11-27T18:05:00+01:00", "send 817491900."),
         ("2026-11-27 17:05", "send 817491900."), ("2026-11-27T17:05:00.250Z", "send 817491900."),
-        ("2026-11-27", nil), ("1999-11-27T17:05:00Z", nil), ("2026-13-27T17:05:00Z", nil), ("On its way", nil),
+        ("1795816269", "your app shows nothing of this push: send 817509069."), ("1795816269000", "send 817509069."),
+        ("817509069", nil), ("4915112345678", nil), ("2026-11-27", nil), ("1999-11-27T17:05:00Z", nil),
+        ("2026-13-27T17:05:00Z", nil), ("On its way", nil),
     ])
     func aDateIsNoText(text: String, advice: String?) {
         let findings = DateLens.findings(in: .object([.init("eta", .string(text))]))
@@ -40,7 +44,7 @@ struct DateLensTests {
         if let advice { #expect(findings.first?.advice.hasSuffix(advice) == true, "\(findings)") }
     }
 
-    /// What the app's type says is a date is one, and nothing else is.
+    /// A value is shown as a date only if the app's type says so.
     @Test func aTypeSaysWhatIsADate() throws {
         let schema = try ContentSchema(swift: "struct ContentState: Codable { var at: Date; var serial: Int }")
         func meanings(_ at: String) -> [DateLens.Meaning] {

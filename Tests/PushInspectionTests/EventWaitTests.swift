@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushInspection
 
-/// What the timeline says of an event that waits.
+/// Tests of what the timeline says about an event that waits.
 struct EventWaitTests {
     private static let until: Int64 = 1_795_600_010_000
 
@@ -42,10 +42,12 @@ struct EventWaitTests {
         #expect(timeline.revision > revision)
         timeline.setWait(nil, of: [2])
         #expect(timeline.summary(of: try #require(timeline.entry(2))) == "Waits in the worker.")
+        timeline.setWait(Self.wait(), of: [1])
         let outcome = try #require(EventOutcome.read(TimelineTests.outcome("delivered", at: 0), topic: "events"))
         timeline.takeOutcome(outcome.outcome, of: outcome.position)
         timeline.setWait(Self.wait(), of: [1])
         let done = try #require(timeline.entry(1))
+        #expect(timeline.json(done)["waitedFor"]?.plainText == "a token")
         #expect(timeline.json(done)["wait"] == nil && timeline.summary(of: done).hasPrefix("Delivered"))
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// What can be copied into a test of one's own.
+/// Tests of the fixtures that can be copied into one's own tests.
 struct FixtureTests {
     private func story(_ value: String) throws -> (timeline: Timeline, event: TimelineEntry, push: TimelineEntry) {
         var timeline = TimelineTests.timeline()
@@ -57,7 +57,7 @@ struct FixtureTests {
         let fixture = try #require(timeline.entry(1).flatMap { timeline.fixture(of: $0) })
         #expect(fixture["rejection"]?["field"] == "contentState")
         #expect(fixture["pushes"] == .array([]))
-        timeline.note("Something happened.", phone: 0, nowMillis: TimelineTests.now)
+        timeline.addNote("Something happened.", phone: 0, nowMillis: TimelineTests.now)
         #expect(timeline.entry(2).map { timeline.fixture(of: $0) == nil } == true)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// While far more comes than is listed, a few partitions are read.
+/// Tests of the sample of partitions that is read while far more events arrive than are listed.
 struct PartitionSamplingTests {
     private static let now: Int64 = 1_795_600_000_000
     private static let partitionCount = 4
@@ -12,7 +12,7 @@ struct PartitionSamplingTests {
         Murmur2.partition(key: Array(activity.utf8).span, count: Int32(Self.partitionCount))
     }
 
-    /// Activities by their partition.
+    /// Activities by the partition of their key.
     private static let activities: [Int32: [String]] = Dictionary(
         grouping: (0..<200).map { "order-\($0)" }, by: { Self.partition($0) })
 
@@ -25,7 +25,7 @@ struct PartitionSamplingTests {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// Phones in the order given, and two seconds of a flood of others.
+    /// A timeline that meets these phones in order, and then two seconds of a flood of others.
     private static func flooded(_ phones: [String], limit: Int = 20, perSecond: Int = 50) -> Timeline {
         var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = limit }
         timeline.setPartitionCount(Self.partitionCount)
@@ -50,7 +50,7 @@ struct PartitionSamplingTests {
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == nil, "twice as much is not far beyond")
         for second in 2..<4 { Self.flood(&timeline, second: second, 41) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 3_000)?.events == [1])
-        // As long as it is crowded, however little.
+        // The sample stays for as long as slightly too much arrives.
         for second in 4..<6 { Self.flood(&timeline, second: second, 21) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 5_000)?.events == [1])
         for second in 6..<8 { Self.flood(&timeline, second: second, 20) }
@@ -62,13 +62,13 @@ struct PartitionSamplingTests {
         var timeline = Self.flooded(phones)
         let read = ReadPartitions(events: [2], outcomes: [2])
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == read)
-        // Another is the newest, and the way of the first is seen to its end.
+        // Another phone is the newest now. The events of the first one are still followed to their end.
         timeline.meet(token: Self.token(7), activity: Self.activity(in: 1), app: "com.example.app")
         timeline.tick(nowMillis: Self.now + 2_500)
         Self.flood(&timeline, second: 2, 50)
         Self.flood(&timeline, second: 3, 50)
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 3_000) == read)
-        // Nobody has a phone.
+        // No phone is known.
         #expect(Self.flooded([]).partitionsToRead(nowMillis: Self.now + 2_000)?.events == [0])
     }
 
@@ -86,7 +86,7 @@ struct PartitionSamplingTests {
             "nobody looks any more")
     }
 
-    /// Only pushes would be listed of a phone in a partition that is not read.
+    /// The sample reads the partitions of known phones. Otherwise only pushes would be listed for these phones.
     @Test func theSampleFollowsPhonesThatAreRead() {
         let phones = (0..<12).flatMap { index in (0..<4).map { Self.activity(in: $0, index) } }
         let timeline = Self.flooded(phones)
@@ -101,21 +101,22 @@ struct PartitionSamplingTests {
         timeline.passOver(events: 900, nowMillis: Self.now + 2_000)
         #expect(timeline.unlisted.events == before + 900)
         #expect(timeline.changes(since: 0)["sampling"]?["events"] == .integer(900), "what came in the last second")
-        // Also where nothing comes in the partition that is read.
+        // This also holds if nothing arrives in the partition that is read.
         for second in 3..<6 { timeline.passOver(events: 30, nowMillis: Self.now + Int64(second) * 1_000) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 5_000) != nil)
         for second in 6..<8 { timeline.tick(nowMillis: Self.now + Int64(second) * 1_000) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 7_000) == nil)
     }
 
-    /// Members join with a token for a key.
+    /// All partitions are read while there is an audience, because members' joins have their tokens as keys.
     @Test func allIsReadWhileThereIsAnAudience() {
         var timeline = Self.flooded([Self.activity(in: 0)])
         timeline.joinMember(token: Self.token(99), audience: "match-7", isStartMember: false, app: "")
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == nil)
     }
 
-    /// A producer that partitions by another hash.
+    /// A producer may choose partitions by another hash. The partition where an event of the sample was found is read,
+    /// too.
     @Test func wherePartOfTheSampleWasFoundIsReadToo() {
         var timeline = Self.flooded([Self.activity(in: 0)])
         let now = Self.now + 2_000
@@ -128,7 +129,7 @@ struct PartitionSamplingTests {
         #expect(timeline.partitionsToRead(nowMillis: later)?.events == [0])
     }
 
-    /// What was listed before the flood is followed to its end, or said not to be.
+    /// Events that were listed before the flood are followed to their end. If that fails, the page says so.
     @Test func outcomesThatAreAwaitedAreReadForAWhile() throws {
         var timeline = Self.flooded([Self.activity(in: 0)])
         let now = Self.now + 2_000
@@ -150,11 +151,11 @@ struct PartitionSamplingTests {
         #expect(timeline.summary(of: entry) == "Waits in the worker.")
         timeline.passOver(outcomesIn: 3)
         let unread = try #require(timeline.entry(entry.id))
-        #expect(timeline.summary(of: unread) == "What became of it was not read: too much came.")
+        #expect(timeline.summary(of: unread) == "Its outcome was not read: too many events arrived.")
         let revision = timeline.revision
         timeline.passOver(outcomesIn: 3)
         #expect(timeline.revision == revision, "it is said once")
-        // The worker knows better.
+        // The worker reports that the event still waits.
         timeline.setWait(
             EventWait(cause: "token", text: "a token", untilMillis: nil, isGivenUpThen: true), of: [entry.id])
         #expect(timeline.summary(of: try #require(timeline.entry(entry.id))) == "Waits for a token.")
@@ -162,7 +163,7 @@ struct PartitionSamplingTests {
 }
 
 extension EventOutcome {
-    /// An outcome of that name that says no more.
+    /// An outcome with only a name.
     fileprivate static func named(_ name: String) -> EventOutcome {
         EventOutcome(
             name: name, reason: "", into: nil, kept: [], messageID: "", status: nil, priority: nil, merged: nil,

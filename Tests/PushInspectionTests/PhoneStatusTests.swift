@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// What a phone is said to be, which changes with its tokens, its card and the worker's next attempt.
+/// Tests of a phone's status, which changes with its tokens, its card and the worker's next attempt.
 struct PhoneStandingTests {
     private static let event = #"{"event":"update","content-state":{"minutes":12}}"#
     private static let newToken = String(repeating: "cd", count: 32)
@@ -37,12 +37,12 @@ struct PhoneStandingTests {
         try #require(timeline.phones[id].flatMap(timeline.status))
     }
 
-    /// A flood makes phones faster than they are looked at.
+    /// In a flood, phones are made faster than the page looks at them.
     @Test func aCardThatNobodyHasSeenIsNotSaidToBeShown() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
         #expect(try Self.status(timeline, id).word == .unseen)
-        // Looked at, and nothing is on it.
+        // The page has looked at the phone, and the phone shows nothing.
         timeline.setShown(Device().shown(atSeconds: 0), isOnline: true, of: id)
         #expect(try Self.status(timeline, id).word == .unseen)
         timeline.setShown(Self.card(), isOnline: true, of: id)
@@ -52,7 +52,7 @@ struct PhoneStandingTests {
 
     @Test func aRefusalBelongsToTheTokenThatWasPushedTo() throws {
         var (timeline, id) = try Self.registered()
-        timeline.addToken(Self.newToken, to: id, isTold: false)
+        timeline.addToken(Self.newToken, to: id, isReported: false)
         timeline.listPush(Self.refused(410, "Unregistered"))
         let told = try Self.status(timeline, id)
         #expect(told.word == .verdict(.refused) && told.remedies == [.registerToken])
@@ -68,19 +68,34 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .verdict(.shown))
     }
 
+    /// A card that is up does not say that all is well while the next push would be refused.
+    @Test(arguments: [true, false]) func aNewTokenIsSaidAtOnce(isPushed: Bool) throws {
+        var (timeline, id) = try Self.registered()
+        if isPushed {
+            timeline.listPush(TimelineTests.push())
+            timeline.setShown(Self.card(), isOnline: true, of: id)
+        }
+        timeline.addToken(Self.newToken, to: id, isReported: false)
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .needsToken && status.remedies == [.registerToken])
+        #expect(status.text.hasPrefix("The app has a new token that nobody has registered."), "\(status.text)")
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
+        #expect(timeline.phones[id].flatMap(timeline.status)?.word == (isPushed ? .verdict(.shown) : nil))
+    }
+
     @Test func whatDoesNotExistIsNotAdvised() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
         let dead = try Self.status(timeline, id)
         #expect(
             dead.text
-                == "Refused by APNs: 410 Unregistered. The token is dead. The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing is to be done."
+                == "Refused by APNs: 410 Unregistered. The token is dead. The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing needs to be done."
         )
         #expect(dead.remedies == [.renewToken])
         timeline.setSwiped(id)
         let swiped = try Self.status(timeline, id)
         #expect(
-            swiped.text.hasSuffix("The card was swiped away: the activity is over. There is nothing to be done.")
+            swiped.text.hasSuffix("The card was swiped away: the activity is over. Nothing needs to be done.")
                 && swiped.remedies.isEmpty)
     }
 
@@ -113,7 +128,7 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).remedies == [.sendAgain(entry: 2)])
     }
 
-    /// A token that APNs refuses is waited for, and the wait does not mend it.
+    /// The event waits for another token than the refused one. The wait alone does not repair that.
     @Test func aWaitForAnotherTokenIsNoRetry() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
@@ -142,7 +157,7 @@ struct PhoneStandingTests {
         #expect(status.word == .verdict(.undecodable) && status.remedies == [.copySwift(entry: push)])
     }
 
-    /// Never green where it is known that the phone shows something else.
+    /// A phone is never green if it is known to show something else.
     @Test func whatIsShownNowIsSaid() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -170,7 +185,7 @@ struct PhoneStandingTests {
         let newer = try #require(timeline.entries.last?.id)
         timeline.setWait(wait("window"), of: [newer])
         #expect(try Self.status(timeline, id).word == .pending)
-        timeline.addToken(Self.newToken, to: id, isTold: false)
+        timeline.addToken(Self.newToken, to: id, isReported: false)
         timeline.setWait(wait("registration"), of: [newer])
         let needs = try Self.status(timeline, id)
         #expect(needs.word == .needsToken && needs.remedies == [.registerToken])
@@ -196,7 +211,7 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .gone)
     }
 
-    /// The old card stays up, and nothing comes to it.
+    /// The old card stays up but gets no further pushes, so the phone is not green.
     @Test func aPhoneThatIsPushedToNoMoreIsNotGreen() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -212,10 +227,11 @@ struct PhoneStandingTests {
         #expect(text.contains("The push that brought its card is not listed here."), "\(text)")
         timeline.joinMember(token: TimelineTests.token, audience: "match-7", isStartMember: false, app: "")
         let member = timeline.json(try #require(timeline.phones[id])).text
-        #expect(member.contains("Its card shows what came to its audience."), "\(member)")
+        #expect(member.contains("Its card shows a push to its audience."), "\(member)")
     }
 
-    /// A type for what the server sends would hide the server's mistake.
+    /// If the app's type is known, no other is offered. A type made from what the server sends would hide the server's
+    /// mistake.
     @Test func whereTheTypeIsKnownNoOtherIsOffered() throws {
         var (timeline, id) = try Self.registered()
         timeline.setSchemas(["": try ContentSchema(["minutes": .number("12")])])
@@ -226,7 +242,7 @@ struct PhoneStandingTests {
     @Test func whatFailedFirstIsHistory() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
-        timeline.addToken(Self.newToken, to: id, isTold: true)
+        timeline.addToken(Self.newToken, to: id, isReported: true)
         timeline.listPush(TimelineTests.push(id: "id-2", token: Self.newToken))
         try timeline.takeOutcome(
             #require(
@@ -263,7 +279,7 @@ struct PhoneStandingTests {
         #expect(timeline.json(try #require(timeline.entry(3))).text.contains(#""word":"date?""#))
     }
 
-    /// A registration may have come too fast to be read: the worker is asked.
+    /// A registration may have arrived too fast to be read, so the page asks the worker.
     @Test func afterAFloodTheWorkerIsAskedForAPhone() {
         var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = 1 }
         func update(_ key: String, second: Int64) -> Timeline.Need? {

@@ -11,12 +11,12 @@ struct PushVerdictTests {
             "1795600000 (09:46:40 UTC) is older than 1795600010 (09:46:50 UTC), which the phone has seen."
         ),
         (TimelineTests.push(phone: .took(.ignoredSameStamp)), .ignored, "is that of what the phone shows."),
-        (TimelineTests.push(phone: .took(.ignoredRepeat)), .ignored, "the same push came before"),
+        (TimelineTests.push(phone: .took(.ignoredRepeat)), .ignored, "the same push arrived before"),
         (TimelineTests.push(phone: .took(.ignoredAfterEnd)), .ignored, "has ended on the phone"),
         (TimelineTests.push(phone: .took(.ignoredFuture)), .ignored, "too far ahead"),
         (TimelineTests.push(phone: .took(.ignoredStale)), .ignored, "stale-date was over"),
         (TimelineTests.push(phone: .took(.throttled)), .budget, "Over the budget on the phone"),
-        (TimelineTests.push(phone: .took(.shownAsSecondCard)), .shown, "second card"),
+        (TimelineTests.push(phone: .took(.shownAsSecondCard)), .shown, "draws only this newer one"),
         (TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")), .undecodable, "“minutes” is missing."),
         (TimelineTests.push(phone: .isAway), .waiting, "APNs keeps the newest push"),
         (

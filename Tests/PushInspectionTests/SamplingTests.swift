@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// More comes than a person can read: a few activities are written down, and these whole.
+/// Tests of a flood that nobody could read. Only a few activities are listed, with all of their events.
 struct SamplingTests {
     private static let now: Int64 = 1_795_600_000_000
 
@@ -34,7 +34,7 @@ struct SamplingTests {
             $0.phonesMax = 10
         }
         for number in 0..<count {
-            // Each in a second of its own.
+            // Each event has its own second.
             _ = timeline.takeEvent(
                 at: EventPosition(partition: 1, offset: Int64(number)), key: Array("order-\(number)".utf8),
                 value: Array(#"{"event":"register","token":"\#(Self.token(number))"}"#.utf8),
@@ -69,7 +69,7 @@ struct SamplingTests {
         #expect(wanted == [false, true, true], "an event of order-0 stands there and waits for it")
     }
 
-    /// Who looks at an activity sees all of it, also where its phone has been forgotten.
+    /// A person who looks at an activity sees all of its events, even if its phone has been forgotten.
     @Test func whatIsLookedAtIsWhole() throws {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)
@@ -79,7 +79,7 @@ struct SamplingTests {
         #expect(self.lines(timeline, after: Self.now + 2_000).count { $0.activity == "order-1" } == 2)
         #expect(timeline.phone(activity: "order-1") != nil)
 
-        // Nobody looks now.
+        // From now on nobody looks.
         let later = 2 + Attention.lookMillis / 1_000
         self.flood(&timeline, second: later, activities: 0..<30)
         self.flood(&timeline, second: later + 1, activities: 0..<30)
@@ -88,7 +88,7 @@ struct SamplingTests {
             self.lines(timeline, after: Self.now + (later + 1) * 1_000).contains { $0.activity == "order-1" } == isNew)
     }
 
-    /// Not only from the second after that in which the flood begins.
+    /// An activity that somebody looks at is listed in full, even in the second in which the flood begins.
     @Test func whatIsLookedAtIsListedBeyondTheFirstOfASecond() {
         var timeline = self.registered(30)
         timeline.look(at: "order-29", nowMillis: Self.now)
@@ -97,7 +97,7 @@ struct SamplingTests {
         #expect(timeline.unlisted.pushes == 9)
     }
 
-    /// Pushes to tokens that nobody has told of push out no phone that is known, and none that somebody looks at.
+    /// Pushes to unknown tokens displace neither known phones nor phones that somebody looks at.
     @Test func strangersTakeOnePlace() {
         var timeline = self.registered(10)
         timeline.look(at: "order-0", nowMillis: Self.now)
@@ -109,7 +109,7 @@ struct SamplingTests {
         #expect(timeline.phone(activity: "order-0") != nil)
     }
 
-    /// Two threads read the clock: the older reading may come later.
+    /// Two threads read the clock, so an older reading may arrive later.
     @Test func aSecondThatIsOverDoesNotBeginAgain() {
         var allowance = SecondlyAllowance(countMax: 2)
         _ = allowance.begin(nowMillis: 5_000)
@@ -118,7 +118,7 @@ struct SamplingTests {
         #expect(begun == [true, false, false, true], "only a clock that was set back begins a second again")
     }
 
-    /// An event that was passed over may have come for it: the wait does not say that none was published.
+    /// A skipped event may have been the one that a wait is for. So the wait does not claim that none was published.
     @Test func aWaitAfterAFloodSaysWhatToDo() throws {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)
@@ -130,7 +130,8 @@ struct SamplingTests {
         #expect(text.contains("POST /api/activities makes one"), "\(text)")
     }
 
-    /// The simulated phone still shows what came, though the page made room for others.
+    /// The page has dropped the phone to make room for others. The simulated phone still exists, and is found when
+    /// somebody asks.
     @Test func whoeverAsksFindsAPhoneThatGaveWay() throws {
         var timeline = self.registered(30)
         #expect(timeline.phone(activity: "order-0") == nil)
@@ -142,7 +143,7 @@ struct SamplingTests {
         #expect(timeline.phonesMetCount == 30)
         #expect(timeline.phones.count == 10 && timeline.forgottenPhones.count == 20)
 
-        // One that was swiped away comes back as that: its token is dead, and its card is gone.
+        // A phone whose card was swiped away comes back in that state. Its token is dead, and its card is gone.
         let swiped = try #require(timeline.phone(activity: "order-29"))
         timeline.setSwiped(swiped.id)
         timeline.meet(token: Self.token(77), activity: "order-77", app: "")
@@ -163,10 +164,10 @@ struct SamplingTests {
         #expect(timeline.changes(since: 0)["phonesMet"] == .integer(55))
     }
 
-    /// As many as one likes may be published with `POST /events`.
+    /// A short look at an activity pushes out no other. `POST /events` may look at any number of them.
     @Test func aLookByTheWayTakesNoPlaceFromOthers() {
         var attention = Attention()
-        for number in 0..<Attention.activitiesMax - 1 { _ = attention.look(at: "order-\(number)", nowMillis: Self.now) }
+        for number in 0..<Attention.slotsMax - 1 { _ = attention.look(at: "order-\(number)", nowMillis: Self.now) }
         for number in 100..<120 {
             let isNew = attention.look(at: "order-\(number)", nowMillis: Self.now + 1, isByTheWay: true)
             #expect(isNew == (number == 100), "there was room for one")
@@ -200,13 +201,13 @@ struct SamplingTests {
         #expect(timeline.revision == revision, "nothing is new")
     }
 
-    /// The sample is bounded, too: one activity may be published to as often as anybody likes.
+    /// The sample is bounded, too, because any number of events may be published for one activity.
     @Test func whatIsListedIsBounded() {
         var timeline = self.registered(1)
         for second in 1...3 { self.flood(&timeline, second: Int64(second), activities: 0..<1, rounds: 100) }
         #expect(self.lines(timeline, after: Self.now + 3_000).count == 40)
         for number in 0..<100 { timeline.look(at: "order-\(number)", nowMillis: Self.now) }
-        #expect(timeline.attention.activities(nowMillis: Self.now).count == Attention.activitiesMax)
+        #expect(timeline.attention.activities(nowMillis: Self.now).count == Attention.slotsMax)
     }
 
     @Test func aTokenIsTheSameInUpperAndLowerCase() {

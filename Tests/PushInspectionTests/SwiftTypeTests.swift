@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushInspection
 
-/// The app's own type, read from its source.
+/// Tests of reading the app's own type from its source.
 struct SwiftTypeTests {
     private static let pizza = #"""
         import ActivityKit
@@ -79,7 +79,7 @@ struct SwiftTypeTests {
             "enum Phase { case early, late }\nstruct ContentState { var phase: Phase }",
             "the enum Phase has no raw values"
         ),
-        ("struct ContentState { var inner: ContentState }", "ContentState holds itself"),
+        ("struct ContentState { var inner: ContentState }", "ContentState contains itself"),
     ])
     func whatIsNotTakenIsNamed(text: String, fault: String) {
         #expect { _ = try ContentSchema(swift: text) } throws: {
@@ -87,7 +87,7 @@ struct SwiftTypeTests {
         }
     }
 
-    /// A struct of any name, with the types that it names.
+    /// The outermost struct is the content, whatever its name. The types that it uses are read, too.
     @Test func theOutermostStructIsTheContent() throws {
         let text = "struct Match { var home: Side }\nstruct Side { var goals: Int }"
         let schema = try ContentSchema(swift: text)
@@ -95,7 +95,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(in: json(#"{"goals":1}"#)) == "“home” is missing, and the app requires it")
     }
 
-    /// Whatever somebody pastes ends.
+    /// Reading ends for any pasted text.
     @Test(arguments: [
         "struct", "struct A {", "struct A { var", "struct A { var x:", "enum", "struct A { case", "\"", "/*", "}}}{{{",
     ])

@@ -37,7 +37,8 @@ struct TimelineTests {
             nowMillis: Self.now)
     }
 
-    /// The worker refuses an event of an app that it does not know. A phone that was made for it would be nobody's.
+    /// The worker refuses an event of an app that it does not know. A phone made for such an event would never get a
+    /// push.
     @Test func anEventOfNoAppOfTheWorkerAsksForNoPhone() {
         var timeline = Timeline(app: "", apps: ["com.example.app", "com.example.other"])
         #expect(self.take(&timeline, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0) == nil)
@@ -46,7 +47,7 @@ struct TimelineTests {
         #expect(
             self.take(&timeline, #"{"app":"com.x","event":"register","token":"\#(Self.token)"}"#, at: 2) == nil)
         #expect(timeline.phones.isEmpty && timeline.entries.count == 3)
-        // It spoils nothing for the next.
+        // The refused event does not affect the next one.
         let good = #"{"app":"com.example.other","event":"update","content-state":{"minutes":12}}"#
         #expect(
             self.take(&timeline, good, at: 3) == .phone(activity: "order-1", app: "com.example.other"))
@@ -94,8 +95,8 @@ struct TimelineTests {
         #expect(self.take(&timeline, update, key: "order-2", at: 5) == nil, "whoever takes a token away means it")
     }
 
-    /// The phone that a start is sent to gives the card's token back a moment later. An update before that asked for another phone, whose token took
-    /// the card's place.
+    /// A phone that gets a start reports the card's token a moment later. An update in between must not make another
+    /// phone, whose token would replace the card's.
     @Test func anActivityThatAPushStartsAsksForNoPhone() {
         var timeline = Self.timeline()
         let start =
@@ -171,7 +172,7 @@ struct TimelineTests {
             &timeline, "superseded", at: 0,
             more: #","into":{"topic":"events","partition":0,"offset":1},"kept":["alert"]"#)
         let first = try #require(timeline.entry(1))
-        #expect(timeline.summary(of: first) == "Superseded by event 2 before it was sent. Its alert lives on there.")
+        #expect(timeline.summary(of: first) == "Superseded by event 2 before it was sent. Its alert is kept there.")
     }
 
     @Test func anOutcomeThatIsNotAboutOneEventIsPassedOver() {
@@ -236,7 +237,7 @@ struct TimelineTests {
             $0.entriesMax = 20
             $0.phonesMax = 3
             $0.earlyOutcomesMax = 5
-            $0.activitiesMax = 10
+            $0.slotsMax = 10
         }
         for number in 0..<200 {
             let token = String(repeating: "0", count: 62) + (number < 16 ? "0" : "") + String(number, radix: 16)
@@ -252,7 +253,7 @@ struct TimelineTests {
         #expect(timeline.phone(activity: "order-199") != nil)
         let newest = try #require(timeline.entries.last)
         #expect(timeline.entry(newest.id)?.id == newest.id)
-        // A phone that was forgotten asks for no other, and comes back with its next push.
+        // No other phone is made for a forgotten one, which comes back with its next push.
         #expect(timeline.phone(activity: "order-195") == nil)
         #expect(self.take(&timeline, #"{"event":"update","content-state":{}}"#, key: "order-195", at: 500) == nil)
         timeline.takePush(Self.push(id: "again", token: String(repeating: "0", count: 62) + "c3"))
@@ -266,11 +267,11 @@ struct TimelineTests {
         let new = String(repeating: "cd", count: 32)
         _ = self.take(&timeline, #"{"event":"register","token":"\#(Self.token)"}"#, at: 0)
         let phone = try #require(timeline.phone(activity: "order-1"))
-        timeline.addToken(new, to: phone.id, isTold: false)
-        #expect(timeline.phones[phone.id]?.untoldToken == new)
+        timeline.addToken(new, to: phone.id, isReported: false)
+        #expect(timeline.phones[phone.id]?.unreportedToken == new)
         #expect(timeline.phone(token: new)?.id == phone.id)
         _ = self.take(&timeline, #"{"event":"register","token":"\#(new)"}"#, at: 1)
-        #expect(timeline.phones[phone.id]?.untoldToken == nil)
+        #expect(timeline.phones[phone.id]?.unreportedToken == nil)
         #expect(timeline.phones.count == 1)
     }
 

@@ -42,8 +42,23 @@ struct WaitConditionTests {
         }
     }
 
+    /// The id of an audience was given where that of an activity is expected.
+    @Test func aWaitForAnAudienceByTheWrongNameIsTold() throws {
+        var timeline = Self.timeline()
+        _ = timeline.takeEvent(
+            at: EventPosition(partition: 0, offset: 2), key: Array("match-7".utf8),
+            value: Array(#"{"event":"update","to":{"audience":"match-7"},"content-state":{}}"#.utf8),
+            nowMillis: TimelineTests.now)
+        let answer = try WaitCondition([(name: "activity", value: "match-7")]).answer(timeline)
+        guard case .unmet(let text) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(text.hasSuffix("It is for an audience: expected “audience” here."), "\(text)")
+    }
+
     @Test(arguments: [
-        ([], "“activity” is missing"), ([("activity", "a"), ("value", "1")], "stands without “key”"),
+        ([], "“activity” is missing"), ([("activity", "a"), ("value", "1")], "is given without “key”"),
         ([("activity", "a"), ("card", "up")], "expected active, stale"),
         ([("activity", "a"), ("timeout", "601")], "at most 600"),
         ([("activity", "a"), ("timeout", "soon")], "expected seconds"),

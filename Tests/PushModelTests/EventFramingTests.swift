@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// What serializers put around an event: passed over, opened, or refused by name.
+/// Tests of what serializers put around an event. It is skipped, opened, or refused by name.
 @Suite struct EventFramingTests {
     private static let event = #"{"event":"update","content-state":{"n":1},"id":"own"}"#
     private static let registry: [UInt8] = [0, 0, 1, 0x86, 0xA1]
@@ -55,7 +55,7 @@ import Testing
         #expect(field.field == "event" && field.reason.hasPrefix(#"is "stop": expected"#))
         let binary = try #require(Self.rejection(Self.registry + [0, 2, 7], .auto))
         #expect(binary.field == "value" && binary.reason.hasSuffix("events are JSON, neither Avro nor Protobuf"))
-        // Too short for a prefix.
+        // The value is too short for a prefix.
         #expect(Self.rejection([0, 0, 0, 0, 1], .auto)?.reason.hasPrefix("is not valid JSON: at byte 0") == true)
         let large = Self.registry + Array(repeating: UInt8(ascii: " "), count: EventDecoder.valueByteCountMax)
         #expect(Self.rejection(large, .auto)?.reason == "has 16389 bytes: at most 16384 are allowed")
@@ -67,7 +67,7 @@ import Testing
             (cloudEvent(#""id":"ce-\u0031","data":{"event":"update","content-state":{"n":1}}"#), "ce-1"),
             (cloudEvent(#""data":{"event":"update","content-state":{"n":1}},"id":"ce-2""#), "ce-2"),
             (cloudEvent(#""id":"ce","data":\#(event)"#), "own"),
-            // An extension of that name, and the producer's time, are no fields of the event.
+            // An extension with the name of a field, or the producer's time, does not count as a field of the event.
             (
                 cloudEvent(
                     #""priority":"urgent","time":"2038-01-19T03:14:08Z","id":"ce-3""#,
@@ -93,7 +93,7 @@ import Testing
             (cloudEvent(#""data":\#(event)"#), "id", "is missing: expected the id of this CloudEvent"),
             (cloudEvent(#""id":"","data":\#(event)"#), "id", "is missing: expected the id of this CloudEvent"),
             (cloudEvent(#""id":"a","data":{"event":"stop"}"#), "event", #"is "stop""#),
-            // One inside the other is none.
+            // A CloudEvent inside another is not opened.
             (cloudEvent(#""id":"a","data":{"specversion":"1.0"}"#), "specversion", "is not a field"),
         ])
     func cloudEventIsRefused(value: [UInt8], field: String, reason: String) throws {
@@ -105,7 +105,7 @@ import Testing
     func otherEnvelopesAreForeign() {
         let value = Array(#"{"id":"a","data":\#(Self.event)}"#.utf8)
         #expect(Self.rejection(value, .auto)?.field == "data")
-        // Broken behind the first foreign field: that field is what is told.
+        // The JSON is broken after the first foreign field. The rejection names that field.
         let broken = Array(#"{"specversion":"1.0","id":"a""#.utf8)
         #expect(Self.rejection(broken, .auto)?.field == "specversion")
     }
@@ -120,7 +120,7 @@ import Testing
         }
         let quoted = try #require(rejection(Array("\"o-1\"".utf8)))
         #expect(
-            quoted.field == "key" && quoted.reason.hasPrefix("stands in quotes, as a JSON serializer writes a string"))
+            quoted.field == "key" && quoted.reason.hasPrefix("is in quotes, as a JSON serializer writes a string"))
         let framed = try #require(rejection(Self.registry + Array("o-1".utf8)))
         #expect(
             framed.field == "key"

@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Every rule of an event (contract: What an event is), broken: what the stranger who wrote the event gets to read.
+/// Tests of the rejection for each broken rule of an event (contract: What an event is), as its author will read it.
 @Suite struct EventRejectionTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var json: String
@@ -118,7 +118,7 @@ import Testing
         ),
         Case(
             Self.update(#""timestamp":1483228799"#), "timestamp",
-            "is 1483228799: expected whole seconds since 1970; this lies before 2017, or is a date counted from 2001"),
+            "is 1483228799: expected whole seconds since 1970; this is before 2017, or is a date counted from 2001"),
         Case(
             Self.update(#""timestamp":1"#), "timestamp",
             "is 1: expected whole seconds since 1970; this looks like a duration, or a date counted from 2001"),
@@ -165,7 +165,7 @@ import Testing
     ]
 
     static let foreignFields = [
-        // Found by `make fuzz TARGET=events SEED=1015`: the field must not be nothing.
+        // Found by `make fuzz TARGET=events SEED=1015`: the field of the rejection must not be empty.
         Case(
             #"{"event":"update","to":{"":1}}"#, #"to."""#,
             "is not a field of “to”: expected “activity”, “audience”, “channel”, “token”, “start-token” or “environment”"
@@ -191,7 +191,7 @@ import Testing
         Case(Self.update(#""start-token":"ab""#), "start-token", "is not a field of an event: it belongs inside “to”"),
         Case(Self.update(#""sound":"ab""#), "sound", "is not a field of an event: it belongs inside “alert”"),
         Case(
-            #"{"aps":{}}"#, "aps", "is not a field of an event: write what stands inside “aps” directly into the event"),
+            #"{"aps":{}}"#, "aps", "is not a field of an event: write the content of “aps” directly into the event"),
         Case(
             Self.update(#""colour":"red""#), "colour",
             "is not a field of an event. Fields of your own may begin with “x-”"),
@@ -244,7 +244,7 @@ import Testing
             "cannot start an activity: broadcasts only update and end"),
         Case(
             Self.start(#","input-push-token":1,"input-push-channel":"ab""#), "input-push-channel",
-            "comes with “input-push-token”: at most one is allowed"),
+            "is given with “input-push-token”: at most one is allowed"),
         Case(Self.start(#","input-push-token":true"#), "input-push-token", "is true: expected the number 1"),
         Case(Self.start(#","input-push-token":0"#), "input-push-token", "is 0: expected the number 1"),
         Case(
@@ -284,10 +284,10 @@ import Testing
     private static func join(_ fields: String) -> String { #"{"event":"register","audience":"a",\#(fields)}"# }
 
     static let members = [
-        Case(Self.join(#""token":"ab""#), "token", "comes with “audience”: the record's key is the token"),
+        Case(Self.join(#""token":"ab""#), "token", "is given with “audience”: the record's key is the token"),
         Case(
             #"{"event":"unregister","token":"ab","audience":"a"}"#, "token",
-            "comes with “audience”: the record's key is the token"),
+            "is given with “audience”: the record's key is the token"),
         Case(#"{"event":"register","audience":""}"#, "audience", "is empty: expected an audience id"),
         Case(#"{"event":"register","audience":7}"#, "audience", "is 7: expected an audience id"),
         Case(
@@ -303,10 +303,10 @@ import Testing
         Case(Self.join(#""token-type":"start","token-type":"start""#), "token-type", "is given twice"),
         Case(
             #"{"event":"register","token":"ab","token-type":"update"}"#, "token-type",
-            "comes without “audience”: only members of an audience have it"),
+            "is given without “audience”: only members of an audience have it"),
         Case(
             #"{"event":"unregister","token-type":"start"}"#, "token-type",
-            "comes without “audience”: only members of an audience have it"),
+            "is given without “audience”: only members of an audience have it"),
         Case(
             Self.update(#""token-type":"start""#), "token-type",
             "does not apply to “update”: only to “register” or “unregister”"),
@@ -321,13 +321,13 @@ import Testing
             #"belongs to push-to-start tokens: expected "token-type": "start""#),
         Case(
             #"{"event":"register","token":"ab","channel-capable":true}"#, "channel-capable",
-            "comes without “audience”: only members of an audience have it"),
+            "is given without “audience”: only members of an audience have it"),
         Case(
             #"{"event":"end","channel-capable":true}"#, "channel-capable",
             "does not apply to “end”: only to “register” or “unregister”"),
         Case(
             Self.join(#""token-type":"start","channel":"AAAA""#), "channel",
-            "comes with “token-type” “start”: only a running activity listens on one"),
+            "is given with “token-type” “start”: only a running activity listens on one"),
         Case(
             Self.join(#""channel":"match-7""#), "channel",
             #"is "match-7": expected a channel id in base64, as APNs gave it"#),
@@ -336,7 +336,7 @@ import Testing
             "has 257 bytes: at most 256 are allowed"),
         Case(
             #"{"event":"register","token":"ab","channel":"AAAA"}"#, "channel",
-            "comes without “audience”: only members of an audience have it"),
+            "is given without “audience”: only members of an audience have it"),
         Case(
             Self.update(#""channel":"AAAA""#), "channel", #"does not apply to “update”: write {"to": {"channel": …}}"#),
         Case(Self.start(#","channel":"AAAA""#), "channel", "does not apply to “start”: write “input-push-channel”"),
@@ -358,14 +358,14 @@ import Testing
             "names no address: expected “activity”, “audience”, “channel”, “token” or “start-token”"),
         Case(
             Self.to(#"{"activity":"a","token":"ab"}"#), "to.token",
-            "comes with “to.activity”: expected one address only"),
+            "is given with “to.activity”: expected only one address"),
         Case(Self.to(#"{"activity":"a","activity":"a"}"#), "to.activity", "is given twice"),
         Case(
             Self.to(#"{"activity":"a","environment":"production"}"#), "to.environment",
-            "comes with “activity”: expected it next to “token”, “start-token” or “channel” only"),
+            "is given with “activity”: expected it only next to “token”, “start-token” or “channel”"),
         Case(
             Self.to(#"{"environment":"production","audience":"a"}"#), "to.environment",
-            "comes with “audience”: expected it next to “token”, “start-token” or “channel” only"),
+            "is given with “audience”: expected it only next to “token”, “start-token” or “channel”"),
         Case(
             Self.update(#""priority":1,"to":{"token":"ab"}"#), "priority",
             "is 1: expected 10, 5, “high” or “low” (1 is for channels)"),
@@ -426,7 +426,7 @@ import Testing
         Case(Self.alert(#"null,"alert":null"#), "alert", "is given twice"),
         Case(
             Self.start("").replacing(#"{"title":"","body":""}"#, with: "null"), "alert",
-            "is null: expected an object with “title” and “body”, as nothing was sent that it could withdraw"),
+            "is null: expected an object with “title” and “body”, because there is nothing yet that it could withdraw"),
         Case(
             #"{"event":"register","token":"ab","alert":null}"#, "alert",
             "does not apply to “register”: only to “start”, “update” or “end”"),

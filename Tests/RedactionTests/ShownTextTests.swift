@@ -3,7 +3,7 @@ import Testing
 @testable import Redaction
 
 struct ShownTextTests {
-    /// As they look. The key was made for this line and is nobody's.
+    /// A key as real ones look. It was made for this test, and nobody uses it.
     static let key = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgTk1WvtAyJqcKAiDz
@@ -24,7 +24,7 @@ struct ShownTextTests {
         #expect(ShownText.unknownName(secret) != secret)
         #expect(!ShownText.withheld(secret).contains(secret.prefix(6)))
         #expect(!ShownText.notPath(secret).contains(secret.prefix(6)))
-        // A short word in a number's place is shown again.
+        // A short word given instead of a number is shown.
         let isShort = secret.utf8.count <= 24 && !secret.hasPrefix("s3cr3t")
         #expect(isShort || !ShownText.closed(secret).contains(secret.prefix(6)))
     }
@@ -45,7 +45,7 @@ struct ShownTextTests {
 
     @Test func whatIsThereIsAPath() throws {
         #expect(ShownText.path("hush") == nil)
-        // The directory that a test runs in.
+        // This is the directory that a test runs in.
         #expect(ShownText.path(".") == ".")
     }
 
@@ -73,10 +73,10 @@ struct ShownTextTests {
     }
 
     @Test(arguments: [
-        (secrets[0], "this is a private key, not a path to one"),
-        (secrets[1], "this is the content of a key, not a path to one"),
-        ("authorization: Bearer s3cr3t", "this is a header field, not a path to one"),
-        ("hush", "this is a text of 4 characters that does not look like a path, and nothing is there of that name"),
+        (secrets[0], "this is a private key, not its path"),
+        (secrets[1], "this is the content of a key, not its path"),
+        ("authorization: Bearer s3cr3t", "this is a header field, not its path"),
+        ("hush", "this is a text of 4 characters that does not look like a path, and no file has that name"),
     ])
     func whatWasMeantIsSaid(text: String, said: String) { #expect(ShownText.notPath(text) == said) }
 
@@ -90,7 +90,7 @@ struct ShownTextTests {
         #expect(!"\(values)".contains("hush"))
     }
 
-    private struct Holder: Untold { var secret = "hush" }
+    private struct Holder: Redacted { var secret = "hush" }
     private struct Outer { var holder = Holder() }
 
     @Test func nothingIsToldOfWhatIsUntold() {

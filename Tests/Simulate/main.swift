@@ -1,25 +1,25 @@
 import Foundation
 import Simulation
 
-// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
-// `--audiences PERCENT`: worlds in a hundred that have audiences. `--starts PERCENT`: those of them that have start members.
-// `--channels-kept PERCENT`: those of them that keep channels for their audiences.
+// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED`
+// to trace one. `--audiences PERCENT`: percentage of worlds that have audiences. `--starts PERCENT`: percentage of
+// these that have start members. `--channels-kept PERCENT`: percentage of these that keep channels for their audiences.
 
-/// What was asked for.
+/// The arguments of the command line.
 struct Arguments {
     var from: UInt64 = 0
     var seeds: UInt64 = 1_000
-    /// The one run to be traced.
+    /// Seed of the one run to be traced, or `nil` to play many.
     var seed: UInt64?
-    /// The first run that fails is the last.
+    /// Whether the first run that fails is the last one played.
     var stopsAtFailure = false
-    /// Worlds that have audiences, in a hundred.
+    /// Percentage of worlds that have audiences.
     var audiencesPercent = AudiencePlan.worldsPercent
-    /// Worlds with audiences that have start members, in a hundred.
+    /// Percentage of worlds with audiences that have start members.
     var startsPercent = AudiencePlan.startsPercent
-    /// Worlds with audiences that keep channels for them, in a hundred.
+    /// Percentage of worlds with audiences that keep channels for them.
     var keptPercent = KeptPlan.worldsPercent
-    /// Worlds that move to another cluster.
+    /// Percentage of worlds that move to another cluster.
     var movesPercent = 0
 
     static let usage =
@@ -54,11 +54,12 @@ struct Arguments {
     struct Complaint: Error { var text: String }
 }
 
-/// The run that is being played, named when the process dies in it. The handler of a signal may read nothing but a plain global, and nothing else runs here.
+/// Seed of the run that is being played. It is printed when the process dies in the run. A signal handler may read only
+/// plain globals, and no other thread runs here.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 
-/// A run that traps takes the process with it: its seed is told all the same, by calls that are safe in a signal handler.
-func tellSeedOfTraps() {
+/// Prints the seed when a run traps, which ends the process. All calls are safe in a signal handler.
+func printSeedOfTraps() {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGABRT] {
         signal(number) { number in
             var bytes: [20 of UInt8] = .init(repeating: 0)
@@ -82,7 +83,8 @@ func tellSeedOfTraps() {
     }
 }
 
-/// Plays all the seeds; the number of those that failed.
+/// Plays all the seeds.
+/// - Returns: number of failed runs.
 func play(_ arguments: Arguments) -> Int {
     var failed: [UInt64] = []
     var simulatedMillis: Int64 = 0
@@ -122,7 +124,7 @@ func play(_ arguments: Arguments) -> Int {
     return failed.count
 }
 
-/// Plays one seed and tells everything that happens in it.
+/// Plays one seed, and prints everything that happens in the run.
 func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     currentSeed = seed
     let world = SimulationWorld(
@@ -138,7 +140,7 @@ func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     return world.faults.count
 }
 
-tellSeedOfTraps()
+printSeedOfTraps()
 do {
     let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
     let failures = arguments.seed.map { trace($0, arguments) } ?? play(arguments)

@@ -7,77 +7,79 @@ struct SimulatedAudience {
     let app: UInt16
     /// The audience's first life, as an index into the world's phones. `state` and records use one name for all lives.
     let first: Int
-    /// The event that started it, as an index into the world's order.
+    /// Index of the start event in the world's order; `nil`: the audience is not started.
     var start: Int?
-    /// Where and when each `end` was written, steady.
+    /// Where and when each `end` was written, by the steady clock.
     var ends: [(position: SourcePosition, millis: Int64)] = []
-    /// Whether a version left some partition after a newer one, because its alert did not fit there.
+    /// Whether some partition pushed an older version after a newer one, because the alert did not fit into the newer
+    /// one.
     var hasGoneBack = false
     /// Versions by stamp.
     var versions: [Int64: Version] = [:]
-    /// By partition: when pushes of any version left; each list grows.
+    /// Times at which pushes of any version left, by partition, in ascending order.
     var departures: [Int32: [Int64]] = [:]
-    /// By partition: when the last push with priority 10 left.
+    /// When the last push with priority 10 left, by partition.
     var lastHighMillis: [Int32: Int64] = [:]
-    /// By event with an alert: where and when its first push left.
+    /// When the first push with an event's alert left, by event and partition.
     var alertDepartures: [Int: [Int32: Int64]] = [:]
 
     struct Version {
-        /// The body as it left for a member that gets it without the alert.
+        /// The body for members that get the version without its alert.
         var body: [UInt8]
-        /// The event that made the version, as an index into the world's order, and the event whose content it brings.
-        /// An end may bring the content of the event before.
+        /// The event that made the version, as an index into the world's order. `content` may be another, because an
+        /// end may bring the content of an earlier event.
         var event: Int?
         var content: Int?
         var isUpdate: Bool
-        /// Whether the owner may not have known what the one before had sent.
+        /// Whether the version's owner may not have known what the former owner had sent.
         var isBehind: Bool
-        /// When its first push left, steady.
-        var first: [Place: Int64] = [:]
+        /// When the version's first push left under each tenure, by the steady clock.
+        var first: [Tenure: Int64] = [:]
     }
-    /// Where pushes of one version leave: a partition, for as long as one worker has it.
-    struct Place: Hashable {
+    /// One worker's ownership of a partition, during which it pushes a version.
+    struct Tenure: Hashable {
         var partition: Int32
         var worker: Int
-        /// Number of partitions that had been assigned to the worker until then.
+        /// Number of the assignment that gave the partition to the worker.
         var assignment: Int
     }
 }
 
 /// A token that joins audiences.
 struct SimulatedMember {
-    /// Lower-case hex.
+    /// The token, in lower-case hex.
     let token: String
     let keyBytes: [UInt8]
     let isDevelopment: Bool
     /// Whether APNs no longer takes the token.
     var isDead = false
-    /// Whether APNs was asked since, and refused the token.
+    /// Whether APNs was asked after the token died, and has refused it.
     var isRefused = false
     /// Joins and leaves, in the order of the token's log.
     var movements: [Movement] = []
-    /// By audience, in one life: what the phone shows of it. A phone that returns to an audience has the card that it
-    /// had.
+    /// What the phone shows of each audience, by the audience's life. A phone that returns to an audience still has its
+    /// card.
     var cards: [Int: MemberCard] = [:]
-    /// By worker: when the last push left that APNs looked at.
+    /// When the last push left that APNs looked at, by worker.
     var departures: [Int: Int64] = [:]
     var tens: [Ten] = []
-    /// By worker: the last movement that it has read since the partition was assigned to it.
+    /// The last movement that each worker has read since the partition was assigned to it, by worker.
     var lastRead: [Int: Int] = [:]
-    /// The newest movement that the last reader has read.
+    /// Index of the movement that was read last, by any worker.
     var newestRead: Int?
 
     struct Movement {
         var position: SourcePosition
-        /// The audience that the member is in from here on, in one life; `nil`: none.
+        /// The audience, in one life, that the member is in from this movement on. `nil`: none.
         var audience: Int?
         var isFrequent: Bool
-        /// When the movement was written, and when its offset was committed, steady.
+        /// When the movement was written, by the steady clock.
         var writtenMillis: Int64
+        /// When the movement's offset was committed, by the steady clock.
         var committedMillis: Int64?
-        /// Whether the member enters another audience, or enters one again, from here on.
+        /// Whether the member enters an audience with this movement, for the first time or again.
         var isArrival: Bool
-        /// The channel that the member is reported to listen on from here on.
+        /// The channel that the member is reported to listen on from this movement on.
         var channel: String?
     }
 
@@ -85,21 +87,22 @@ struct SimulatedMember {
     struct Ten {
         var worker: Int
         var id: PushID
-        /// When the phone got it, or when it left, steady.
+        /// When the phone got the push, by the steady clock. Until then, when the push left.
         var atMillis: Int64
-        /// How far clocks had been set ahead then.
+        /// How far clocks had been set ahead at that time.
         var aheadMillis: Int64
     }
 
-    /// By audience, in one life: the channel that its card listens on, whether that was reported or not.
+    /// The channel that the phone's card of each audience listens on, reported or not, by the audience's life.
     var listening: [Int: String] = [:]
-    /// Whether its app reports the channel.
+    /// Whether the phone's app reports the channel.
     var saysChannel = false
-    /// Whether the phone stopped listening before that could be known.
+    /// Whether the phone stopped listening before workers knew that, so that it may miss alerts.
     var mayMissAlerts = false
-    /// Broadcasts that the phone heard, and pushes that it got by its token. Audiences may have versions with equal
-    /// stamps, and a phone may listen to an audience that it has left.
+    /// Number of broadcasts that the phone heard, by version. Audiences may have equal stamps, and a phone may listen
+    /// to an audience that it has left.
     var heard: [SimulationWorld.VersionName: Int] = [:]
+    /// Number of pushes that the phone got by token, by version.
     var got: [SimulationWorld.VersionName: Int] = [:]
 
     /// The last push that left for the member.
@@ -107,7 +110,7 @@ struct SimulatedMember {
 
     struct Service {
         var audience: Int
-        var place: SimulatedAudience.Place
+        var tenure: SimulatedAudience.Tenure
         var id: PushID
         var millis: Int64
         var stampSeconds: Int64
@@ -121,7 +124,7 @@ struct SimulatedMember {
     /// The audience that the member is in by the upstream service's records, in one life.
     var audience: Int? { self.movements.last?.audience }
 
-    /// Where the present stay begins: rejoins do not begin another.
+    /// The join with which the present stay began. Rejoins do not begin another stay.
     var arrival: Movement? { self.movements.last { $0.isArrival } }
 }
 
@@ -130,16 +133,18 @@ struct MemberCard {
     var device = Device()
     /// What the phone would show if no push brought an alert.
     var silent = Device()
-    /// The newest stamp that the phone took from a living owner, and the owner and push that sent it. Also how much the
-    /// judge had seen when that worker heard so.
+    /// The newest stamp that the phone took from a living owner.
     var newestStamp = Int64.min
+    /// The owner that sent `newestStamp`.
     var newestStampWorker = -1
+    /// The push that brought `newestStamp`.
     var newestStampPush: PushID?
+    /// Sequence number of the judge's evidence when the owner heard that this push had arrived.
     var newestStampHeardAt = Int.max
-    /// Alerts that left for the phone, in order, by their events. Alerts that are known not to have arrived are left
-    /// out.
+    /// Pushes with alerts that left for the phone, in order, by the alert's event. Alerts that are known not to have
+    /// arrived are left out.
     var alerts: [Int: [AlertPush]] = [:]
-    /// Events that the phone has shown, without those whose alert alone arrived.
+    /// Events whose content the phone has shown.
     var shown: Set<Int> = []
     /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []
@@ -147,11 +152,11 @@ struct MemberCard {
     struct AlertPush {
         var worker: Int
         var id: PushID
-        /// How often partitions had changed hands.
+        /// How often partitions had changed hands when the push left.
         var moves: Int
         /// Whether the worker knows that APNs took the push.
         var isAccepted = false
-        /// Whether the worker knows that the push has no known answer.
+        /// Whether the worker has given the push up as one without an answer.
         var isUnknown = false
     }
 }

@@ -1,7 +1,7 @@
 import APNSProtocol
 import DeviceModel
 
-/// What APNs has of a channel, what the judge knows of its broadcasts, and a second phone that listens.
+/// What APNs has of a channel, what the judge remembers of its broadcasts, and a second phone that listens.
 struct SimulatedChannel {
     /// Whether the channel keeps the most recent message (policy 1).
     var stores: Bool
@@ -10,19 +10,20 @@ struct SimulatedChannel {
     var isSleeperOn = true
     /// The message that APNs keeps for phones that are off.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
-    /// The newest messages that APNs has taken, and that the sleeper has got.
+    /// The newest messages that APNs has taken.
     var newest = NewestMessages()
+    /// The newest messages that the sleeper has got.
     var sleeperNewest = NewestMessages()
-    /// By worker, by the world's steady clock: when the last broadcast left that APNs looked at, and when it last heard
-    /// of too many.
+    /// When the last broadcast left that APNs looked at, by worker, in steady time.
     var departures: [Int: Int64] = [:]
+    /// When the worker last got a 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]
-    /// Workers that know what the channel keeps.
-    var toldWorkers: Set<Int> = []
+    /// Workers that have an answer about what the channel keeps.
+    var answeredWorkers: Set<Int> = []
 }
 
-/// The newest of some messages. The stamp alone does not name a message: a channel that was forgotten after its end
-/// begins anew, and may reach the end's stamp once more.
+/// The newest of some messages. A stamp alone does not name a message. A channel that was forgotten after its end
+/// begins again, and may reach the end's stamp again.
 struct NewestMessages: Equatable {
     struct Message: Equatable {
         var stampSeconds: Int64 = 0
@@ -31,7 +32,7 @@ struct NewestMessages: Equatable {
     var any = Message()
     var withContent = Message()
 
-    mutating func note(_ body: [UInt8]) {
+    mutating func remember(_ body: [UInt8]) {
         let text = String(decoding: body, as: UTF8.self)
         guard let range = text.firstRange(of: "\"timestamp\":") else { return }
         let stampSeconds = Int64(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
@@ -43,7 +44,7 @@ struct NewestMessages: Equatable {
     }
 }
 
-/// A question about a channel on its way, and its answer.
+/// A question about a channel that is on its way, or its answer.
 struct ChannelQuestion {
     var worker: Int
     var activity: Int

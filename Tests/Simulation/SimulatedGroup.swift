@@ -4,14 +4,14 @@ struct SimulatedGroup {
     /// Time after which a silent member is removed.
     static let sessionMillis: Int64 = 45_000
 
-    /// By worker number: since when the member has been silent; `nil`: it is not silent.
+    /// Members by worker number, and since when each has been silent. `nil`: the member is not silent.
     private(set) var members: [Int: Int64?] = [:]
-    /// Owners by partition; `nil`: none.
+    /// Owners by partition. `nil`: the partition has no owner.
     private(set) var owners: [Int?]
     /// Partitions that their owner was asked to give back.
     private(set) var revoking: Set<Int32> = []
 
-    /// Current membership of each worker: requests of an earlier membership are refused.
+    /// Number of each worker's current membership. Requests of an earlier membership are refused.
     private(set) var memberships: [Int: Int] = [:]
     /// Members that no longer want partitions.
     private var leaving: Set<Int> = []
@@ -20,7 +20,7 @@ struct SimulatedGroup {
 
     init(partitions: Int32) { self.owners = Array(repeating: nil, count: Int(partitions)) }
 
-    /// The topic has more partitions, and nobody owns them yet.
+    /// Adds partitions to the topic, which nobody owns yet.
     mutating func grow(by count: Int) -> [(worker: Int, event: Event)] {
         self.owners += Array(repeating: nil, count: count)
         return self.balance()
@@ -35,7 +35,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// Removes a member that left or was silent: its partitions have no owner.
+    /// Removes a member that left or was silent. Its partitions have no owner then.
     mutating func remove(_ worker: Int) -> [(worker: Int, event: Event)] {
         self.members[worker] = nil
         for partition in self.owners.indices where self.owners[partition] == worker {
@@ -45,7 +45,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// A static member has returned: it keeps its partitions, and its former process is removed.
+    /// Lets a returning static member keep its partitions, and removes its former process.
     mutating func replace(_ old: Int, by new: Int) -> [(worker: Int, event: Event)] {
         guard self.members[old] != nil else { return self.join(new) }
         self.members[old] = nil
@@ -60,17 +60,17 @@ struct SimulatedGroup {
         return events + self.balance()
     }
 
-    mutating func noteSilence(_ worker: Int, sinceMillis: Int64) {
+    mutating func rememberSilence(_ worker: Int, sinceMillis: Int64) {
         guard let silent = self.members[worker], silent == nil else { return }
         self.members[worker] = .some(sinceMillis)
     }
 
-    mutating func noteSign(_ worker: Int) {
+    mutating func rememberSign(_ worker: Int) {
         guard self.members[worker] != nil else { return }
         self.members[worker] = .some(nil)
     }
 
-    /// When the first of the silent members is removed.
+    /// When the member that has been silent longest is removed.
     var nextExpiryMillis: Int64? {
         self.members.values.compactMap { $0 }.min().map { $0 + Self.sessionMillis }
     }
@@ -79,7 +79,7 @@ struct SimulatedGroup {
         self.members.filter { $0.value.map { $0 + Self.sessionMillis <= nowMillis } ?? false }.map(\.key).sorted()
     }
 
-    /// The owner has given the partition back.
+    /// Takes back a partition from its owner.
     mutating func gaveBack(_ partition: Int32, worker: Int) -> [(worker: Int, event: Event)] {
         guard self.owners[Int(partition)] == worker else { return [] }
         self.revoking.remove(partition)
@@ -87,7 +87,7 @@ struct SimulatedGroup {
         return self.balance(avoiding: worker)
     }
 
-    /// Rebalances without a cause in the world: asks for one partition.
+    /// Begins a rebalance without any cause, by asking the owner to give back one partition.
     mutating func ask(for partition: Int32) -> [(worker: Int, event: Event)] {
         guard let owner = self.owners[Int(partition)], self.revoking.insert(partition).inserted else { return [] }
         return [(owner, .revoked(partition))]

@@ -2,35 +2,35 @@ import PushEngine
 import ShardLoop
 
 /// What a worker knows of its inlets. The gate is the production one. In a real worker the adapter `InletWatch` asks
-/// for it.
+/// the questions.
 struct SimulatedInlets {
     var gate = InletGate()
-    /// Inlets of the look before.
+    /// Inlets that the previous look found.
     var known: Set<Int32> = []
-    /// By inlet: how far its records were let in since it was assigned.
+    /// Offset up to which records of each inlet were let in since its assignment, by inlet.
     var letIn: [Int32: Int64] = [:]
     /// When the worker looks again, or asks for more.
     var dueMillis: Int64 = 0
-    /// By partition: what the group had committed when this look began; also which logs have not been asked for their
-    /// end.
+    /// Offsets that the group had committed at this look, by partition.
     var committed: [Int64] = []
+    /// Partitions whose end has not been asked for yet.
     var unasked: [Int32] = []
     var sights: [InletGate.Sight] = []
 }
 
-/// A worker asks how far the group is in the partitions before its inlets. It asks first what is committed, then where
-/// each log ends. The world goes on meanwhile.
+/// Questions of a worker about the partitions with lower numbers than its inlets. It asks first for committed offsets,
+/// then for the end of each log. The world goes on in between.
 extension SimulationWorld {
     private static let inletLookMillis: Int64 = 500
 
     private func inlets(of worker: SimulatedWorker) -> Set<Int32> { Set(worker.partitions.keys.filter(self.isInlet)) }
 
-    /// When the worker next looks at its inlets; `nil`: nothing to let in.
+    /// When the worker next looks at its inlets; `nil`: it has nothing to let in.
     func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard self.growth.hasGrown else { return nil }
         let hasMore = self.inlets(of: worker).contains {
-            let place = SimulatedKafka.Place(topic: .events, partition: $0)
-            return max(worker.inlets.letIn[$0] ?? 0, self.kafka.committed[place] ?? 0) < self.kafka.end(place)
+            let logID = SimulatedKafka.LogID(topic: .events, partition: $0)
+            return max(worker.inlets.letIn[$0] ?? 0, self.kafka.committed[logID] ?? 0) < self.kafka.end(logID)
         }
         guard hasMore || !worker.inlets.unasked.isEmpty else { return nil }
         return max(worker.inlets.dueMillis, self.commitFloorMillis(worker))
@@ -58,7 +58,7 @@ extension SimulationWorld {
         if waits { self.strikeAtWait() }
         guard !opened.isEmpty else { return }
         for position in opened where worker.partitions[position.partition] != nil {
-            self.tell("worker \(worker.number) lets inlet \(position.partition) in up to \(position.nextOffset)")
+            self.log("worker \(worker.number) lets inlet \(position.partition) in up to \(position.nextOffset)")
             worker.inlets.letIn[position.partition] = position.nextOffset
         }
         worker.loop.carryOut(.letIn(opened), now: self.now(of: worker))

@@ -10,11 +10,11 @@ struct LoggedRecord {
     var isTombstone = false
     var headers: [(name: String, value: String)] = []
     var timestampMillis: Int64 = 0
-    /// When the log took the record, steady: compaction uses this time.
+    /// When the log took the record, by the steady clock. Compaction uses this time.
     var appendedMillis: Int64 = 0
-    /// How much the judge had seen when the record was made.
+    /// Sequence number of the judge's evidence when the record was made.
     var madeAt = 0
-    /// Whether the record was compacted away: its offset is a gap.
+    /// Whether the record was compacted away, so that its offset is a gap.
     var isGone = false
 
     init(key: [UInt8], value: [UInt8], timestampMillis: Int64 = 0) {
@@ -71,12 +71,12 @@ struct SimulatedKafka {
             }
         }
     }
-    struct Place: Hashable {
+    struct LogID: Hashable {
         var topic: Topic
         var partition: Int32
     }
 
-    /// What becomes of a record under way, and what its producer is told.
+    /// What becomes of a record under way, and the answer that its producer gets.
     enum Fate: Equatable {
         case delivered, answerLost, lost
         /// Kafka refuses the record.
@@ -84,9 +84,9 @@ struct SimulatedKafka {
     }
 
     struct Transit {
-        var place: Place
+        var logID: LogID
         var record: LoggedRecord
-        /// The record as its producer has it.
+        /// The record as its producer keeps it.
         var kept: KeptRecord
         var acknowledgement: UInt64 { self.kept.acknowledgement }
         /// The worker that sent it.
@@ -94,111 +94,111 @@ struct SimulatedKafka {
         var arrivesMillis: Int64
         var answersMillis: Int64
         var fate: Fate
-        /// When the record left: records that left together are one batch.
+        /// When the record left. Records that left together are one batch.
         var sentMillis: Int64 = 0
-        /// Whether it has been drawn if the batch is refused.
+        /// Whether the fate of the record's batch has been drawn.
         var isBatchDrawn = false
-        /// Whether the producer has died, or its client has ended: nobody is told.
+        /// Whether the producer has died, or its client has ended. Then nobody gets an answer about the record.
         var isOrphan = false
         /// Whether the client that sent it has ended, and the worker has another. The record may then be stored behind
         /// records of the newer client.
         var isOfEndedClient = false
     }
 
-    /// What a producer is told about one record.
+    /// Kafka's answer to a producer about one record.
     struct Delivery {
         var producer: Int
         /// The record's offset; `nil`: the producer gave up waiting.
         var offset: Int64?
         /// Why Kafka refused the record; `nil`: Kafka took it, or gave no answer.
         var refusal: ProduceError?
-        var place: Place
+        var logID: LogID
         var record: KeptRecord
         var comesMillis: Int64
     }
 
-    private(set) var logs: [Place: [LoggedRecord]] = [:]
-    /// Where logs begin after their heads were cut off.
-    private var starts: [Place: Int64] = [:]
-    private(set) var committed: [Place: Int64] = [:]
+    private(set) var logs: [LogID: [LoggedRecord]] = [:]
+    /// First offsets of logs whose beginning was cut off.
+    private var starts: [LogID: Int64] = [:]
+    private(set) var committed: [LogID: Int64] = [:]
     private(set) var transits: [Transit] = []
-    /// Until when a producer's records for a partition are held up, after it gave up a record.
-    private var heldUpUntilMillis: [Place: [Int: Int64]] = [:]
+    /// Time until which a producer's records for a partition wait, after it gave up a record. By log and producer.
+    private var heldUpUntilMillis: [LogID: [Int: Int64]] = [:]
 
-    func end(_ place: Place) -> Int64 { Int64(self.logs[place]?.count ?? 0) }
+    func end(_ logID: LogID) -> Int64 { Int64(self.logs[logID]?.count ?? 0) }
 
-    func start(_ place: Place) -> Int64 { self.starts[place] ?? 0 }
+    func start(_ logID: LogID) -> Int64 { self.starts[logID] ?? 0 }
 
-    func record(_ place: Place, _ offset: Int64) -> LoggedRecord? {
-        guard let log = self.logs[place], offset < log.count else { return nil }
+    func record(_ logID: LogID, _ offset: Int64) -> LoggedRecord? {
+        guard let log = self.logs[logID], offset < log.count else { return nil }
         return log[Int(offset)]
     }
 
     @discardableResult
-    mutating func append(_ record: LoggedRecord, to place: Place, nowMillis: Int64) -> Int64 {
+    mutating func append(_ record: LoggedRecord, to logID: LogID, nowMillis: Int64) -> Int64 {
         var record = record
         record.appendedMillis = nowMillis
-        self.logs[place, default: []].append(record)
-        return Int64(self.logs[place]!.count - 1)
+        self.logs[logID, default: []].append(record)
+        return Int64(self.logs[logID]!.count - 1)
     }
 
-    /// Deletes a log and makes it anew, empty. Records on their way are stored in the new one.
-    mutating func makeAnew(_ place: Place) { self.logs[place] = [] }
+    /// Deletes a log and makes it anew, empty. Records on their way are stored in the new log.
+    mutating func makeAnew(_ logID: LogID) { self.logs[logID] = [] }
 
-    /// Somebody deletes the records below an offset.
-    mutating func cutHead(_ place: Place, upTo start: Int64) {
+    /// Deletes the records below an offset, as somebody's admin command does.
+    mutating func cutHead(_ logID: LogID, upTo start: Int64) {
         for index in 0..<Int(start) {
-            self.logs[place]![index].isGone = true
-            self.logs[place]![index].value = []
+            self.logs[logID]![index].isGone = true
+            self.logs[logID]![index].value = []
         }
-        self.starts[place] = start
+        self.starts[logID] = start
     }
 
-    /// Rewrites a log as another cluster's.
-    mutating func rewrite(_ place: Place, _ body: (inout LoggedRecord) -> Void) {
-        guard let log = self.logs[place] else { return }
-        for index in log.indices where !log[index].isGone { body(&self.logs[place]![index]) }
+    /// Rewrites the records of a log, as they are in another cluster.
+    mutating func rewrite(_ logID: LogID, _ body: (inout LoggedRecord) -> Void) {
+        guard let log = self.logs[logID] else { return }
+        for index in log.indices where !log[index].isGone { body(&self.logs[logID]![index]) }
     }
 
-    mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
+    mutating func commit(_ logID: LogID, _ offset: Int64) { self.committed[logID] = offset }
 
-    /// A record leaves its producer.
+    /// Sends a record of a producer.
     /// - Parameters:
-    ///   - notBeforeMillis: the broker is away until then.
-    ///   - delayMillisMax: by how much it may be slower than usual.
+    ///   - notBeforeMillis: until when the broker is away.
+    ///   - delayMillisMax: by how much the record may be slower than usual.
     mutating func send(
-        _ record: LoggedRecord, kept: KeptRecord, to place: Place, producer: Int, fate: Fate, nowMillis: Int64,
+        _ record: LoggedRecord, kept: KeptRecord, to logID: LogID, producer: Int, fate: Fate, nowMillis: Int64,
         notBeforeMillis: Int64, delayMillisMax: Int64, random: inout SplitMix64
     ) {
         var arrives = max(nowMillis, notBeforeMillis) + Int64.random(in: 1...40, using: &random)
         if delayMillisMax > 0 { arrives += Int64.random(in: 0...delayMillisMax, using: &random) }
         var answers = arrives + Int64.random(in: 0...20, using: &random)
-        if let last = self.transits.last(where: { $0.place == place && $0.producer == producer && !$0.isOrphan }) {
+        if let last = self.transits.last(where: { $0.logID == logID && $0.producer == producer && !$0.isOrphan }) {
             arrives = max(arrives, last.arrivesMillis)
             answers = max(answers, last.answersMillis)
         }
-        arrives = max(arrives, self.heldUpUntilMillis[place]?[producer] ?? 0)
+        arrives = max(arrives, self.heldUpUntilMillis[logID]?[producer] ?? 0)
         answers = max(answers, arrives)
         // A record that is given up has waited long. The records behind it may still wait when it is tried again.
         if fate == .answerLost || fate == .lost, Bool.random(using: &random) {
             answers += Int64.random(in: 0...4_000, using: &random)
             let further = Int64.random(in: 0...1_500, using: &random)
-            self.heldUpUntilMillis[place, default: [:]][producer] = answers + further
+            self.heldUpUntilMillis[logID, default: [:]][producer] = answers + further
         }
         self.transits.append(
             Transit(
-                place: place, record: record, kept: kept, producer: producer,
+                logID: logID, record: record, kept: kept, producer: producer,
                 arrivesMillis: arrives, answersMillis: answers, fate: fate, sentMillis: nowMillis))
     }
 
-    /// Judges one batch: all records that a producer sends to one place at one moment. Its last record has just been
+    /// Judges one batch: all records that a producer sends to one log at one moment. Its last record has just been
     /// sent, and is not the first.
     /// - Parameter refuses: draws, once for the batch, whether Kafka refuses all of it, and why.
     mutating func judgeBatch(
-        of place: Place, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
+        of logID: LogID, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
     ) {
         let batch = self.transits.indices.filter {
-            self.transits[$0].place == place && self.transits[$0].producer == producer && !self.transits[$0].isOrphan
+            self.transits[$0].logID == logID && self.transits[$0].producer == producer && !self.transits[$0].isOrphan
                 && self.transits[$0].sentMillis == nowMillis
         }
         guard batch.count > 1 else { return }
@@ -215,7 +215,7 @@ struct SimulatedKafka {
         }
     }
 
-    /// Sends a record that its producer, long dead, had on its way.
+    /// Sends a record that was on its way when its producer died, long ago.
     mutating func sendLate(_ transit: Transit) { self.transits.append(transit) }
 
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }
@@ -233,29 +233,30 @@ struct SimulatedKafka {
             if case .refused(let error) = transit.fate {
                 refusal = error
             } else if transit.fate != .lost {
-                offset = self.append(transit.record, to: transit.place, nowMillis: nowMillis)
+                offset = self.append(transit.record, to: transit.logID, nowMillis: nowMillis)
             }
             body(transit, offset)
             guard !transit.isOrphan else { continue }
             deliveries.append(
                 Delivery(
                     producer: transit.producer, offset: transit.fate == .delivered ? offset : nil, refusal: refusal,
-                    place: transit.place, record: transit.kept,
+                    logID: transit.logID, record: transit.kept,
                     comesMillis: transit.answersMillis))
         }
         return deliveries
     }
 
-    /// The process dies. The first records that it had on the way to each partition still arrive, at any later moment.
+    /// Ends a producer whose process dies. The first records that it had on the way to each partition still arrive, at
+    /// any later moment.
     mutating func producerDied(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) {
         self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
     }
 
-    /// The producer's Kafka client ends, and its process goes on. Its records fare as if the process had died, and are
+    /// Ends the Kafka client of a producer whose process goes on. The records fare as if the process had died, and are
     /// all given back to it.
-    /// - Returns: what it had on the way.
+    /// - Returns: what the producer had on the way.
     mutating func clientEnded(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) -> [Delivery] {
@@ -264,15 +265,15 @@ struct SimulatedKafka {
             self.transits[index].isOfEndedClient = true
         }
         self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
-        for place in self.heldUpUntilMillis.keys { self.heldUpUntilMillis[place]![producer] = nil }
+        for logID in self.heldUpUntilMillis.keys { self.heldUpUntilMillis[logID]![producer] = nil }
         return back.map {
             Delivery(
-                producer: producer, offset: nil, refusal: nil, place: $0.place, record: $0.kept,
+                producer: producer, offset: nil, refusal: nil, logID: $0.logID, record: $0.kept,
                 comesMillis: nowMillis)
         }
     }
 
-    /// The process is stopped. Records already in a socket arrive as they would have; the others leave when it wakes
+    /// Stops a producer's process. Records already in a socket still arrive. The others leave when the process wakes
     /// up.
     mutating func producerStopped(_ producer: Int, untilMillis: Int64, random: inout SplitMix64) {
         self.scatter(producer, afterMillis: untilMillis, withinMillis: 400, losesRest: false, random: &random)
@@ -282,32 +283,32 @@ struct SimulatedKafka {
         _ producer: Int, afterMillis: Int64, withinMillis: Int64, losesRest: Bool, random: inout SplitMix64
     ) {
         var kept: [Transit] = []
-        var isCut: Set<Place> = []
-        var last: [Place: Int64] = [:]
+        var isCut: Set<LogID> = []
+        var last: [LogID: Int64] = [:]
         for var transit in self.transits {
             guard transit.producer == producer, !transit.isOrphan else {
                 kept.append(transit)
                 continue
             }
-            if !isCut.contains(transit.place), Int.random(in: 0..<3, using: &random) == 0 {
-                isCut.insert(transit.place)
+            if !isCut.contains(transit.logID), Int.random(in: 0..<3, using: &random) == 0 {
+                isCut.insert(transit.logID)
             }
             if losesRest {
-                if isCut.contains(transit.place) { continue }
+                if isCut.contains(transit.logID) { continue }
                 transit.isOrphan = true
                 transit.arrivesMillis = afterMillis + Int64.random(in: 0...withinMillis, using: &random)
-            } else if isCut.contains(transit.place) {
+            } else if isCut.contains(transit.logID) {
                 transit.arrivesMillis = afterMillis + Int64.random(in: 0...withinMillis, using: &random)
             }
-            transit.arrivesMillis = max(transit.arrivesMillis, last[transit.place] ?? 0)
+            transit.arrivesMillis = max(transit.arrivesMillis, last[transit.logID] ?? 0)
             transit.answersMillis = max(transit.answersMillis, transit.arrivesMillis)
-            last[transit.place] = transit.arrivesMillis
+            last[transit.logID] = transit.arrivesMillis
             kept.append(transit)
         }
         self.transits = kept
     }
 
-    /// The broker is away: nothing arrives before it is back.
+    /// Delays all arrivals until the broker is back.
     mutating func brokerAway(untilMillis: Int64) {
         for index in self.transits.indices {
             self.transits[index].arrivesMillis = max(self.transits[index].arrivesMillis, untilMillis)
@@ -315,16 +316,16 @@ struct SimulatedKafka {
         }
     }
 
-    /// Compaction of `state` at a legal moment: of each key only the newest record among those older than the compaction lag stays.
-    /// Offsets stay too.
-    mutating func compact(_ place: Place, olderThanMillis: Int64) {
-        guard let log = self.logs[place] else { return }
+    /// Compacts `state` at a legal moment. Among the records older than the compaction lag, only the newest of each key
+    /// stays. Offsets stay too.
+    mutating func compact(_ logID: LogID, olderThanMillis: Int64) {
+        guard let log = self.logs[logID] else { return }
         let head = log.firstIndex { $0.appendedMillis > olderThanMillis } ?? log.count
         var newest: [[UInt8]: Int] = [:]
         for index in 0..<head where !log[index].isGone { newest[log[index].key] = index }
         for index in 0..<head where !log[index].isGone && newest[log[index].key] != index {
-            self.logs[place]![index].isGone = true
-            self.logs[place]![index].value = []
+            self.logs[logID]![index].isGone = true
+            self.logs[logID]![index].value = []
         }
     }
 }

@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The loop's port to the simulated Kafka. Its process may die within any call: what it asks for from then on does not happen.
+/// The loop's port to the simulated Kafka. The process may die within any call. Later calls of the dead process have no
+/// effect.
 final class SimulatedLog: ShardLog {
     private unowned let world: SimulationWorld
     /// The worker that owns this port; the worker sets it.
@@ -104,7 +105,7 @@ final class SimulatedSection: StateSection {
     let partition: Int32
     private var next: Int64
     private let end: Int64
-    /// When the section may be read; nothing is read before.
+    /// Time before which nothing of the section can be read.
     private(set) var dueMillis: Int64
     private var isOpen = true
 
@@ -127,11 +128,11 @@ final class SimulatedSection: StateSection {
     func read(max: Int, _ body: StateRecordBody) -> SectionRead {
         var read = SectionRead(recordCount: 0, mayHaveMore: false, isFinished: self.next >= self.end)
         guard self.worker.isAlive, self.takeReadable() else { return read }
-        let place = SimulatedKafka.Place(topic: .state, partition: self.partition)
+        let logID = SimulatedKafka.LogID(topic: .state, partition: self.partition)
         let until = min(self.end, self.next + Int64.random(in: 1...200, using: &self.world.random))
         while self.next < until, read.recordCount < max {
             defer { self.next += 1 }
-            guard let record = self.world.kafka.record(place, self.next), !record.isGone else { continue }
+            guard let record = self.world.kafka.record(logID, self.next), !record.isGone else { continue }
             read.recordCount += 1
             body(
                 record.key.span, record.value.span, record.isTombstone,

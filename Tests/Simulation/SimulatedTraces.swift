@@ -2,37 +2,37 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// What one worker reports of traced events and passes, and whether it may. Spans are made from these reports alone;
-/// the engine's tables are not read.
+/// Checks what one worker reports about traced events and passes. Spans are made from these reports alone; the engine's
+/// tables are not read.
 struct SimulatedTraces {
-    /// Limit of reported pushes of a pass with any result, and limit of further pushes that APNs has not taken.
+    /// Limit of pushes that are reported for a pass. As many more that APNs has not taken may be reported.
     private static let examplesMax = 8
-    /// Passes that are traced at a time, at most.
+    /// Limit of passes that are traced at the same time.
     private static let passesMax = 256
 
-    /// A traced event that was read here.
+    /// A traced event that this worker has read.
     private struct Event {
-        /// Partitions where it was read: an event that was forwarded twice is read twice.
+        /// Partitions where the event was read. An event that was forwarded twice is read twice.
         var partitions: [Int32]
         /// The event's push under way to APNs.
         var push: PushID?
     }
     private struct Pass {
-        var place: PassPlace
+        var location: PassLocation
         var source: SourcePosition
         var exampleCount = 0
         var failedExampleCount = 0
     }
-    /// Place of a pass; it has one pass at a time.
-    private struct PassPlace: Hashable {
+    /// Where only one pass runs at a time.
+    private struct PassLocation: Hashable {
         var app: UInt16
         var audience: [UInt8]
         var partition: Int32
         var isStart: Bool
     }
-    /// Name of a pass; one pass has it until somebody stops the pass.
+    /// Name of a pass. Another pass gets this name only if the first was stopped.
     private struct PassName: Hashable {
-        var place: PassPlace
+        var location: PassLocation
         var life: Int64
         var stampSeconds: Int64
     }
@@ -40,13 +40,13 @@ struct SimulatedTraces {
     private var events: [SourcePosition: Event] = [:]
     private var passes: [PassTraceID: Pass] = [:]
     private var lastPass: PassTraceID?
-    /// Passes in present partitions that have begun, and do not continue another.
+    /// Passes that have begun in present partitions, and do not continue an earlier pass.
     private var begun: Set<PassName> = []
     /// Broadcasts that were reported.
     private var broadcasts: Set<PushID> = []
     private(set) var tally = TraceTally()
 
-    /// Whether nothing goes on.
+    /// Whether no event and no pass is being traced.
     var isIdle: Bool { self.events.isEmpty && self.passes.isEmpty }
     var description: String { "\(self.events.keys.map { "\($0)" }.sorted()), \(self.passes.count) passes" }
 
@@ -57,8 +57,8 @@ struct SimulatedTraces {
 
     /// Takes a report.
     /// - Parameter owns: whether a partition is the worker's.
-    /// - Returns: what is wrong with it; `nil`: nothing.
-    mutating func take(_ note: TraceNote, owns: (Int32) -> Bool) -> String? {
+    /// - Returns: what is wrong with the report; `nil`: nothing.
+    mutating func take(_ note: TraceNotice, owns: (Int32) -> Bool) -> String? {
         switch note.happening {
         case .sent, .answered, .ended, .forwarded: self.takeOfEvent(note)
         case .passBegan(let pass): self.begin(pass, of: note.source, owns: owns)
@@ -70,7 +70,7 @@ struct SimulatedTraces {
         }
     }
 
-    private mutating func takeOfEvent(_ note: TraceNote) -> String? {
+    private mutating func takeOfEvent(_ note: TraceNotice) -> String? {
         guard var event = self.events[note.source] else { return "it is not traced, or has ended" }
         switch note.happening {
         case .sent(let push):
@@ -102,7 +102,8 @@ struct SimulatedTraces {
 
     private mutating func begin(_ pass: TracedPass, of source: SourcePosition, owns: (Int32) -> Bool) -> String? {
         let what = "pass \(pass.id.rawValue) of version \(pass.stampSeconds) in partition \(pass.partition)"
-        let place = PassPlace(app: pass.app, audience: pass.audience, partition: pass.partition, isStart: pass.isStart)
+        let location = PassLocation(
+            app: pass.app, audience: pass.audience, partition: pass.partition, isStart: pass.isStart)
         self.tally.passes += 1
         if pass.isResumed { self.tally.passesResumed += 1 }
         if let last = self.lastPass, last.rawValue >= pass.id.rawValue {
@@ -113,11 +114,13 @@ struct SimulatedTraces {
         guard pass.parent.isSampled, source == SimulatedTraces.source(of: pass.parent) else {
             return "\(what) is below \(pass.parent)"
         }
-        if self.passes.values.contains(where: { $0.place == place }) { return "\(what) has begun, and another goes on" }
+        if self.passes.values.contains(where: { $0.location == location }) {
+            return "\(what) has begun, and another goes on"
+        }
         guard self.passes.count < Self.passesMax else { return "\(what) is one too many" }
-        let name = PassName(place: place, life: pass.life, stampSeconds: pass.stampSeconds)
+        let name = PassName(location: location, life: pass.life, stampSeconds: pass.stampSeconds)
         if !pass.isResumed, !self.begun.insert(name).inserted { return "\(what) begins a second time" }
-        self.passes[pass.id] = Pass(place: place, source: source)
+        self.passes[pass.id] = Pass(location: location, source: source)
         return nil
     }
 
@@ -168,20 +171,20 @@ struct SimulatedTraces {
 
     // MARK: The end
 
-    /// The worker has let go of partitions.
-    /// - Returns: what goes on there nevertheless.
+    /// Checks the traces of partitions that the worker has let go of.
+    /// - Returns: which passes still go on in these partitions; `nil`: none.
     mutating func left(_ partitions: [Int32]) -> String? {
         for (source, event) in self.events {
             let rest = event.partitions.filter { !partitions.contains($0) }
             self.tally.eventsLeft += event.partitions.count - rest.count
             self.events[source] = rest.isEmpty ? nil : Event(partitions: rest, push: event.push)
         }
-        self.begun = self.begun.filter { !partitions.contains($0.place.partition) }
-        let late = self.passes.filter { partitions.contains($0.value.place.partition) }
+        self.begun = self.begun.filter { !partitions.contains($0.location.partition) }
+        let late = self.passes.filter { partitions.contains($0.value.location.partition) }
         return late.isEmpty ? nil : "passes \(late.keys.map(\.rawValue).sorted()) go on in partitions that have left"
     }
 
-    /// The process has ended, and its reports are lost.
+    /// Counts the open traces as lost, because the process has ended.
     mutating func died() {
         self.tally.eventsLeft += self.events.values.map(\.partitions.count).reduce(0, +)
         self.tally.passEnds["died", default: 0] += self.passes.count
@@ -206,23 +209,22 @@ struct SimulatedTraces {
 
 /// How much was traced.
 package struct TraceTally: CustomStringConvertible {
-    /// Events whose tracing began. Also those that have ended, and those that have left with their partition or their
-    /// process.
+    /// Number of events whose tracing began.
     package var events = 0
     package var eventsEnded = 0
     package var eventsLeft = 0
-    /// Pushes of events.
+    /// Number of reported pushes of events.
     package var pushes = 0
     package var passes = 0
-    /// Passes that continued others that had stopped.
+    /// Number of passes that continued an earlier pass.
     package var passesResumed = 0
-    /// Pushes of passes.
+    /// Number of pushes that were reported as examples of passes.
     package var examples = 0
-    /// Passes by what ended them.
+    /// Number of passes, by the reason for their end.
     package var passEnds: [String: Int] = [:]
-    /// Broadcasts of an audience's versions.
+    /// Number of broadcasts of audiences' versions.
     package var broadcasts = 0
-    /// Outcomes that carry a context.
+    /// Number of outcomes that carry a trace context.
     package var outcomes = 0
 
     package init() {}

@@ -1,59 +1,59 @@
 import PushEngine
 import PushModel
 
-/// The judge's memory: what has been stored in Kafka, in that order.
+/// The judge's memory of what has been stored in Kafka, in that order.
 struct SimulationEvidence {
-    struct OutcomeNote {
+    struct SeenOutcome {
         var name: String
         var into: SourcePosition?
-        /// Whether the outcome says only that the event was done before.
+        /// Whether the outcome only says that the event was done before.
         var isReplay: Bool
         /// Whether the outcome says that an attempt may have reached the phone before.
         var mayBeSent: Bool
         var worker: Int
-        /// How much the judge had seen when the outcome was made.
+        /// Sequence number of the judge's evidence when the outcome was made.
         var madeAt: Int
-        /// When the outcome was stored in Kafka, steady.
+        /// When the outcome was stored in Kafka, by the steady clock.
         var saidMillis: Int64
     }
-    /// Sequence number of the newest note; each note increases it.
+    /// Sequence number of the newest entry; each entry increases it.
     private(set) var sequence = 0
-    private(set) var outcomes: [SourcePosition: [OutcomeNote]] = [:]
+    private(set) var outcomes: [SourcePosition: [SeenOutcome]] = [:]
     /// Events stored in the routed topic.
     private(set) var routed: Set<SourcePosition> = []
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
-    /// By activity and worker: when the worker made its last stored state record.
+    /// Sequence number at which a worker made its last stored state record, by activity and worker.
     private var states: [Int: [Int: Int]] = [:]
-    /// By activity and worker: state records that their worker knows to be stored in Kafka.
+    /// Sequence number of the last state record that its worker knows to be stored in Kafka, by activity and worker.
     private var acknowledgedStates: [Int: [Int: Int]] = [:]
-    /// By worker: when partitions were assigned to it.
+    /// Sequence numbers at which partitions were assigned to a worker, by worker.
     private var assignments: [Int: [Int]] = [:]
-    /// By activity and worker: registrations that the worker has read, and when.
+    /// Registrations that a worker has read, and the sequence number then. By activity and worker.
     private var registrations: [Int: [Int: [(number: Int, sequence: Int)]]] = [:]
-    /// By worker and token: each time that the worker heard of a push that APNs has accepted.
+    /// Sequence numbers at which a worker heard that APNs accepted a push, by worker and token.
     private var acceptances: [Int: [String: [Int]]] = [:]
-    /// By worker, partition and key: the record in `state` that was made last.
-    private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
+    /// The record in `state` that was made last, by worker, partition and key.
+    private var newestStates: [Int: [SimulatedKafka.LogID: [[UInt8]: UInt64]]] = [:]
 
-    /// By worker: number of the last record that it has made, and how much the judge had seen by then. Both grow.
+    /// Numbers of the last record that a worker had made, each with the sequence number then. Both grow. By worker.
     private var made: [Int: [(number: UInt32, sequence: Int)]] = [:]
 
-    /// Notes that the worker has made everything up to this record by now.
-    mutating func noteMade(_ acknowledgement: UInt64, worker: Int) {
+    /// Remembers that the worker has made this record, and all earlier ones, by now.
+    mutating func rememberMade(_ acknowledgement: UInt64, worker: Int) {
         let number = UInt32(acknowledgement >> 32)
         guard number > self.made[worker]?.last?.number ?? 0 else { return }
         self.made[worker, default: []].append((number, self.sequence))
     }
 
-    /// How much the judge had seen when a worker made a record, or a little later.
+    /// Sequence number of the evidence when a worker made a record, or a little later.
     func madeAt(_ acknowledgement: UInt64, worker: Int) -> Int {
         let (made, number) = (self.made[worker] ?? [], UInt32(acknowledgement >> 32))
-        var places = 0..<made.count
-        while !places.isEmpty {
-            let middle = (places.lowerBound + places.upperBound) / 2
-            places = made[middle].number < number ? middle + 1..<places.upperBound : places.lowerBound..<middle
+        var range = 0..<made.count
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            range = made[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
-        return places.lowerBound < made.count ? made[places.lowerBound].sequence : self.sequence
+        return range.lowerBound < made.count ? made[range.lowerBound].sequence : self.sequence
     }
 
     mutating func consumed(_ position: SourcePosition, worker: Int) {
@@ -61,23 +61,24 @@ struct SimulationEvidence {
         self.consumed[position] = (worker, self.sequence)
     }
 
-    /// Notes that a worker hears what became of a push.
-    /// - Returns: how much the judge had seen before; records made from here on were made later.
-    mutating func noteHeard() -> Int {
+    /// Counts the answer to a push that a worker gets.
+    /// - Returns: the sequence number before this call. Records that are made from now on have a greater one.
+    mutating func rememberHeard() -> Int {
         self.sequence += 1
         return self.sequence - 1
     }
 
-    mutating func noteAccepted(_ token: String, worker: Int) {
-        self.acceptances[worker, default: [:]][token, default: []].append(self.noteHeard())
+    mutating func rememberAccepted(_ token: String, worker: Int) {
+        self.acceptances[worker, default: [:]][token, default: []].append(self.rememberHeard())
     }
 
-    /// When a worker last heard, before it made a record, that APNs has accepted a push to a token; `nil`: never.
+    /// Sequence number at which a worker last heard, before it made a record, that APNs accepted a push to a token.
+    /// `nil`: never.
     func lastAccepted(_ token: String, worker: Int, before: Int) -> Int? {
         self.acceptances[worker]?[token]?.last { $0 < before }
     }
 
-    mutating func noteRegistration(_ number: Int, of activity: Int, worker: Int) {
+    mutating func rememberRegistration(_ number: Int, of activity: Int, worker: Int) {
         self.registrations[activity, default: [:]][worker, default: []].append((number, self.sequence))
     }
 
@@ -86,8 +87,8 @@ struct SimulationEvidence {
         (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.number)
     }
 
-    /// Notes that a partition was assigned to the worker.
-    mutating func noteAssignment(worker: Int) {
+    /// Remembers that a partition was assigned to the worker.
+    mutating func rememberAssignment(worker: Int) {
         self.sequence += 1
         self.assignments[worker, default: []].append(self.sequence)
     }
@@ -96,35 +97,35 @@ struct SimulationEvidence {
         self.assignments[worker]?.contains { $0 > after && $0 <= before } ?? false
     }
 
-    /// Notes a state record.
+    /// Remembers a state record.
     /// - Parameter madeAt: the sequence when the worker's engine made the record.
-    mutating func noteState(activity: Int, worker: Int, madeAt: Int) {
+    mutating func rememberState(activity: Int, worker: Int, madeAt: Int) {
         self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// Notes that the worker hears that the record is stored in `state`.
-    mutating func noteAcknowledged(activity: Int, worker: Int, madeAt: Int) {
+    /// Remembers that the worker has the acknowledgement of a state record.
+    mutating func rememberAcknowledged(activity: Int, worker: Int, madeAt: Int) {
         self.acknowledgedStates[activity, default: [:]][worker] = max(
             self.acknowledgedStates[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// Notes that a record is stored in `state`. Returns the newest record of its key and worker that Kafka has taken,
-    /// if that was made later. A restore then reads less than what was acknowledged.
-    mutating func noteState(
-        _ place: SimulatedKafka.Place, key: [UInt8], producer: Int, _ acknowledgement: UInt64
+    /// Remembers that a record is stored in `state`. Returns the newest record of its key and worker that Kafka has
+    /// taken, if that one was made later. A restore would then read less than what was acknowledged.
+    mutating func rememberState(
+        _ logID: SimulatedKafka.LogID, key: [UInt8], producer: Int, _ acknowledgement: UInt64
     ) -> UInt64? {
-        let newest = self.newestStates[producer, default: [:]][place, default: [:]][key]
+        let newest = self.newestStates[producer, default: [:]][logID, default: [:]][key]
         if let newest, EngineRecord.isMade(acknowledgement, before: newest) { return newest }
-        self.newestStates[producer, default: [:]][place, default: [:]][key] = acknowledgement
+        self.newestStates[producer, default: [:]][logID, default: [:]][key] = acknowledgement
         return nil
     }
 
-    mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
+    mutating func rememberRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
-    /// Notes an outcome. `false`: the record cannot be read.
-    /// - Parameter isOfMany: the event there is for many phones. An outcome that names one phone is about that phone,
-    ///   not about the event.
-    mutating func noteOutcome(
+    /// Remembers an outcome. Returns `false` if the record cannot be read.
+    /// - Parameter isOfMany: whether the event at that position is for many phones. An outcome that names one phone is
+    ///   about that phone, not about the event.
+    mutating func rememberOutcome(
         _ record: LoggedRecord, worker: Int, nowMillis: Int64, isOfMany: (SourcePosition) -> Bool
     ) -> Bool {
         let text = String(decoding: record.value, as: UTF8.self)
@@ -135,7 +136,7 @@ struct SimulationEvidence {
         guard let position = Self.position(in: parts[0]) else { return false }
         if isOfMany(position), parts[0].contains("\"token-hash\":\"") { return true }
         self.outcomes[position, default: []].append(
-            OutcomeNote(
+            SeenOutcome(
                 name: name == Self.fannedOut ? "delivered" : name,
                 into: parts.count > 1 ? Self.position(in: parts[1]) : nil,
                 isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"),
@@ -144,23 +145,24 @@ struct SimulationEvidence {
         return true
     }
 
-    /// When all members were last told an audience's event; `nil`: not yet. A new owner, which does not know that,
-    /// tells them again.
-    func lastTold(of position: SourcePosition) -> Int64? {
+    /// When the outcome of an audience's event was last written; `nil`: not yet. A new owner does not know that, and
+    /// writes it again.
+    func lastReported(of position: SourcePosition) -> Int64? {
         (self.outcomes[position] ?? []).filter { $0.name == "delivered" }.map(\.saidMillis).max()
     }
 
-    /// Why the worker may not say that it is done with the event; `nil`: it may.
+    /// Why the worker may not report the event as done yet. `nil`: it may.
     /// - Parameters:
-    ///   - record: where it was read; an event that was forwarded twice has two records in the routed topic.
-    ///   - activity: `nil`: a member of an audience; nobody here knows which record in `state` is the member's.
-    ///   - isAcknowledged: the worker must have heard that its record is stored in `state`.
+    ///   - record: where the event was read. An event that was forwarded twice has two records in the routed topic.
+    ///   - activity: the event's activity, or `nil` for a member of an audience. The judge does not know which record in
+    ///     `state` is the member's.
+    ///   - isAcknowledged: whether the worker must also have the acknowledgement of its `state` record.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,
         isAcknowledged: Bool
     ) -> String? {
         if isMisplaced {
-            // An event that could not be forwarded has its outcome.
+            // An event that could not be forwarded has its outcome here.
             let isDead = (self.outcomes[position] ?? []).contains { $0.name == "dead-lettered" }
             return isDead || self.routed.contains(position) ? nil : "it was not forwarded yet"
         }

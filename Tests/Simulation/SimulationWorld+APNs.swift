@@ -32,7 +32,7 @@ extension SimulationWorld {
         }) {
             self.fail("two pushes of activity \(activity) in flight")
         }
-        self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body)")
+        self.log("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body)")
         self.checkBroadcast(request, activity: activity, worker: worker)
         self.checkBudget(request, body: body, activity: activity, worker: worker)
         self.checkLateness(of: activity, isStart: isStart, token: token, worker: worker)
@@ -66,7 +66,7 @@ extension SimulationWorld {
         self.strikeWithDeadToken(flight)
         self.strikeAtPushOverLateRecord(flight, of: worker)
         self.decide(&flight)
-        self.noteDeparture(flight)
+        self.rememberDeparture(flight)
         self.sentBodies.insert(request.body)
         self.checkNotHalted(flight.partition, "a push")
         self.flights.append(flight)
@@ -108,7 +108,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Lets requests reach their phones, and answers their worker, whose turn is next.
+    /// Lets requests reach their phones and answers reach their workers, which then take a turn.
     func fly() {
         self.answerQuestions()
         self.flyKept()
@@ -128,17 +128,17 @@ extension SimulationWorld {
             }
             guard let worker else { continue }
             if let starter = flight.starter {
-                self.tell("worker \(worker.number) hears of starter \(starter): \(result)")
+                self.log("worker \(worker.number) hears of starter \(starter): \(result)")
                 self.settleStarter(flight, result: result)
             } else if let member = flight.member {
-                self.tell("worker \(worker.number) hears of member \(member): \(result)")
+                self.log("worker \(worker.number) hears of member \(member): \(result)")
                 self.settleMember(flight, result: result)
             } else {
-                self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
+                self.log("worker \(worker.number) hears of activity \(flight.activity): \(result)")
                 self.settleBudget(flight, result: result)
-                self.noteAttempt(flight, result: result, worker: worker)
-                self.noteAnswer(flight, result: result)
-                if case .accepted = result { self.evidence.noteAccepted(flight.token, worker: worker.number) }
+                self.rememberAttempt(flight, result: result, worker: worker)
+                self.rememberAnswer(flight, result: result)
+                if case .accepted = result { self.evidence.rememberAccepted(flight.token, worker: worker.number) }
             }
             worker.answers.append(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000))
         }
@@ -165,9 +165,9 @@ extension SimulationWorld {
             }
             return
         }
-        self.tell("a push of worker \(flight.worker) reaches activity \(flight.activity)")
-        // A late arrival of an attempt without a known answer may be older, and so may one whose worker has lost the
-        // partition. The phone ignores it.
+        self.log("a push of worker \(flight.worker) reaches activity \(flight.activity)")
+        // An attempt without a known answer may arrive after newer ones, with an older stamp. So may one whose worker
+        // has lost the partition. The phone ignores it.
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {
@@ -183,7 +183,7 @@ extension SimulationWorld {
                 self.fail("activity \(flight.activity): a start arrives that is stale, and puts up no card")
             }
             if flight.isStart { self.phones[flight.activity].hasStarted = true }
-            if reaction == .shown { self.noteShown(flight) }
+            if reaction == .shown { self.rememberShown(flight) }
             try self.deliverToSleeper(flight, isShown: reaction == .shown)
         } catch {
             self.fail("the phone cannot decode \(String(decoding: flight.body, as: UTF8.self)): \(error)")
@@ -198,10 +198,10 @@ extension SimulationWorld {
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
-        // A channel that was forgotten after its end begins anew; so do its phones.
+        // A channel that was forgotten after its end begins again, and its phones do, too.
         if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
-            // The owner before sent a newer event that has expired since. This owner does not know of it, and the phone
+            // The former owner sent a newer event that has expired since. This owner does not know of it, and the phone
             // is right to ignore the push.
             if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),
                 event.timestampSeconds < shown.timestampSeconds

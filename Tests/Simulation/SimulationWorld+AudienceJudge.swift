@@ -7,11 +7,11 @@ import ShardLoop
 /// What phones of audiences must show when everything is quiet. The judge uses where records are stored and what left
 /// for the phones, and never an engine's tables.
 extension SimulationWorld {
-    /// What the phones of an audience may have been told, under one assumption about what is unknown.
-    private struct Telling {
-        /// Events that reached a version, in order, without those older than the newest before them.
+    /// What the phones of an audience may have been sent, under one assumption about the unknown.
+    private struct Account {
+        /// Events that are in a version, in order. An event that is older than one before it is left out.
         var events: [Int]
-        /// All events that reached a version, those included.
+        /// All events that are in a version, including those left out of `events`.
         var all: [Int]
         /// What a phone shows of these events.
         var device: Device
@@ -30,22 +30,22 @@ extension SimulationWorld {
         self.judgeVersionOrder(audience)
         let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         guard doubtful.count <= Self.doubtfulMax, !self.mayBeForgotten(positions) else { return }
-        var tellings: [Telling] = []
+        var accounts: [Account] = []
         for choice in 0..<(1 << doubtful.count) {
             var pushed: [SourcePosition: Bool] = [:]
             for (bit, position) in doubtful.enumerated() { pushed[position] = choice >> bit & 1 == 1 }
-            let all = self.eventsTold(positions, doubtful: pushed)
+            let all = self.eventsCovered(positions, doubtful: pushed)
             let events = self.growing(all)
-            if !tellings.contains(where: { $0.all == all }) {
-                tellings.append(Telling(events: events, all: all, device: self.phone(after: events)))
+            if !accounts.contains(where: { $0.all == all }) {
+                accounts.append(Account(events: events, all: all, device: self.phone(after: events)))
             }
         }
         for member in self.members.indices where self.isPresent(member, in: audience) {
-            self.judgeMember(member, audience: audience, tellings: tellings)
+            self.judgeMember(member, audience: audience, accounts: accounts)
         }
     }
 
-    /// Judges that joins and leaves are taken, no matter what else happens.
+    /// Judges that workers take joins and leaves, whatever else happens.
     func judgeMovements() {
         for position in self.order
         where self.written[position]!.member != nil || self.written[position]!.starter != nil {
@@ -58,14 +58,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the upstream service has the member in the audience, and nothing keeps a push from it.
+    /// Whether the member is in the audience by the upstream service's records, and nothing keeps a push from it.
     private func isPresent(_ member: Int, in audience: Int) -> Bool {
         let phone = self.members[member]
         guard let movement = phone.movement, movement.audience == audience, !phone.isDead else { return false }
         return true
     }
 
-    /// Whether the members' time is over: they are forgotten some time after their join or the last version.
+    /// Whether two events are so far apart that members may be forgotten in between. Members are forgotten some time
+    /// after their join or the last version.
     private func mayBeForgotten(_ positions: [SourcePosition]) -> Bool {
         let times = positions.map { self.written[$0]!.writtenMillis }
         return zip(times, times.dropFirst()).contains { $1 - $0 > self.plan.lifetimeMillis / 12 * 11 }
@@ -73,7 +74,7 @@ extension SimulationWorld {
 
     // MARK: What they were told
 
-    private func eventsTold(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> [Int] {
+    private func eventsCovered(_ positions: [SourcePosition], doubtful: [SourcePosition: Bool]) -> [Int] {
         var known = doubtful
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
         var events: [Int] = []
@@ -83,7 +84,7 @@ extension SimulationWorld {
         return events
     }
 
-    /// The events without updates that are older than one before them.
+    /// The events without those updates that are older than an event before them.
     private func growing(_ events: [Int]) -> [Int] {
         var newest = Int64.min
         return events.filter { number in
@@ -94,7 +95,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone that got all of these events, alerts aside.
+    /// A phone that got all of these events without their alerts.
     private func phone(after events: some Sequence<Int>) -> Device {
         var device = Device()
         var stamp = Int64(0)
@@ -115,24 +116,24 @@ extension SimulationWorld {
 
     // MARK: One phone
 
-    private func judgeMember(_ member: Int, audience: Int, tellings: [Telling]) {
+    private func judgeMember(_ member: Int, audience: Int, accounts: [Account]) {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
-        for telling in tellings {
+        for account in accounts {
             // An event that is older than one before it, and outlives that, is shown again when that expires.
-            let kept = Set(telling.events)
-            let told = telling.all.filter { kept.contains($0) || card.shown.contains($0) }
+            let kept = Set(account.events)
+            let told = account.all.filter { kept.contains($0) || card.shown.contains($0) }
             let ways =
-                self.waysToExpire(telling.events, unshownBy: card)
-                + (told == telling.events ? [] : self.waysToExpire(told, unshownBy: card))
+                self.waysToExpire(account.events, unshownBy: card)
+                + (told == account.events ? [] : self.waysToExpire(told, unshownBy: card))
             for events in ways {
-                let device = events == telling.events ? telling.device : self.phone(after: events)
+                let device = events == account.events ? account.device : self.phone(after: events)
                 guard let difference = card.silent.firstDifference(from: device, countingCards: false) else {
-                    return self.judgeAlert(card, member: member, audience: audience, events: telling.events)
+                    return self.judgeAlert(card, member: member, audience: audience, events: account.events)
                 }
                 differences.append(difference)
             }
-            if self.mayShowLess(card, member: member, audience: audience, events: telling.events) { return }
+            if self.mayShowLess(card, member: member, audience: audience, events: account.events) { return }
         }
         guard let difference = differences.first else { return }
         let joined = (self.members[member].arrival?.writtenMillis ?? 0) - Self.beginMillis
@@ -141,8 +142,8 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// The ways in which versions may expire. Members that an expired version left unserved get the newest that has not
-    /// expired. So does the content that an end without its own content brings.
+    /// The ways in which versions may expire. Members that an expired version left unserved get the newest version that
+    /// has not expired. An end without its own content brings the content of such a version, too.
     private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
         var ways = [self.growing(events)]
         var rest = events
@@ -186,8 +187,8 @@ extension SimulationWorld {
             && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
     }
 
-    /// Whether no owner of the partition, and no Kafka client of one, lived long enough to serve everybody. An end is
-    /// sent for as long as it is kept, and no longer.
+    /// Whether no owner of the partition lived long enough to serve everybody, and kept its Kafka client that long. An
+    /// end is sent only for as long as it is kept.
     private func wasInNoHands(_ partition: Int32, from millis: Int64, forMillis: Int64) -> Bool {
         let moves = (self.moveTimes[partition] ?? []).map { (millis: $0, hasClient: true) }
         let turns = (moves + (self.clientTimes[partition] ?? [])).sorted { $0.millis < $1.millis }
@@ -199,10 +200,11 @@ extension SimulationWorld {
         }
         return since.map { millis + forMillis - $0 < Self.handsMillisMin } ?? true
     }
-    /// A dead owner's session, and the time for which its successor reads the log before it pushes.
+    /// Least time that an owner needs: a dead owner's session, and the time in which the successor reads the log before
+    /// it pushes.
     private static let handsMillisMin = SimulatedGroup.sessionMillis + 15_000
 
-    /// The longest delay until a record is read, when everything goes wrong that can.
+    /// The longest delay until a record is read, when everything possible goes wrong.
     static let delayMillisMax: Int64 = 600_000
 
     private func judgeAlert(_ card: MemberCard, member: Int, audience: Int, events: [Int]) {
@@ -227,40 +229,54 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// Whether the end arrived over the channel before the alert. The alert was owed by token, APNs kept it waiting,
-    /// and the phone ignored it after the end.
+    /// Whether the end arrived over the channel before the alert. The alert was owed by token, but APNs refused it for
+    /// a while, and the phone ignored it after the end.
     private func endedOverItsChannel(_ card: MemberCard, before alert: Int) -> Bool {
         self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.last?.isAccepted == true
     }
 
-    /// Whether the later event's owner may not have known of the earlier push, because no record mentioned it. That
-    /// event has expired meanwhile, and older content was kept beneath it.
+    /// Whether the later event's owner may not have known of the earlier push, because no record mentioned it. The
+    /// earlier event has expired meanwhile, so the next owner sends older content that was kept beneath it.
     private func changedHands(_ card: MemberCard, between earlier: Int, and later: Int) -> Bool {
         guard let first = card.alerts[earlier]?.last, let second = card.alerts[later]?.last else { return false }
         return first.moves < second.moves && first.worker != second.worker
             && self.written[self.order[earlier]]!.expiresSeconds != nil
     }
 
-    /// The event that an event's alert names; for one written twice, the first.
+    /// The event that an event's alert names. For an event that was written twice, the first one.
     private func alertOf(_ number: Int) -> Int {
         self.alertNumber(in: self.written[self.order[number]]!.body) ?? number
     }
 
-    /// Whether the member's join was remembered when the event was written, and the audience's owner knew that its
-    /// partition has asked. Otherwise either may be taken first, and a member that joins after an alert does not hear
-    /// it.
+    /// Whether the member's join was remembered when the event was written, and the audience's owner can tell. Otherwise
+    /// the event may be taken before the join, and a member that joins after an alert does not get it.
     private func isSurelyDue(_ event: WrittenEvent, to member: Int) -> Bool {
-        guard let joined = self.members[member].arrival?.committedMillis, joined < event.writtenMillis else {
+        guard let arrival = self.members[member].arrival, let joined = arrival.committedMillis,
+            joined < event.writtenMillis
+        else {
             return false
         }
-        if event.isHeard { return true }
+        if event.isHeard || self.isNewest(event, andLaterThan: arrival, of: member) { return true }
         let departures = self.phones[event.activity].audience?.departures[self.home(ofMember: member)] ?? []
         return departures.contains { $0 > joined && $0 < event.writtenMillis }
+    }
+    /// Whether an owner that is asked after the event goes by the times of records: it has the newest version alone.
+    private func isNewest(
+        _ event: WrittenEvent, andLaterThan arrival: SimulatedMember.Movement, of member: Int
+    ) -> Bool {
+        // A join that is forwarded may be taken behind the version.
+        guard self.home(ofMember: member) == self.writtenPartition(ofMember: member),
+            !self.recordTimes.untimed.contains(event.activity),
+            self.written[arrival.position]!.writtenWallMillis <= event.writtenWallMillis
+        else { return false }
+        return !self.order[(event.number + 1)...].contains {
+            self.written[$0]!.activity == event.activity && self.written[$0]!.isContent
+        }
     }
 
     // MARK: Versions
 
-    /// Judges that no version shows something older than the one before it, in the order of their stamps.
+    /// Judges that no version shows older content than the version before it, in the order of their stamps.
     private func judgeVersionOrder(_ audience: Int) {
         let versions = (self.phones[audience].audience?.versions ?? [:]).sorted { $0.key < $1.key }.map(\.value)
         for (earlier, later) in zip(versions, versions.dropFirst()) where later.isUpdate && !later.isBehind {

@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Audiences in the simulated world: their members, and what the upstream service and the apps write about them.
+/// Audiences in the simulated world. Here are their members, and the records that the upstream service and the apps
+/// write about them.
 extension SimulationWorld {
     /// Dismissal time of the first `end` that shows nothing new. Each event before an end adds one second, so that ends
     /// can be told apart.
@@ -11,7 +12,7 @@ extension SimulationWorld {
 
     func makeAudiences() {
         for audience in self.plan.audiences.audiences {
-            // The key follows a character that no number has: see `activity(ofStateKey:)`.
+            // The number follows a character that no number contains: see `activity(ofStateKey:)`.
             self.addAudience(key: "cup=\(self.phones.count)", app: audience.app)
         }
     }
@@ -26,10 +27,10 @@ extension SimulationWorld {
         self.lastBodies.append("")
     }
 
-    /// Indexes of those in `phones` that are audiences, one for each life.
+    /// Indexes of the audiences in `phones`, one for each life.
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
-    /// The life of each audience that the upstream service writes about.
+    /// The present life of each audience, which the upstream service writes about.
     var presentAudiences: [Int] {
         self.plan.audiences.audiences.indices.map { number in
             self.audienceNumbers.last {
@@ -52,7 +53,8 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// The upstream service, or an app, writes something about an audience. `false`: it writes about something else.
+    /// Perhaps lets the upstream service or an app write something about an audience.
+    /// - Returns: `false`: the next event is to be about something else.
     func writesAboutAudience() -> Bool {
         guard !self.audienceNumbers.isEmpty else { return false }
         if self.members.isEmpty {
@@ -90,7 +92,7 @@ extension SimulationWorld {
     }
 
     /// A phone whose card a start has put up reports the card's token.
-    /// - Parameter channel: its card listens on it, and most apps report it.
+    /// - Parameter channel: the channel that the card listens on; most apps report it.
     func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
         let member = self.makeMember(isDevelopment: isDevelopment)
@@ -113,7 +115,7 @@ extension SimulationWorld {
         return number
     }
 
-    /// Somebody joins, leaves, or repeats what is known.
+    /// Lets a member join, leave, or repeat its last record.
     private func moveSomebody(_ audience: Int) {
         let living = self.members.indices.filter { member in
             let last = self.members[member].movements.last { $0.audience != nil }?.audience
@@ -126,7 +128,7 @@ extension SimulationWorld {
         let home = self.presentAudiences.first { self.isOneAudience($0, last?.audience) } ?? audience
         let isFrequent = last?.isFrequent ?? false
         if self.audienceChance(self.plan.audiences.deathPercent) {
-            self.tell("the token of member \(member) dies")
+            self.log("the token of member \(member) dies")
             self.members[member].isDead = true
             // The app reports the next token, or never does.
             if Bool.random(using: &self.audienceRandom) { self.rotate(member, audience: home, isFrequent: isFrequent) }
@@ -160,7 +162,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The app has another token: it removes the old one and reports the new one.
+    /// Gives the app another token. The app removes the old one and reports the new one.
     private func rotate(_ member: Int, audience: Int, isFrequent: Bool) {
         self.members[member].isDead = true
         self.writeLeave(member, audience: nil)
@@ -186,7 +188,7 @@ extension SimulationWorld {
     }
 
     /// Writes a leave.
-    /// - Parameter audience: `nil`: the one that it is in.
+    /// - Parameter audience: the audience that is left; `nil`: the one that the member is in.
     private func writeLeave(_ member: Int, audience: Int?) {
         let present = self.members[member].audience
         let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
@@ -208,10 +210,11 @@ extension SimulationWorld {
             timestampMillis: self.wallMillis)
         let offset = self.kafka.append(
             self.perhapsSampled(record, in: partition),
-            to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+            to: SimulatedKafka.LogID(topic: .events, partition: partition), nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         var event = WrittenEvent(kind: kind, activity: audience, timestampSeconds: 0, body: "", isHighPriority: false)
         event.writtenMillis = self.steadyMillis
+        event.writtenWallMillis = self.wallMillis
         event.number = self.order.count
         event.member = member
         event.movement = self.members[member].movements.count
@@ -221,7 +224,7 @@ extension SimulationWorld {
             SimulatedMember.Movement(
                 position: position, audience: leadsTo, isFrequent: isFrequent, writtenMillis: self.steadyMillis,
                 isArrival: isArrival, channel: channel))
-        self.tell("member \(member) at \(position): \(value)")
+        self.log("member \(member) at \(position): \(value)")
     }
 
     /// The value, with its app's name where the world has two apps.
@@ -233,8 +236,8 @@ extension SimulationWorld {
 
     // MARK: Lives
 
-    /// Begins an ended and forgotten audience anew, with some of its phones and others. Everything is quiet, so that
-    /// its former members have been forgotten too.
+    /// Begins an ended and forgotten audience again, with some of its phones and others. Everything is quiet by then,
+    /// so its former members have been forgotten, too.
     private func perhapsBeginAnew() {
         guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
@@ -243,7 +246,7 @@ extension SimulationWorld {
             else { continue }
             self.addAudience(key: self.phones[audience].key, app: life.app, first: life.first)
             let next = self.phones.count - 1
-            self.tell("audience \(audience) lives again, as \(next)")
+            self.log("audience \(audience) lives again, as \(next)")
             for member in self.members.indices
             where !self.members[member].isDead && self.members[member].audience == audience {
                 guard Int.random(in: 0..<3, using: &self.audienceRandom) > 0 else { continue }
@@ -253,7 +256,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The first known `end` that ends the audience: one that was set aside does not.
+    /// The first known `end` of the audience that was not set aside.
     func end(of audience: Int) -> (position: SourcePosition, millis: Int64)? {
         self.phones[audience].audience?.ends.first { end in
             let names = (self.evidence.outcomes[end.position] ?? []).map(\.name)
@@ -261,17 +264,17 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the audience has ended, and a record written now may be late or begin another life.
+    /// Whether the audience has ended, and a record written now may belong to the ended life or begin another.
     private func isBetweenLives(_ audience: Int) -> Bool {
         guard let end = self.end(of: audience) else { return false }
         return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 
-    /// Whether the audience's owner has forgotten it: its end was sent long enough ago, and the owner has run for a
-    /// while.
+    /// Whether the audience's owner has forgotten it. Then its end was sent long enough ago, and the owner has run for
+    /// a while.
     private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
         let partition = self.home(of: audience)
-        guard let told = self.evidence.lastTold(of: end),
+        guard let told = self.evidence.lastReported(of: end),
             self.steadyMillis > told + self.plan.app.retentionAfterEndMillis + 190_000 + 30_000,
             let owner = self.group.owner(of: partition),
             let owned = self.workers.first(where: { $0.number == owner })?.partitions[partition],
@@ -298,10 +301,11 @@ extension SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// Whether all messages between workers have been read: an audience's owner knows every partition that has asked.
+    /// Whether all messages between workers have been read, so that every audience's owner knows the partitions that
+    /// have asked.
     var isRoutedRead: Bool {
         guard self.brokerAwayUntilMillis <= self.steadyMillis,
-            !self.kafka.transits.contains(where: { $0.place.topic == .routed }),
+            !self.kafka.transits.contains(where: { $0.logID.topic == .routed }),
             self.workers.allSatisfy({ $0.loop.waitingRecordCount == 0 })
         else { return false }
         return (0..<self.plan.partitions).allSatisfy { partition in

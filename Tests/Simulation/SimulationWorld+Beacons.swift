@@ -1,19 +1,20 @@
 import APNSProtocol
+import ChannelKeeping
 import DeviceModel
 import PushEngine
 import PushModel
 
-/// Judges ends that are broadcast again. One that fails is tried again soon, before its next regular time (Audiences,
-/// "A channel for an audience").
+/// Judges ends that are broadcast again. A failed one is tried again soon, before its next regular time (Audiences, "A
+/// channel for an audience").
 extension SimulationWorld {
-    /// Longest time until a failed one leaves again, steady. It includes the time between two looks; 30 s are between
-    /// two attempts.
+    /// Longest time until a failed broadcast leaves again, by the steady clock. Two attempts are 30 s apart. The rest
+    /// allows for the time between two looks.
     private static let retryMillisMax: Int64 = 90_000
-    /// Until then the audience's owner sends the end itself.
+    /// Time after an end in which the audience's owner broadcasts the end itself.
     private static let firstMillis: Int64 = 59_000
 
-    /// Notes that the worker hears what became of a broadcast.
-    func noteBeaconHeard(_ request: KeptRequest, _ result: PushAnswer.Result) {
+    /// Remembers that the worker has the answer to a broadcast.
+    func rememberBeaconHeard(_ request: KeptRequest, _ result: PushAnswer.Result) {
         guard request.kind == .broadcast, self.isEnd(request), let ended = self.apple[request.channel]?.endedMillis
         else { return }
         switch result {
@@ -25,13 +26,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Notes that a broadcast leaves.
-    func noteBeaconLeaves(_ request: KeptRequest) {
+    /// Remembers that a broadcast leaves.
+    func rememberBeaconLeaves(_ request: KeptRequest) {
         if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
     }
 
-    /// Judges after each step that a failed broadcast has left again by now from the worker that keeps the channel, or
-    /// that something explains the wait.
+    /// Judges after each step that a failed broadcast has left again in time. Otherwise something must explain why the
+    /// worker that keeps the channel waits.
     func judgeBeacons() {
         for (channel, since) in self.failedBeacons.sorted(by: { $0.key < $1.key }) {
             guard self.isToBeEnded(channel), let home = self.apple[channel]?.home else {
@@ -49,7 +50,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether Apple has the channel, and its keeper has not begun to delete it.
+    /// Whether the channel must still bring its end: Apple has it, and its keeper has not begun to delete it.
     private func isToBeEnded(_ channel: String) -> Bool {
         self.apple.isRegistered(channel) && self.keptRecord(channel)?.phase == "ended"
     }

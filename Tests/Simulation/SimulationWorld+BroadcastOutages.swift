@@ -3,16 +3,16 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// APNs takes pushes by token, but no broadcasts, for longer than `channel.fallback`. Listeners that have a token are
-/// then served by it.
+/// Outages in which APNs takes pushes by token, but no broadcasts, for longer than `channel.fallback`. Listeners are
+/// then served by their tokens, if they have one.
 extension SimulationWorld {
-    /// Now and then, has broadcasts refused for a while.
+    /// Perhaps lets APNs refuse broadcasts for a while.
     func perhapsRefuseBroadcasts() {
         guard self.plan.kept.isOn, self.faultsAreOn, self.outageRandomChance(self.plan.kept.outagePercent) else {
             return
         }
         let millis = Int64.random(in: 5_000...180_000, using: &self.outageRandom)
-        self.tell("APNs takes no broadcasts for \(millis) ms")
+        self.log("APNs takes no broadcasts for \(millis) ms")
         self.broadcastsRefusedUntilMillis = max(self.broadcastsRefusedUntilMillis, self.steadyMillis + millis)
     }
     func outageRandomChance(_ percent: Int) -> Bool {
@@ -29,8 +29,8 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// An alert falls back to tokens, and an update follows it. Then APNs takes broadcasts again. A phone without a
-    /// token gets both, and one with a token sees the alert once.
+    /// Plays an alert that falls back to tokens, and an update after it. Then APNs takes broadcasts again. A phone
+    /// without a token must get both. A phone with a token must show the alert only once.
     func probeOutage() {
         var probes: [Int: (alert: Int, update: Int)] = [:]
         let refusedMillis = self.plan.app.channelFallbackMillis + 30_000
@@ -68,7 +68,7 @@ extension SimulationWorld {
             body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}",
             value: "{\"event\":\"update\",\"timestamp\":\(timestamp),\"priority\":\(hasAlert ? 10 : 5),\(content)}",
             expires: nil)
-        self.tell("a probe of audience \(audience) while APNs takes no broadcasts: event \(number)")
+        self.log("a probe of audience \(audience) while APNs takes no broadcasts: event \(number)")
     }
 
     private func judgeOutage(_ audience: Int, alert: Int, update: Int, from millis: Int64) {

@@ -3,23 +3,25 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The budget as the judge counts it (contract: The budget). At most N units are surely out. Pushes are held back only
-/// for units that a worker may count.
+/// The budget as the judge counts it (contract: The budget). At most N units may surely be spent at a time. A worker
+/// may hold pushes back only for units that it may count as spent.
 extension SimulationWorld {
-    /// A unit that is out, or that a worker may believe to be out.
+    /// A unit that is spent, or that a worker may regard as spent.
     struct BudgetUnit {
         var worker: Int
         var id: PushID?
-        /// When the unit returns, by the world's steady clock; `Int64.max` while unanswered.
+        /// When the unit returns, by the world's steady clock; `Int64.max` while the push has no answer.
         var returns: Int64
         var departed: Int64
-        /// How far clocks had been set ahead at that time: an hour of the wall clock may be shorter.
+        /// How far clocks had been set ahead when the unit was spent. Later steps make an hour of the wall clock
+        /// shorter.
         var aheadMillis: Int64
     }
 
     private static let hourMillis: Int64 = 3_600_000
 
-    /// The difference of two machines' wall clocks: an hour that spans two machines is shorter or longer by this.
+    /// Greatest difference of two machines' wall clocks. An hour that spans two machines may be shorter or longer by
+    /// it.
     private var differenceOfClocksMillis: Int64 { 2 * self.plan.clockSkewMillisMax + self.differenceMillis }
 
     // MARK: When a push leaves
@@ -45,7 +47,7 @@ extension SimulationWorld {
             $0.returns - (self.aheadMillis - $0.aheadMillis) - self.differenceOfClocksMillis > self.steadyMillis
         }
         if spent + 1 > limit {
-            self.tellUnits(self.budgetUnits[activity])
+            self.traceUnits(self.budgetUnits[activity])
             self.fail("activity \(activity): push \(spent + 1) of \(limit) at high priority")
         }
         let unit = BudgetUnit(
@@ -71,18 +73,18 @@ extension SimulationWorld {
                 - (isReserved ? 0 : self.plan.app.budgetReserve)
         let spent = self.possiblySpent(activity)
         if spent < limit {
-            self.tellUnits(self.possibleUnits[activity])
+            self.traceUnits(self.possibleUnits[activity])
             self.fail("activity \(activity): held back at \(spent) of \(limit)")
         }
     }
 
     // MARK: After every step
 
-    /// Checks that no worker counts more units than may be out.
+    /// Checks that no worker counts more units than may be spent.
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        // Each owner before may have sent an event without a time. A worker counts them all, no matter when the event
+        // Each earlier owner may have sent an event without a time. A worker counts them all, no matter when the event
         // was written.
         for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
@@ -92,23 +94,23 @@ extension SimulationWorld {
             else { continue }
             let spent = self.possiblySpent(activity)
             if counted > spent {
-                self.tellUnits(self.possibleUnits[activity])
+                self.traceUnits(self.possibleUnits[activity])
                 self.fail(
                     "activity \(activity): worker \(worker.number) counts \(counted) units, at most \(spent) are out")
             }
         }
     }
 
-    /// Number of units that a worker may count as out. An unknown answer counts as spent. Each takeover adds one unit
+    /// Number of units that a worker may count as spent. An unknown answer counts as spent. Each takeover adds one unit
     /// for the push that may have gone unrecorded. A clock that steps back frees nothing.
     private func possiblySpent(_ activity: Int) -> Int {
         let slack = self.behindMillis + self.differenceOfClocksMillis
         return self.possibleUnits[activity].count { $0.returns == .max || $0.returns + slack > self.steadyMillis }
     }
 
-    private func tellUnits(_ units: [BudgetUnit]) {
+    private func traceUnits(_ units: [BudgetUnit]) {
         for unit in units {
-            self.tell(
+            self.log(
                 "a unit of worker \(unit.worker), taken at \(unit.departed - Self.beginMillis) ms, returns at \(unit.returns &- Self.beginMillis) ms"
             )
         }
@@ -123,7 +125,7 @@ extension SimulationWorld {
     }
 
     func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
-        // The partition's next owner does not hear of the answer.
+        // The partition's next owner never learns of the answer.
         guard self.group.owner(of: flight.partition) == flight.worker else {
             self.settleBudgetOfTheDead(flight)
             return self.abandonBudget(flight.activity, worker: flight.worker)
@@ -150,7 +152,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Settles a push whose answer nobody will learn. If APNs took it, it counts from when it left.
+    /// Settles a push whose answer no worker will get. If APNs took the push, its unit counts from when it left.
     func settleBudgetOfTheDead(_ flight: Flight) {
         guard flight.member == nil else { return self.settleMemberOfTheDead(flight) }
         guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
@@ -166,7 +168,8 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker has lost the activity. `state` may have a push as spent that is in flight or was just refused.
+    /// Settles the units of an activity that the worker has lost. `state` may count a push as spent that is in flight
+    /// or was just refused.
     func abandonBudget(_ activity: Int, worker: Int) {
         let returns = self.steadyMillis + Self.hourMillis
         for index in self.possibleUnits[activity].indices
@@ -181,9 +184,9 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker has taken the activity over, or reads what an earlier one may have read: a push may have gone
-    /// unrecorded.
-    func noteUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
+    /// Remembers that a push may have gone unrecorded. The worker has taken the activity over, or reads events that an
+    /// earlier worker may have read.
+    func rememberUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
         }
@@ -200,12 +203,12 @@ extension SimulationWorld {
         }
     }
 
-    /// Renews unrecorded units. An event that has been read may wait seconds until a void is stored in `state`. A
-    /// replay counts its unit when it is taken, not when it is read. The contract (contract: The budget) allows one,
-    /// and no push of it leaves before.
+    /// Renews unrecorded units. A replay's unit counts when the engine takes the event, not when the event is read. An
+    /// event may wait for seconds in between, until a void is stored in `state`. The contract (contract: The budget)
+    /// allows one such unit, and no push of the event leaves before.
     private func renewUnrecorded(_ worker: SimulatedWorker) {
         for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
-            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+            self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: false)
         }
         if worker.loop.engine.wantsRecords { worker.replayed = [] }
     }

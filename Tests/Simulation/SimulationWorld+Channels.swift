@@ -5,14 +5,14 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Channels in the simulated world. Each takes the place of an activity, with a phone that always listens and another
-/// that is off now and then.
+/// Channels in the simulated world. Each replaces an activity. It has a phone that always listens, and another that is
+/// off now and then.
 extension SimulationWorld {
     func makePhone(_ number: Int) -> SimulatedPhone {
         guard let stores = self.plan.channels[number] else {
             return SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds)
         }
-        // An id that is valid base64.
+        // The id is valid base64, as ids of channels are.
         var phone = SimulatedPhone(key: "match+\(number)", lastEventSeconds: self.wallSeconds)
         phone.channel = SimulatedChannel(stores: stores)
         phone.token = phone.key
@@ -25,10 +25,10 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// Writes an event for a channel; or somebody deletes the channel.
+    /// Writes an event for a channel, or lets somebody delete the channel.
     func writeToChannel(_ activity: Int) {
         if !self.phones[activity].isTokenDead, self.plan.deadTokenPercent > 0, self.channelChance(2) {
-            self.tell("channel \(activity) is deleted")
+            self.log("channel \(activity) is deleted")
             self.phones[activity].isTokenDead = true
             self.phones[activity].hasLostToken = true
         }
@@ -49,19 +49,19 @@ extension SimulationWorld {
         return Int(token.prefix(2), radix: 16).flatMap { $0 < self.phones.count ? $0 : nil }
     }
 
-    /// A worker asks what a channel keeps.
+    /// Takes a worker's question what a channel keeps.
     func ask(_ request: PushRequest, from worker: SimulatedWorker) {
         let token = String(decoding: request.target, as: UTF8.self)
         guard let activity = self.activity(of: request, token: token), let channel = self.phones[activity].channel
         else {
             return self.fail("a question about the unknown channel \(token)")
         }
-        self.tell("worker \(worker.number) asks about channel \(activity)")
+        self.log("worker \(worker.number) asks about channel \(activity)")
         if self.plan.app.channelStorage != .ask { self.fail("channel \(activity): asked, though it is configured") }
-        if channel.toldWorkers.contains(worker.number), !self.plan.livesAreShort {
+        if channel.answeredWorkers.contains(worker.number), !self.plan.livesAreShort {
             self.fail("channel \(activity): worker \(worker.number) asks once more")
         }
-        if self.stateTellsStorage(activity, to: worker) {
+        if self.stateHasStorage(activity, to: worker) {
             self.fail("channel \(activity): worker \(worker.number) asks what state has told it")
         }
         let answers = self.steadyMillis + Int64.random(in: 2...120, using: &self.channelRandom)
@@ -86,27 +86,27 @@ extension SimulationWorld {
                 answer: PushAnswer(id: request.id, result: result, apnsMicros: 1_000), answersMillis: answers))
     }
 
-    /// Notes that an owner's first marker has been stored in `state`.
-    func noteMarker(_ transit: SimulatedKafka.Transit, offset: Int64) {
+    /// Remembers that an owner's first marker has been stored in `state`.
+    func rememberMarker(_ transit: SimulatedKafka.Transit, offset: Int64) {
         guard transit.record.key == Array("m".utf8), transit.fate == .delivered,
             let worker = self.workers.first(where: { $0.number == transit.producer }),
-            worker.partitions[transit.place.partition]?.markerOffset == nil
+            worker.partitions[transit.logID.partition]?.markerOffset == nil
         else { return }
-        worker.partitions[transit.place.partition]?.markerOffset = offset
+        worker.partitions[transit.logID.partition]?.markerOffset = offset
     }
 
     /// Whether `state` said what the channel keeps when this worker took the partition over.
-    private func stateTellsStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
-        let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
-        guard let marker = worker.partitions[place.partition]?.markerOffset else { return false }
-        // After that time the channel may have been forgotten.
+    private func stateHasStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
+        let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
+        guard let marker = worker.partitions[logID.partition]?.markerOffset else { return false }
+        // After this time the channel may have been forgotten.
         let rememberedMillis = min(self.plan.lifetimeMillis, self.plan.app.retentionAfterEndMillis) / 2
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
         let reader = StateRecordReader(inputTopics: Self.topics)
         var newestEpoch = Int64.min
-        var isTold = false
+        var isKnown = false
         for offset in 0..<marker {
-            guard let record = self.kafka.record(place, offset), !record.isGone else { continue }
+            guard let record = self.kafka.record(logID, offset), !record.isGone else { continue }
             let epoch = record.header(.epoch).flatMap { Int64($0) }
             let description = reader.read(
                 key: record.key, value: record.isTombstone ? nil : record.value, tombstoneEpoch: epoch,
@@ -114,38 +114,38 @@ extension SimulationWorld {
             switch description.content {
             case .marker(let marker): newestEpoch = max(newestEpoch, marker.epoch ?? offset)
             case .slot(let slot):
-                // A worker that had lost the partition wrote it.
+                // A worker that had lost the partition wrote this record.
                 guard slot.epoch >= newestEpoch else { continue }
                 newestEpoch = slot.epoch
                 guard record.key == key else { continue }
-                isTold =
+                isKnown =
                     slot.channel?.storage != nil
                     && self.wallMillis - slot.lastTouchedMillis < rememberedMillis
             case .tombstone(let epoch):
-                if record.key == key, epoch ?? newestEpoch >= newestEpoch { isTold = false }
+                if record.key == key, epoch ?? newestEpoch >= newestEpoch { isKnown = false }
             case .member, .crowd, .pause, .keptChannel, .unknownVersion, .malformed: continue
             }
         }
-        return isTold
+        return isKnown
     }
 
-    /// A worker that had the partition before has it again, and knows of a 429 only what `state` has. The record of the
-    /// 429 may never have been stored.
+    /// Forgets 429 answers whose record may never have been stored. A worker that gets a partition back knows only the
+    /// 429s that are in `state`.
     func forgetUnwrittenRefusals(of partition: Int32, worker: Int) {
         for channel in self.phones.indices
         where self.phones[channel].channel?.refusals[worker] != nil && self.home(of: channel) == partition
-            && !self.stateTellsRefusal(channel)
+            && !self.stateHasRefusal(channel)
         {
             self.phones[channel].channel?.refusals[worker] = nil
         }
     }
 
     /// Whether the channel's newest record in `state` has a longer distance because of a refusal.
-    private func stateTellsRefusal(_ activity: Int) -> Bool {
-        let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
+    private func stateHasRefusal(_ activity: Int) -> Bool {
+        let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
-        for offset in (0..<self.kafka.end(place)).reversed() {
-            guard let record = self.kafka.record(place, offset), record.key == key else { continue }
+        for offset in (0..<self.kafka.end(logID)).reversed() {
+            guard let record = self.kafka.record(logID, offset), record.key == key else { continue }
             let description = StateRecordReader(inputTopics: Self.topics).read(
                 key: record.key, value: record.isTombstone ? nil : record.value,
                 tombstoneEpoch: record.header(.epoch).flatMap { Int64($0) }, nowMillis: self.wallMillis)
@@ -159,7 +159,7 @@ extension SimulationWorld {
         for question in self.questions where question.answersMillis <= self.steadyMillis {
             guard let worker = self.workers.first(where: { $0.number == question.worker && $0.isAlive }), worker.runs
             else { continue }
-            self.tell("worker \(worker.number) hears about channel \(question.activity): \(question.answer.result)")
+            self.log("worker \(worker.number) hears about channel \(question.activity): \(question.answer.result)")
             worker.answers.append(question.answer)
         }
         self.questions.removeAll { question in
@@ -178,7 +178,7 @@ extension SimulationWorld {
             return
         }
         guard request.kind == .broadcast else { return self.fail("channel \(activity): a \(request.kind)") }
-        // A channel that keeps nothing takes 0 alone. A channel known to keep something gets an expiration.
+        // A channel that keeps nothing takes no expiration but 0. A channel known to keep something gets one.
         let until = request.expirationSeconds
         if !channel.stores, until != 0 { self.fail("channel \(activity): keeps nothing, told to keep until \(until)") }
         let ahead = until - self.now(of: worker).wallSeconds
@@ -186,14 +186,14 @@ extension SimulationWorld {
         if channel.stores, until == 0, self.plan.app.channelStorage == .mostRecent {
             self.fail("channel \(activity): keeps the most recent message, and was told to keep none")
         }
-        if channel.stores, until == 0, self.stateTellsStorage(activity, to: worker) {
+        if channel.stores, until == 0, self.stateHasStorage(activity, to: worker) {
             self.fail("channel \(activity): told to keep nothing, against what state has told")
         }
         let distance = self.plan.app.channelMinimumDistanceMillis
         if let last = channel.departures[worker.number], self.steadyMillis - last < distance {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast")
         }
-        // The wall clocks of two machines measure a distance, so it is shorter by as much as they differ.
+        // A distance is measured with the wall clocks of two machines, so it may be shorter by their difference.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
         if let last = channel.departures.values.max(), self.steadyMillis - last < distance - slack {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast of any worker")
@@ -203,7 +203,7 @@ extension SimulationWorld {
         }
     }
 
-    func noteDeparture(_ flight: Flight) {
+    func rememberDeparture(_ flight: Flight) {
         guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
         // An answer that says nothing about the channel does not count for its distance.
         if case .response(let response) = flight.result, response.verdict != .tokenThrottled,
@@ -214,7 +214,7 @@ extension SimulationWorld {
         self.phones[flight.activity].channel?.departures[flight.worker] = self.steadyMillis
     }
 
-    func noteAnswer(_ flight: Flight, result: PushAnswer.Result) {
+    func rememberAnswer(_ flight: Flight, result: PushAnswer.Result) {
         guard self.phones[flight.activity].channel != nil, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         else { return }
@@ -232,7 +232,7 @@ extension SimulationWorld {
         for activity in self.phones.indices where self.phones[activity].channel != nil {
             guard Int.random(in: 0..<100, using: &self.channelRandom) < self.plan.sleepPercent else { continue }
             if self.phones[activity].channel?.isSleeperOn == true {
-                self.tell("a phone on channel \(activity) goes off")
+                self.log("a phone on channel \(activity) goes off")
                 self.phones[activity].channel?.isSleeperOn = false
             } else {
                 self.wakeSleeper(activity)
@@ -243,14 +243,14 @@ extension SimulationWorld {
     /// The phone returns, and gets what APNs has kept.
     private func wakeSleeper(_ activity: Int) {
         guard var channel = self.phones[activity].channel, !channel.isSleeperOn else { return }
-        self.tell(
+        self.log(
             "a phone on channel \(activity) comes back, \(channel.stored == nil ? "nothing" : "a message") was kept for it"
         )
         channel.isSleeperOn = true
         if let stored = channel.stored, stored.untilSeconds > self.wallSeconds {
             do {
                 try channel.sleeper.push(body: stored.body, priority: stored.priority, nowMillis: self.wallMillis)
-                channel.sleeperNewest.note(stored.body)
+                channel.sleeperNewest.remember(stored.body)
             } catch {
                 self.fail("the sleeping phone cannot decode what was kept: \(error)")
             }
@@ -260,13 +260,13 @@ extension SimulationWorld {
     }
 
     /// Handles a broadcast that APNs has taken.
-    /// - Parameter isShown: whether the phone that is always on shows it. After an end none does.
+    /// - Parameter isShown: whether the phone that is always on shows the broadcast. No phone does after an end.
     func deliverToSleeper(_ flight: Flight, isShown: Bool) throws {
         guard var channel = self.phones[flight.activity].channel else { return }
-        if isShown { channel.newest.note(flight.body) }
+        if isShown { channel.newest.remember(flight.body) }
         if channel.isSleeperOn {
             try channel.sleeper.push(body: flight.body, priority: flight.priority, nowMillis: self.wallMillis)
-            channel.sleeperNewest.note(flight.body)
+            channel.sleeperNewest.remember(flight.body)
         } else {
             channel.stored =
                 channel.stores && flight.expirationSeconds > self.wallSeconds
@@ -275,8 +275,8 @@ extension SimulationWorld {
         self.phones[flight.activity].channel = channel
     }
 
-    /// Judges that the phone shows, once online again, what the phone that was never off shows. If the last message has
-    /// no content, the last one with content counts. The phone may lack the last message if nobody kept it.
+    /// Judges that the phone, once it is on again, shows the same as the phone that was never off. If the last message
+    /// has no content, the last one with content counts. The phone may lack the last message if nobody kept it.
     func judgeSleeper(_ activity: Int) {
         guard self.phones[activity].channel != nil else { return }
         self.wakeSleeper(activity)

@@ -1,21 +1,25 @@
 import PushModel
 
-/// A planned move to another cluster in the middle of a run: all workers give back what they have, and those that begin afterwards are told another cluster's
-/// name. A mirror writes without gaps, so the same records have lower offsets there.
+/// A planned move to another cluster in the middle of a run. All workers give back what they have, and those that begin
+/// afterwards see another cluster's id. A mirror writes without gaps, so the records have lower offsets in the new
+/// cluster.
 ///
-/// What the world itself goes by stays as it is. Instead `state` says that the offsets before were higher, as it is all that the move takes along of them.
+/// The world's own offsets stay as they are. Instead `state` is rewritten as if the earlier offsets had been higher,
+/// because nothing else that moves contains offsets.
 extension SimulationWorld {
     /// Whether the world moves, and when. It is drawn with a generator of its own, so that worlds that do not move stay
     /// as they were.
     struct ClusterMove {
         fileprivate var random: SplitMix64
         let isDrawn: Bool
-        /// Percent of the run after which it moves.
+        /// Percentage of the run after which the world moves.
         private let atPercent: Int
         fileprivate(set) var hasMoved = false
-        /// Number of attempts that are left if not everything can be read.
+        /// Number of attempts to move that are left. An attempt fails if workers cannot read everything.
         fileprivate var attemptsLeft = 3
-        /// Workers that begin before this time will die soon, steady.
+        /// Events with a copy that was forwarded too late to be read before the move.
+        fileprivate(set) var leftUnread: Set<SourcePosition> = []
+        /// Time, by the steady clock, until which workers that begin may soon die.
         fileprivate var strikesUntilMillis = Int64.min
 
         init(seed: UInt64, worldsPercent: Int) {
@@ -24,7 +28,7 @@ extension SimulationWorld {
             self.atPercent = Int.random(in: 10..<90, using: &self.random)
         }
 
-        /// The cluster's id as workers are told it.
+        /// The cluster's id as workers see it.
         var clusterID: String { self.isDrawn ? self.hasMoved ? "new" : "old" : "" }
 
         func isDue(afterEvents count: Int, of events: Int) -> Bool {
@@ -38,14 +42,14 @@ extension SimulationWorld {
     /// Moves the cluster, if this is the moment.
     func perhapsMoveCluster(afterEvents count: Int) {
         guard self.clusterMove.isDue(afterEvents: count, of: self.plan.events) else { return }
-        self.tell("everything is to move to another cluster")
+        self.log("everything is to move to another cluster")
         self.clusterMove.attemptsLeft -= 1
         let hadFaults = self.faultsAreOn
         self.faultsAreOn = false
         self.releaseVoids { _ in true }
         self.mend()
-        // The operator's order: publishers pause, and everything is read before workers end. If not everything is read,
-        // nothing moves this time.
+        // As the operator's instructions say, publishers pause, and everything is read before workers end. If not
+        // everything is read, nothing moves this time.
         self.runUntil(deadlineMillis: 300_000) { self.isCaughtUp }
         guard self.isCaughtUp else {
             self.faultsAreOn = hadFaults
@@ -58,9 +62,10 @@ extension SimulationWorld {
             return self.isDeserted
         }
         if !self.isDeserted { self.fail("workers do not end before a move") }
+        self.rememberUnread()
         let distance = Int64.random(in: 1...300, using: &self.clusterMove.random)
         for partition in 0..<self.plan.partitions {
-            self.kafka.rewrite(SimulatedKafka.Place(topic: .state, partition: partition)) { record in
+            self.kafka.rewrite(SimulatedKafka.LogID(topic: .state, partition: partition)) { record in
                 guard !record.isTombstone else { return }
                 var rewriter = PositionRewriter(record.value, distance: distance)
                 record.value = rewriter.rewritten()
@@ -71,8 +76,8 @@ extension SimulationWorld {
             if !self.writesAboutAudience() { self.writeSomething() }
             self.runUntil(self.steadyMillis + Int64.random(in: 0...2_000, using: &self.clusterMove.random))
         }
-        self.tell("workers begin in the other cluster")
-        self.noteStruck()
+        self.log("workers begin in the other cluster")
+        self.rememberStruck()
         self.clusterMove.strikesUntilMillis = self.steadyMillis + 120_000
         for seat in self.seatBegins.indices where seat == 0 || Bool.random(using: &self.clusterMove.random) {
             self.seatBegins[seat] = self.steadyMillis + 1
@@ -89,10 +94,26 @@ extension SimulationWorld {
     private var isCaughtUp: Bool {
         (0..<self.partitionCount).allSatisfy { partition in
             [SimulatedKafka.Topic.events, .routed].allSatisfy {
-                let place = SimulatedKafka.Place(topic: $0, partition: partition)
-                return (self.kafka.committed[place] ?? 0) >= self.kafka.end(place)
+                let logID = SimulatedKafka.LogID(topic: $0, partition: partition)
+                return (self.kafka.committed[logID] ?? 0) >= self.kafka.end(logID)
             }
         }
+    }
+
+    /// Remembers events with an unread copy in `routed`. A worker that had lost its partition forwarded that copy.
+    private func rememberUnread() {
+        for partition in 0..<self.plan.partitions {
+            let routed = SimulatedKafka.LogID(topic: .routed, partition: partition)
+            for offset in (self.kafka.committed[routed] ?? 0)..<self.kafka.end(routed) {
+                guard let source = self.kafka.record(routed, offset).flatMap(Self.source) else { continue }
+                self.clusterMove.leftUnread.insert(source)
+            }
+        }
+    }
+    /// Whether the event may have been taken in both clusters. In the new one nobody can tell its copy from what is
+    /// forwarded there, so its second outcome may be any.
+    func mayBeTakenInBothClusters(_ position: SourcePosition) -> Bool {
+        self.clusterMove.leftUnread.contains(position)
     }
 
     /// Whether no worker runs, and nothing is on its way.
@@ -101,7 +122,8 @@ extension SimulationWorld {
             && self.commitsUnderWay.isEmpty
     }
 
-    /// May let a worker that begins after a move die over its first steps: its successor has to know what it knew.
+    /// Perhaps lets a worker that begins after a move die during its first steps. Its successor has to know what that
+    /// worker knew.
     func strikeAfterMove(_ worker: SimulatedWorker) {
         guard self.steadyMillis < self.clusterMove.strikesUntilMillis,
             Int.random(in: 0..<3, using: &self.clusterMove.random) > 0
@@ -110,8 +132,8 @@ extension SimulationWorld {
     }
 }
 
-/// Rewrites a record of `state` so that its positions in the input are higher. It knows only the fields before them
-/// (`SlotRecord`, `MemberRecord`).
+/// Rewrites a record of `state` so that its positions in the input are higher. It can read only the fields up to these
+/// positions (`SlotRecord`, `MemberRecord`).
 private struct PositionRewriter {
     private let old: [UInt8]
     private let distance: Int64
@@ -188,7 +210,7 @@ private struct PositionRewriter {
             guard byte & 0x80 != 0 else { return value }
         }
     }
-    /// Raises an offset in zigzag form; a negative offset means none.
+    /// Raises an offset in zigzag form. A negative offset stands for none, and stays.
     private mutating func raise() {
         let count = self.new.count
         let zigzag = self.copyInteger()

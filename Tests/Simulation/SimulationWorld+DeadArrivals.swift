@@ -2,16 +2,16 @@ import APNSProtocol
 import DeviceModel
 import PushModel
 
-/// Tokens that are dead when they are registered, while the one before lives: an app reports a token that it has kept
+/// Tokens that are dead when they are registered, while the former one lives. An app reports a token that it has kept
 /// from an earlier card.
 extension SimulationWorld {
-    /// What concerns such tokens alone. It is drawn with a generator of its own, so that worlds without them stay as
-    /// they were.
+    /// Plan and state of these faults. They are drawn with a generator of their own, so that worlds without them stay
+    /// as they were.
     struct DeadArrivals {
         var random: SplitMix64
-        /// Percent of steps of an activity with a living token that report a dead one.
+        /// Percentage of steps at which an activity with a living token reports a dead one.
         let percent: Int
-        /// Percent of pushes under way during which a dead token is reported.
+        /// Percentage of pushes under way during which a dead token is reported.
         let strikePercent: Int
         /// Every dead token that was reported.
         var tokens: Set<String> = []
@@ -55,27 +55,27 @@ extension SimulationWorld {
         self.writeRegistration(activity, token: token)
     }
 
-    /// A push has left. A dead token is reported while the push is under way.
+    /// Perhaps reports a dead token while a push is under way.
     func strikeWithDeadToken(_ flight: Flight) {
         guard !flight.isStart, flight.token == self.phones[flight.activity].token,
             self.mayReportDeadToken(flight.activity), self.deadArrivals.strikes()
         else { return }
-        self.tell("activity \(flight.activity) reports a dead token while a push is under way")
+        self.log("activity \(flight.activity) reports a dead token while a push is under way")
         self.reportDeadToken(flight.activity)
     }
 
-    /// Judges that nothing is rejected for a dead token while the one before lives. The worker must have heard that it
-    /// lives since it has the partition (contract: Dead tokens).
+    /// Judges that nothing is rejected for a dead token while the former one lives. That holds only if the worker has
+    /// learnt, since it got the partition, that the former one lives (contract: Dead tokens).
     func judgeFormerToken(_ position: SourcePosition, _ event: WrittenEvent) {
         let phone = self.phones[event.activity]
         guard event.kind != .start, !self.deadArrivals.tokens.isEmpty, !self.plan.livesAreShort,
             let token = phone.token, !phone.isTokenDead, self.growth.moved[event.activity] == nil,
             !self.tokensRefused.contains(token)
         else { return }
-        for note in self.evidence.outcomes[position] ?? [] where note.name == "rejected" {
+        for outcome in self.evidence.outcomes[position] ?? [] where outcome.name == "rejected" {
             guard
-                let heardAt = self.evidence.lastAccepted(token, worker: note.worker, before: note.madeAt),
-                !self.evidence.wasAssigned(note.worker, after: heardAt, before: note.madeAt)
+                let heardAt = self.evidence.lastAccepted(token, worker: outcome.worker, before: outcome.madeAt),
+                !self.evidence.wasAssigned(outcome.worker, after: heardAt, before: outcome.madeAt)
             else { continue }
             self.fail(
                 "\(position) is rejected, and the token before, \(token.prefix(8))…, lives: activity \(event.activity)")

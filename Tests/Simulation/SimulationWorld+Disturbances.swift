@@ -2,20 +2,20 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What goes wrong, and how it ends.
+/// Faults of the world, and their end.
 extension SimulationWorld {
-    /// Lets something happen now, perhaps.
+    /// Perhaps lets something go wrong now.
     func disturb() {
         // Brokers may compact at any time.
         if self.chance(self.plan.compactionPercent) { self.compact() }
         let dice = Int.random(in: 0..<100, using: &self.random)
         guard dice < self.plan.disturbancePercent, let kind = self.plan.disturbances.randomElement(using: &self.random)
         else { return }
-        self.noteStruck()
+        self.rememberStruck()
         switch kind {
         case .crash:
             guard let worker = self.pick() else { return }
-            // It dies in the middle of what it does next, or right here.
+            // The worker dies in the middle of what it does next, or right here.
             if Bool.random(using: &self.random) { return self.kill(worker) }
             worker.fuse = Int.random(in: 1...60, using: &self.random)
         case .stop:
@@ -33,7 +33,7 @@ extension SimulationWorld {
         case .rebalance:
             self.moves += 1
             let partition = Int32.random(in: 0..<self.partitionCount, using: &self.random)
-            self.tell("the group asks for partition \(partition)")
+            self.log("the group asks for partition \(partition)")
             self.post(self.group.ask(for: partition))
         case .scaling:
             let seat = Int.random(in: 0..<self.plan.seats, using: &self.random)
@@ -44,7 +44,7 @@ extension SimulationWorld {
             }
         case .brokerOutage:
             let until = self.steadyMillis + Int64.random(in: 100...90_000, using: &self.random)
-            self.tell("the broker is away for \(until - self.steadyMillis) ms")
+            self.log("the broker is away for \(until - self.steadyMillis) ms")
             self.brokerAwayUntilMillis = max(self.brokerAwayUntilMillis, until)
             self.kafka.brokerAway(untilMillis: self.brokerAwayUntilMillis)
             for index in self.commitsUnderWay.indices {
@@ -54,22 +54,22 @@ extension SimulationWorld {
             for worker in self.workers { self.endLease(of: worker) }
         case .apnsOutage:
             let until = self.steadyMillis + Int64.random(in: 100...120_000, using: &self.random)
-            self.tell("APNs is away for \(until - self.steadyMillis) ms")
+            self.log("APNs is away for \(until - self.steadyMillis) ms")
             self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, until)
         case .clockStep:
             let step = Int64.random(in: -190_000...30_000, using: &self.random)
-            // With a larger step back, events that were taken once would be too far ahead of the clock.
+            // After a larger step back, events that were accepted once would be too far ahead of the clock.
             guard self.behindMillis - step <= 190_000 else { return }
             self.behindMillis += max(0, -step)
             if Bool.random(using: &self.random) {
                 self.wallsBeforeSteps.append((self.steadyMillis, self.wallSeconds))
                 self.wallOffsetMillis += step
                 self.aheadMillis += max(0, step)
-                self.tell("all clocks step by \(step) ms")
+                self.log("all clocks step by \(step) ms")
             } else if let worker = self.pick() {
                 worker.wallOffsetMillis += step / 4
                 self.differenceMillis += abs(step) / 4
-                self.tell("the clock of worker \(worker.number) steps by \(step / 4) ms")
+                self.log("the clock of worker \(worker.number) steps by \(step / 4) ms")
             }
         }
     }
@@ -81,8 +81,8 @@ extension SimulationWorld {
 
     /// Repairs everything that is broken.
     func mend() {
-        self.tell("faults end")
-        self.noteStruck()
+        self.log("faults end")
+        self.rememberStruck()
         self.brokerAwayUntilMillis = min(self.brokerAwayUntilMillis, self.steadyMillis + 1_000)
         self.apnsAwayUntilMillis = min(self.apnsAwayUntilMillis, self.steadyMillis + 1_000)
         self.refusalWindow.untilMillis = min(self.refusalWindow.untilMillis, self.steadyMillis)
@@ -93,18 +93,18 @@ extension SimulationWorld {
         }
     }
 
-    /// The broker compacts what is older than the lag, or less of it: its segments end anywhere.
+    /// Lets the broker compact records older than the lag, or only a part of them, because segments may end anywhere.
     private func compact() {
         for partition in 0..<self.plan.partitions where Int.random(in: 0..<4, using: &self.random) > 0 {
             let head = self.steadyMillis - 30 * 60_000 - Int64.random(in: 0...10, using: &self.random) * 120_000
-            self.tell("state \(partition) is compacted up to \(head - Self.beginMillis) ms")
-            self.kafka.compact(SimulatedKafka.Place(topic: .state, partition: partition), olderThanMillis: head)
+            self.log("state \(partition) is compacted up to \(head - Self.beginMillis) ms")
+            self.kafka.compact(SimulatedKafka.LogID(topic: .state, partition: partition), olderThanMillis: head)
         }
     }
 
     // MARK: Processes
 
-    /// A process begins in a seat and joins the group.
+    /// Begins a process in a seat, which joins the group.
     func begin(seat: Int) {
         self.seatBegins[seat] = nil
         let worker = SimulatedWorker(
@@ -117,7 +117,7 @@ extension SimulationWorld {
         self.drawTracing(of: worker)
         self.strikeAfterMove(worker)
         self.workers.append(worker)
-        self.tell("worker \(worker.number) begins in seat \(seat)")
+        self.log("worker \(worker.number) begins in seat \(seat)")
         let last = self.seatLast[seat]
         self.seatLast[seat] = worker.number
         // There is never more than one process of the same instance id.
@@ -148,10 +148,10 @@ extension SimulationWorld {
 
     /// Kills the process (`kill -9`). What is in a socket may still arrive.
     func kill(_ worker: SimulatedWorker) {
-        self.tell("worker \(worker.number) is killed")
-        self.noteStruck()
+        self.log("worker \(worker.number) is killed")
+        self.rememberStruck()
         self.abandon(worker)
-        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+        self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
         self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 300...8_000, using: &self.random)
     }
 
@@ -167,7 +167,7 @@ extension SimulationWorld {
                 self.flights[index].isApplied = true
                 let name =
                     self.flights[index].member.map { "member \($0)" } ?? "activity \(self.flights[index].activity)"
-                self.tell("a push of \(name) dies with its worker")
+                self.log("a push of \(name) dies with its worker")
             }
             self.settleBudgetOfTheDead(self.flights[index])
         }
@@ -179,7 +179,7 @@ extension SimulationWorld {
     /// Stops the process with SIGSTOP, and wakes it later with SIGCONT.
     private func stop(_ worker: SimulatedWorker, millis: Int64) {
         let until = self.steadyMillis + millis
-        self.tell("worker \(worker.number) is stopped for \(millis) ms")
+        self.log("worker \(worker.number) is stopped for \(millis) ms")
         worker.stoppedUntilMillis = until
         self.kafka.producerStopped(worker.number, untilMillis: until, random: &self.random)
         for index in self.commitsUnderWay.indices
@@ -195,22 +195,22 @@ extension SimulationWorld {
                 self.flights[index].answersMillis, self.flights[index].arrivesMillis + 1)
         }
         self.endLease(of: worker)
-        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+        self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
     /// Isolates a worker: it works, but the coordinator does not hear of it.
     private func isolate(_ worker: SimulatedWorker, millis: Int64) {
-        self.tell("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
+        self.log("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
         worker.isolatedUntilMillis = self.steadyMillis + millis
         for index in self.commitsUnderWay.indices where self.commitsUnderWay[index].worker == worker.number {
             self.commitsUnderWay[index].arrivesMillis = self.steadyMillis + millis + 1
         }
         self.endLease(of: worker)
-        self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
+        self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Ends the worker's lease: the group confirms nothing from here on. What it confirmed last was asked for at most a
-    /// sixth of a lease ago.
+    /// Ends the worker's lease, because the group confirms nothing from here on. The last confirmed question was asked
+    /// at most a sixth of a lease ago.
     private func endLease(of worker: SimulatedWorker) {
         var lease = OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis)
         lease.confirmed(
@@ -220,7 +220,7 @@ extension SimulationWorld {
 
     /// Ends the worker with SIGTERM: it gives its partitions back and leaves.
     func terminate(_ worker: SimulatedWorker) {
-        self.tell("worker \(worker.number) is to end")
+        self.log("worker \(worker.number) is to end")
         self.moves += 1
         worker.isStopping = true
         worker.loop.carryOut(.stopReading, now: self.now(of: worker))
@@ -232,7 +232,7 @@ extension SimulationWorld {
         guard worker.isStopping, worker.isAlive else { return }
         let owned = (0..<self.partitionCount).filter { self.group.owner(of: $0) == worker.number }
         if owned.isEmpty, worker.partitions.isEmpty, worker.events.isEmpty {
-            self.tell("worker \(worker.number) has left")
+            self.log("worker \(worker.number) has left")
             self.abandon(worker)
             self.post(self.group.remove(worker.number))
             if self.workers.allSatisfy({ !$0.isAlive || $0.isStopping }) || Bool.random(using: &self.random) {

@@ -2,27 +2,28 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Somebody adds partitions to `events` while workers run. `state` was not written for them: they are inlets, and their records are forwarded by the
-/// old count, behind what the old partitions held. Publishers learn of it one after the other, so a key may have records on both sides.
+/// Somebody adds partitions to `events` while workers run. `state` was not written for them, so they are inlets. Their
+/// records are forwarded by the old count, after the records that the old partitions held. Publishers learn of the
+/// growth one after the other, so a key may have records on both sides.
 ///
-/// A key that the new count moves between two old partitions stays where it was: there order holds no longer (Operations, "A topic has got more
-/// partitions"). A publisher with a partitioner of its own moves to an added partition as well.
+/// A key that the new count moves between two old partitions stays where it was. Its order would not hold (Operations,
+/// "A topic has got more partitions"). A publisher with a partitioner of its own moves to an added partition as well.
 extension SimulationWorld {
-    /// What concerns growth alone. It is drawn with a generator of its own, so that worlds without growth stay as they
-    /// were.
+    /// Plan and state of the growth. It is drawn with a generator of its own, so that worlds without growth stay as
+    /// they were.
     struct Growth {
         var random: SplitMix64
-        /// How many partitions are added; 0: none.
+        /// Number of partitions that are added.
         private(set) var added: Int32 = 0
-        /// Percent of the run after which partitions are added.
+        /// Percentage of the run after which partitions are added.
         let atPercent: Int
-        /// How often a publisher learns of the partitions when it writes, in a hundred.
+        /// Percentage of a publisher's writes at which it learns of the partitions.
         private let learnPercent: Int
         fileprivate(set) var hasGrown = false
-        /// By activity and audience: the added partition that its publisher writes to from here on.
+        /// The added partition that a publisher writes to once it knows of it, by activity or audience.
         fileprivate(set) var moved: [Int: Int32] = [:]
 
-        /// Number of worlds per world that grows.
+        /// One world in this many grows.
         private static let worldsPerGrowingWorld = 6
 
         init(seed: UInt64) {
@@ -38,7 +39,7 @@ extension SimulationWorld {
         mutating func learns() -> Bool { Int.random(in: 0..<100, using: &self.random) < self.learnPercent }
     }
 
-    /// Number of partitions of `events`; the plan says those of the other topics.
+    /// Number of partitions of `events`; the plan has the number for the other topics.
     var partitionCount: Int32 { self.plan.partitions + (self.growth.hasGrown ? self.growth.added : 0) }
 
     func isInlet(_ partition: Int32) -> Bool { partition >= self.plan.partitions }
@@ -50,11 +51,11 @@ extension SimulationWorld {
         else { return }
         self.growth.hasGrown = true
         self.moves += 1
-        self.tell("events gets \(self.growth.added) partitions more")
+        self.log("events gets \(self.growth.added) partitions more")
         self.post(self.group.grow(by: Int(self.growth.added)))
     }
 
-    /// The publisher of an activity is about to write, and may have learnt how many partitions there are.
+    /// Perhaps lets the publisher of an activity learn how many partitions there are, before it writes.
     func perhapsLearn(_ activity: Int) {
         guard self.growth.hasGrown, self.growth.moved[activity] == nil, self.growth.learns(),
             let partition = self.addedPartition(of: activity)
@@ -63,11 +64,11 @@ extension SimulationWorld {
     }
 
     private func move(_ activity: Int, to partition: Int32) {
-        self.tell("the publisher of activity \(activity) writes to partition \(partition) from here on")
+        self.log("the publisher of activity \(activity) writes to partition \(partition) from here on")
         self.growth.moved[activity] = partition
     }
 
-    /// The added partition that a publisher with the new count writes to; `nil`: it writes to an old one.
+    /// The added partition that a publisher with the new count writes to; `nil`: it writes to an old partition.
     private func addedPartition(of activity: Int) -> Int32? {
         let key = self.phones[activity].keyBytes
         let old = self.plan.partitions
@@ -79,7 +80,8 @@ extension SimulationWorld {
         return self.isInlet(partition) ? partition : nil
     }
 
-    /// A worker waits for old partitions to reach their ends: a publisher writes to one of them once more, learns of the growth, and goes on at once.
+    /// Perhaps plays the worst case while a worker waits for old partitions to be read to their ends. A publisher
+    /// writes to one of them once more, learns of the growth, and goes on at once.
     func strikeAtWait() {
         guard self.faultsAreOn, self.growth.strikes() else { return }
         let waiting = (0..<self.plan.activities).filter {
@@ -97,13 +99,13 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// Judges a worker that takes a record of an inlet: all earlier records of its key, in partitions with lower
-    /// numbers, are committed.
+    /// Judges, when a worker takes a record of an inlet, that all earlier records of its key in partitions with lower
+    /// numbers are committed.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {
-            let place = SimulatedKafka.Place(topic: .events, partition: other.partition)
-            guard self.kafka.committed[place] ?? 0 <= other.offset else { continue }
+            let logID = SimulatedKafka.LogID(topic: .events, partition: other.partition)
+            guard self.kafka.committed[logID] ?? 0 <= other.offset else { continue }
             return self.fail(
                 "worker \(worker.number) takes \(position.partition)/\(position.offset) of an inlet, and \(other.partition)/\(other.offset) of the same key is not committed"
             )

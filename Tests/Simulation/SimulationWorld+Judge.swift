@@ -19,11 +19,11 @@ extension SimulationWorld {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
         // Memory is bounded by slots and by what Kafka has not acknowledged.
-        if counters.activities > self.phones.count + self.straightChannelCount {
-            self.fail("\(counters.activities) slots are in memory")
+        if counters.slots > self.phones.count + self.straightChannelCount {
+            self.fail("\(counters.slots) slots are in memory")
         }
-        if counters.activitiesPending > counters.activities || counters.activitiesPending < 0 {
-            self.fail("\(counters.activitiesPending) of \(counters.activities) slots have work")
+        if counters.slotsPending > counters.slots || counters.slotsPending < 0 {
+            self.fail("\(counters.slotsPending) of \(counters.slots) slots have work")
         }
         let underWay =
             self.kafka.transits.count { $0.producer == worker.number && !$0.isOrphan } + worker.inbox.count
@@ -31,7 +31,8 @@ extension SimulationWorld {
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
-        // One record read, and one push, adds a few; a release writes every slot, and the refresh of markers every partition.
+        // Reading a record or sending a push adds a few records. A release writes every slot, and the refresh of
+        // markers writes to every partition.
         let audiences = self.audienceNumbers.count
         let room =
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
@@ -43,88 +44,88 @@ extension SimulationWorld {
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
-        if worker.loop.engine.updatesHeld > 3 * counters.activities {
-            self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.activities) slots are in memory")
+        if worker.loop.engine.updatesHeld > 3 * counters.slots {
+            self.fail("\(worker.loop.engine.updatesHeld) updates of \(counters.slots) slots are in memory")
         }
         let entriesMax =
-            2 * (counters.activities + counters.unacknowledged + self.members.count + self.starters.count)
+            2 * (counters.slots + counters.unacknowledged + self.members.count + self.starters.count)
         if worker.loop.engine.ledgerEntriesOpen > entriesMax,
             worker.loop.engine.ledgerEntriesOpen > entriesMax + self.uncommittedWishCount
         {
             self.fail(
-                "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.activities) slots and "
+                "\(worker.loop.engine.ledgerEntriesOpen) ledger entries are open for \(counters.slots) slots and "
                     + "\(counters.unacknowledged) records under way")
         }
         self.checkUnits(worker)
         self.checkMembers(worker)
         let membershipCount = self.members.count + self.starters.count * self.plan.audiences.audiences.count
-        let requestsMax = counters.activities + membershipCount + self.keptRequestsAtOnceMax
+        let requestsMax = counters.slots + membershipCount + self.keptRequestsAtOnceMax
         if counters.inFlight < 0 || counters.inFlight > requestsMax {
-            self.fail("\(counters.inFlight) pushes of \(counters.activities) slots are in flight")
+            self.fail("\(counters.inFlight) pushes of \(counters.slots) slots are in flight")
         }
     }
 
-    /// Notes that a record has been stored in a log.
-    func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
-        if transit.place.topic == .state {
+    /// Remembers that a record has been stored in a log.
+    func rememberArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
+        if transit.logID.topic == .state {
             self.strikeAtState(transit)
             self.strikeAtLateStart(transit)
-            self.noteMarker(transit, offset: offset)
-            self.noteKeptRecord(transit, offset: offset)
+            self.rememberMarker(transit, offset: offset)
+            self.rememberKeptRecord(transit, offset: offset)
         }
-        switch transit.place.topic {
+        switch transit.logID.topic {
         case .outcomes:
-            self.noteTraceOfOutcome(transit.record)
-            self.noteAboutMany(transit.record)
-            self.noteUnheardStart(transit.record)
-            self.noteKeptOutcome(transit.record)
-            self.noteStraightOutcome(transit.record)
-            if !self.evidence.noteOutcome(
+            self.rememberTraceOfOutcome(transit.record)
+            self.rememberAboutMany(transit.record)
+            self.rememberUnheardStart(transit.record)
+            self.rememberKeptOutcome(transit.record)
+            self.rememberStraightOutcome(transit.record)
+            if !self.evidence.rememberOutcome(
                 transit.record, worker: transit.producer, nowMillis: self.steadyMillis,
                 isOfMany: { self.written[$0].map { $0.isContent && self.isAudience($0.activity) } ?? false })
             {
                 self.fail("the outcome \(String(decoding: transit.record.value, as: UTF8.self)) cannot be read")
             }
-            self.tell("outcome \(String(decoding: transit.record.value.prefix(600), as: UTF8.self))")
+            self.log("outcome \(String(decoding: transit.record.value.prefix(600), as: UTF8.self))")
         case .state:
             let key = self.name(ofStateKey: transit.record.key)
-            self.tell(
-                "state \(transit.place.partition)/\(offset) of worker \(transit.producer): \(key)\(transit.record.isTombstone ? " removed" : "")"
+            self.log(
+                "state \(transit.logID.partition)/\(offset) of worker \(transit.producer): \(key)\(transit.record.isTombstone ? " removed" : "")"
             )
             if transit.fate == .delivered, !transit.isOfEndedClient,
-                let newest = self.evidence.noteState(
-                    transit.place, key: transit.record.key, producer: transit.producer, transit.acknowledgement)
+                let newest = self.evidence.rememberState(
+                    transit.logID, key: transit.record.key, producer: transit.producer, transit.acknowledgement)
             {
                 self.fail(
                     "\(key) of worker \(transit.producer): record \(transit.acknowledgement) lies behind \(newest)")
             }
-            self.noteCrowdRecord(transit, key: key)
+            self.rememberCrowdRecord(transit, key: key)
             if let activity = self.activity(ofStateKey: transit.record.key) {
-                self.evidence.noteState(
+                self.evidence.rememberState(
                     activity: activity, worker: transit.producer, madeAt: transit.record.madeAt)
             }
         case .routed:
             if transit.record.isForwarded, let partition = transit.record.header(.partition).flatMap({ Int32($0) }),
                 let source = transit.record.header(.offset).flatMap({ Int64($0) })
             {
-                self.evidence.noteRouted(SourcePosition(topic: 0, partition: partition, offset: source))
+                self.evidence.rememberRouted(SourcePosition(topic: 0, partition: partition, offset: source))
             }
         case .events, .deadLetters: break
         }
     }
 
-    /// Checks that no offset is committed ahead of its push or changelog.
-    func checkCommit(_ place: SimulatedKafka.Place, _ offsets: Range<Int64>, worker: Int) {
+    /// Checks that no offset is committed before its push has left or its `state` record is stored.
+    func checkCommit(_ logID: SimulatedKafka.LogID, _ offsets: Range<Int64>, worker: Int) {
         for offset in offsets {
-            guard let read = self.readEvent(place, offset) else { continue }
+            guard let read = self.readEvent(logID, offset) else { continue }
             let (position, event) = (read.position, read.event)
             if !read.isMisplaced {
-                self.noteCommit(event)
-                self.noteStartCommit(event)
+                self.rememberCommit(event)
+                self.rememberStartCommit(event)
             }
-            if let why = self.whyUnresolved(read, place, offset, worker: worker, isAcknowledged: false) {
+            if let why = self.whyUnresolved(read, logID, offset, worker: worker, isAcknowledged: false) {
                 self.fail(
-                    "\(place.topic) \(place.partition)/\(offset) (\(event.kind) of activity \(event.activity), written to \(position.partition)/\(position.offset)) is committed, but \(why)"
+                    "\(logID.topic) \(logID.partition)/\(offset) (\(event.kind) of activity \(event.activity), written to \(position.partition)/\(position.offset)) is committed, but \(why)"
                 )
             }
         }
@@ -139,11 +140,11 @@ extension SimulationWorld {
     }
 
     /// The event at this offset; `nil`: none.
-    func readEvent(_ place: SimulatedKafka.Place, _ offset: Int64) -> ReadEvent? {
-        guard let record = self.kafka.record(place, offset) else { return nil }
-        var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
+    func readEvent(_ logID: SimulatedKafka.LogID, _ offset: Int64) -> ReadEvent? {
+        guard let record = self.kafka.record(logID, offset) else { return nil }
+        var position = SourcePosition(topic: 0, partition: logID.partition, offset: offset)
         var isMisplaced = false
-        if place.topic == .routed {
+        if logID.topic == .routed {
             guard record.isForwarded, let partition = record.header(.partition).flatMap({ Int32($0) }),
                 let source = record.header(.offset).flatMap({ Int64($0) })
             else { return nil }
@@ -151,20 +152,20 @@ extension SimulationWorld {
         } else {
             isMisplaced =
                 !self.plan.audiences.trustsPlacement
-                && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
+                && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != logID.partition
         }
         return self.written[position].map { ReadEvent(position: position, event: $0, isMisplaced: isMisplaced) }
     }
 
-    /// Why the worker may not say that it is done with the record there; `nil`: it may.
+    /// Why the worker may not commit the record at this offset yet. `nil`: it may.
     func whyUnresolved(
-        _ read: ReadEvent, _ place: SimulatedKafka.Place, _ offset: Int64, worker: Int, isAcknowledged: Bool
+        _ read: ReadEvent, _ logID: SimulatedKafka.LogID, _ offset: Int64, worker: Int, isAcknowledged: Bool
     ) -> String? {
         let event = read.event
         return self.evidence.whyUnresolved(
             read.position,
             record: SourcePosition(
-                topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
+                topic: logID.topic == .events ? 0 : 1, partition: logID.partition, offset: offset),
             activity: event.member == nil && event.starter == nil && event.kind != .open
                 ? self.phones[event.activity].audience?.first ?? event.activity : nil,
             isMisplaced: read.isMisplaced, worker: worker, isAcknowledged: isAcknowledged)
@@ -172,15 +173,15 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// Whether a state record may be written before the event's outcome. It waits for a limited number of outcomes of
-    /// events that gave way: an activity that is never quiet would never get it written. A worker that dies between the
-    /// two leaves a replay as the only outcome.
+    /// Whether a state record may be written before the event's outcome. The record waits for a limited number of
+    /// outcomes of events that gave way. Otherwise the record of an activity that is never quiet would never be
+    /// written. A worker that dies between the two leaves a replay as the only outcome.
     private func mayOutrunItsOutcome(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
         let before = self.order.prefix { $0 != position }.count { self.written[$0]!.activity == event.activity }
         return event.kind == .update && before >= Self.outcomesWaitedForMax
     }
-    /// The limit that `Journal` has.
+    /// The limit of `Journal` for such outcomes.
     private static let outcomesWaitedForMax = 64
 
     func checkSettled() {
@@ -190,31 +191,30 @@ extension SimulationWorld {
             if counters.inFlight != 0 { self.fail("\(counters.inFlight) pushes are still in flight") }
             if counters.members.waiting != 0 { self.fail("\(counters.members.waiting) members still wait") }
             if counters.membersHeld != 0 { self.fail("\(counters.membersHeld) members are still in memory") }
-            if counters.activities != 0 { self.fail("\(counters.activities) slots are still in memory") }
+            if counters.slots != 0 { self.fail("\(counters.slots) slots are still in memory") }
         }
         self.judgeTraces()
         self.judgeStranded()
         for partition in 0..<self.partitionCount {
             for kind in [SimulatedKafka.Topic.events, .routed] {
-                let place = SimulatedKafka.Place(topic: kind, partition: partition)
-                let committed = self.kafka.committed[place] ?? 0
-                if committed != self.kafka.end(place) {
-                    self.fail("\(kind) \(partition) is committed up to \(committed) of \(self.kafka.end(place))")
+                let logID = SimulatedKafka.LogID(topic: kind, partition: partition)
+                let committed = self.kafka.committed[logID] ?? 0
+                if committed != self.kafka.end(logID) {
+                    self.fail("\(kind) \(partition) is committed up to \(committed) of \(self.kafka.end(logID))")
                 }
             }
         }
         for position in self.order {
-            let notes = self.evidence.outcomes[position] ?? []
-            let names = Set(notes.map(\.name))
+            let seen = self.evidence.outcomes[position] ?? []
+            let names = Set(seen.map(\.name))
             let event = self.written[position]!
             if names.isEmpty, self.plan.publishesAll {
                 self.fail("\(position) has no outcome: \(event.kind) of activity \(event.activity)")
             }
-            if !notes.isEmpty, notes.allSatisfy(\.isReplay), self.plan.publishesAll, !self.mayOutrunItsOutcome(position)
-            {
+            if !seen.isEmpty, seen.allSatisfy(\.isReplay), self.plan.publishesAll, !self.mayOutrunItsOutcome(position) {
                 self.fail("\(position) is only said to be a replay: \(event.kind) of activity \(event.activity)")
             }
-            self.judgeAgreement(position, notes)
+            self.judgeAgreement(position, seen)
         }
         var known: [SourcePosition: Bool] = [:]
         for position in self.order
@@ -242,9 +242,9 @@ extension SimulationWorld {
     }
 
     /// Judges that the device shows what it would show had every event been pushed in order, without those set aside
-    /// (contract: Device equivalence). An event whose outcome is unknown may have been pushed or not. If it was, it
-    /// need not have kept older ones away, as nobody had said that it was accepted. One combination of these ways must
-    /// explain what the phone shows.
+    /// (contract: Device equivalence). An event whose outcome is unknown may have been pushed or not. If it was, older
+    /// events may still have been pushed after it, as nobody had said that it was accepted. One combination of these
+    /// cases must explain what the phone shows.
     private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
         // A phone whose token was never registered is shown nothing.
@@ -290,24 +290,24 @@ extension SimulationWorld {
     /// Limit of events of one activity with an unknown outcome: more would have too many combinations.
     static let doubtfulMax = 8
 
-    /// The phone after all of these events, in order, and its alerts. It may have shown a withdrawn alert before the
-    /// withdrawal, or not.
+    /// A phone that got all of these events in order, and the alerts that it may have shown. An alert may have been
+    /// shown before it was withdrawn, or not.
     /// - Parameters:
-    ///   - doubtful: those that are taken as pushed, and those that are not.
-    ///   - unheard: those of them that do not keep older ones away.
+    ///   - doubtful: for each event of unknown outcome, whether it is assumed to be pushed.
+    ///   - unheard: events of unknown outcome after which older events are still pushed.
     private func reference(
         _ positions: [SourcePosition], doubtful: [SourcePosition: Bool], unheard: Set<SourcePosition>
     ) -> (device: Device, alerts: AlertHistory) {
         var reference = Device()
         var alerts = AlertHistory()
         var known = doubtful
-        // Events that gave way to one of these went with it.
+        // An event that gave way to an unheard one was given up with it.
         let unheard = unheard.union(
             unheard.isEmpty
                 ? []
                 : positions.filter { position in
-                    (self.evidence.outcomes[position] ?? []).contains { note in
-                        note.name == "superseded" && note.into.map { unheard.contains($0) } == true
+                    (self.evidence.outcomes[position] ?? []).contains { outcome in
+                        outcome.name == "superseded" && outcome.into.map { unheard.contains($0) } == true
                     }
                 })
         let onlySure = !doubtful.isEmpty && !doubtful.values.contains(true)
@@ -335,18 +335,18 @@ extension SimulationWorld {
         return (reference, alerts)
     }
 
-    /// Whether every outcome, of the event or of its successor, says that it did not reach the device.
+    /// Whether all outcomes, of the event and of its successors, say that it did not reach the device.
     private func isSetAside(_ position: SourcePosition, known: inout [SourcePosition: Bool]) -> Bool {
         if let result = known[position] { return result }
         known[position] = false
-        let notes = self.evidence.outcomes[position] ?? []
-        var result = !notes.isEmpty
-        for note in notes where result {
-            switch note.name {
-            // Its dead letter was not final: the next owner could forward the event.
+        let seen = self.evidence.outcomes[position] ?? []
+        var result = !seen.isEmpty
+        for outcome in seen where result {
+            switch outcome.name {
+            // The event's dead letter was not final: the next owner could forward the event.
             case "dead-lettered" where self.stranded.contains(position) && !self.isStranded(position): result = false
             case "expired", "rejected", "unregistered", "dead-lettered": continue
-            case "superseded": result = note.into.map { self.isSetAside($0, known: &known) } ?? false
+            case "superseded": result = outcome.into.map { self.isSetAside($0, known: &known) } ?? false
             default: result = false
             }
         }
@@ -354,32 +354,32 @@ extension SimulationWorld {
         return result
     }
 
-    /// What may have become of an event whose outcome nobody knows for sure.
+    /// A possible fate of an event whose outcome is not sure.
     enum Way {
         case notPushed, pushed
-        /// The event was pushed, and nobody heard of it. An event that it replaced and that outlives it is sent after
-        /// it expires. Older events that arrive later are sent too (README, limits).
+        /// The event was pushed, and no owner learned of it. An older event that it replaced may expire later, and is
+        /// then sent after it. Older events that arrive later are sent too (README, limits).
         case unheard
     }
 
-    /// The event's possible ways; empty: it is known what became of it. Only a superseded event can lose its outcome in
-    /// a crash; the event it gave way to is then not reported.
+    /// The event's possible fates. Empty: its fate is known. Only a superseded event can lose its outcome in a crash.
+    /// Then nobody reports which event it gave way to.
     func ways(of position: SourcePosition) -> [Way] {
         guard self.written[position]!.isContent else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
         // One owner heard of the delivery, and died; the next did not hear of it.
         if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
         if names.contains("unknown") { return [.notPushed, .pushed, .unheard] }
-        // The event was pushed, nobody heard of it, and its successor was given up.
+        // The event was pushed, no owner learned of it, and its successor was given up.
         if self.shown.contains(position), self.givenUpAt(position) != nil { return [.pushed, .unheard] }
-        // The event was superseded, which is not published. Its successor was delivered, as nothing is set aside in
-        // such a run.
+        // Where superseded events get no outcome record, an event without one was superseded. Its successor was
+        // delivered, because nothing is set aside in such a run.
         guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
         return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
     }
 
-    /// The events in the order of the log, except that events delivered after another was given up unheard follow that
-    /// one.
+    /// The events in the order of the log, with one change. An event that was given up without an answer moves in front
+    /// of events that were delivered after that.
     private func inOrderOfPushes(
         _ positions: [SourcePosition], unheard: Set<SourcePosition>
     ) -> [SourcePosition] {
@@ -397,13 +397,14 @@ extension SimulationWorld {
         return order
     }
 
-    /// When an outcome of the event, or of its successor, said that an attempt was never answered and not repeated.
+    /// Sequence number at which an outcome, of the event or its successor, said that an attempt was never answered and
+    /// not repeated.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {
-            let notes = self.evidence.outcomes[at] ?? []
-            if let givenUp = notes.filter({ $0.name == "unknown" }).map(\.madeAt).min() { return givenUp }
-            guard let into = notes.compactMap(\.into).last else { return nil }
+            let seen = self.evidence.outcomes[at] ?? []
+            if let givenUp = seen.filter({ $0.name == "unknown" }).map(\.madeAt).min() { return givenUp }
+            guard let into = seen.compactMap(\.into).last else { return nil }
             at = into
         }
         return nil
@@ -420,25 +421,25 @@ extension SimulationWorld {
         return copies.contains { self.givenUpAt($0) != nil }
     }
 
-    /// Whether the event, or what it was merged into, reached the device. `known` is what has been found out on
-    /// the way; `onlySure`: no event of doubtful outcome was.
+    /// Whether the event, or what it was merged into, reached the device. `known` collects results for other events.
+    /// With `onlySure`, events of doubtful outcome count as not pushed.
     func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
         // An attempt whose answer was lost may have been the last of its event and of its successor.
         var result = self.shown.contains(position)
-        // The event was superseded, which is not published. Its successor was delivered, as nothing is set aside in
-        // such a run.
+        // Where superseded events get no outcome record, an event without one was superseded. Its successor was
+        // delivered, because nothing is set aside in such a run.
         if !self.plan.publishesAll, (self.evidence.outcomes[position] ?? []).allSatisfy(\.isReplay) { result = true }
-        // This ends a circle of replays.
+        // This entry ends a circle of replays that refer to each other.
         known[position] = result
-        for note in self.evidence.outcomes[position] ?? [] where !result {
-            switch note.name {
+        for outcome in self.evidence.outcomes[position] ?? [] where !result {
+            switch outcome.name {
             case "delivered": result = true
             case "superseded":
-                if let into = note.into {
+                if let into = outcome.into {
                     result = self.wasPushed(into, known: &known, onlySure: onlySure)
                 } else {
-                    // The event is older than one that is on the phone, or may be.
+                    // The event is older than one that is, or may be, on the phone.
                     result = !onlySure
                 }
             default: continue

@@ -5,7 +5,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Channels that are kept for audiences: what workers ask Apple for, and what Apple makes of it.
+/// Requests of workers to Apple about channels that are kept for audiences, and Apple's part.
 extension SimulationWorld {
     func keptChance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.keptRandom) < percent
@@ -30,7 +30,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Others make channels, and somebody deletes some.
+    /// Perhaps lets others make channels, and somebody delete some.
     func perhapsTouchChannels() {
         guard self.plan.kept.isOn, self.faultsAreOn else { return }
         for home in self.keptHomes {
@@ -40,13 +40,13 @@ extension SimulationWorld {
             guard self.keptChance(self.plan.kept.deletionPercent) else { continue }
             let ours = self.apple.channels.filter { $0.home == home && $0.isRegistered && $0.maker != .other }
             guard let channel = ours.randomElement(using: &self.keptRandom) else { continue }
-            self.tell("somebody deletes the channel \(channel.id)")
+            self.log("somebody deletes the channel \(channel.id)")
             _ = self.apple.delete(channel.id, of: home, atMillis: self.steadyMillis)
             self.apple.change(channel.id) { $0.wasTakenAway = true }
         }
     }
 
-    /// Others who have nearly all channels of an app give most of them back.
+    /// Lets others who have nearly all channels of an app give most of them back.
     func freeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -61,7 +61,7 @@ extension SimulationWorld {
     // MARK: Requests
 
     /// Sends a request about a kept channel.
-    /// - Returns: `false`: it is about something else.
+    /// - Returns: `false`: the request is about something else.
     func departKept(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) -> Bool {
         let target = String(decoding: request.target, as: UTF8.self)
         switch request.kind {
@@ -73,7 +73,7 @@ extension SimulationWorld {
             self.fail("a \(request.kind) in a world that keeps no channels")
             return true
         }
-        self.tell(
+        self.log(
             "worker \(worker.number) asks Apple: \(request.kind) \(target) \(String(decoding: request.body, as: UTF8.self))"
         )
         var kept = KeptRequest(
@@ -89,7 +89,7 @@ extension SimulationWorld {
         }
         self.judgeKeptDeparture(kept, worker: worker)
         self.decide(&kept)
-        self.noteKeptDeparture(kept)
+        self.rememberKeptDeparture(kept)
         self.keptRequests.append(kept)
         self.strikeAtKept("a \(request.kind)", worker)
         return true
@@ -105,7 +105,7 @@ extension SimulationWorld {
         } else if self.keptChance(self.plan.kept.lostPercent) {
             request.result = .unknown(detail: "connection lost")
             switch Int.random(in: 0..<3, using: &self.keptRandom) {
-            case 0: request.isOver = true  // It never arrived.
+            case 0: request.isOver = true  // The request never arrived.
             case 1: break
             default:
                 // The time is within a request's limit.
@@ -116,7 +116,7 @@ extension SimulationWorld {
                 (UInt16(500), "InternalServerError"), (503, "Service Unavailable"), (429, "TooManyRequests"),
             ].randomElement(using: &self.keptRandom)!
             request.result = .response(PushResponse(status: status, reason: reason))
-            // A server error may be sent after the channel was made.
+            // A server error may be sent although the channel was made.
             request.isOver =
                 status != 500 || request.kind == .broadcast || Bool.random(using: &self.keptRandom)
         }
@@ -139,8 +139,8 @@ extension SimulationWorld {
             if let worker, !worker.runs { continue }
             self.keptRequests[index].isAnswered = true
             guard let worker, let result = request.result else { continue }
-            self.tell("worker \(worker.number) hears of its \(request.kind) \(request.channel): \(Self.short(result))")
-            self.noteKeptAnswer(request, result)
+            self.log("worker \(worker.number) hears of its \(request.kind) \(request.channel): \(Self.short(result))")
+            self.rememberKeptAnswer(request, result)
             worker.answers.append(PushAnswer(id: request.id, result: result, apnsMicros: 1_000))
             self.strikeAtKept("the answer to a \(request.kind)", worker)
         }
@@ -162,7 +162,7 @@ extension SimulationWorld {
         }.min()
     }
 
-    /// Apple has the request and carries it out.
+    /// Carries out a request that has reached Apple.
     private func carryOut(_ request: KeptRequest) -> PushAnswer.Result {
         switch request.kind {
         case .device:
@@ -180,14 +180,14 @@ extension SimulationWorld {
             guard let id else {
                 return .response(PushResponse(status: 400, reason: "CannotCreateChannelConfig"))
             }
-            self.tell("Apple has made the channel \(id) for worker \(request.worker)")
+            self.log("Apple has made the channel \(id) for worker \(request.worker)")
             let told = self.misanswered(id, request)
             return .channel(ChannelAnswer(status: 201, channelID: Array(told.utf8), body: []))
         case .deleteChannel:
             guard self.apple.delete(request.channel, of: request.home, atMillis: self.steadyMillis) else {
                 return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))
             }
-            self.tell("Apple has deleted the channel \(request.channel)")
+            self.log("Apple has deleted the channel \(request.channel)")
             return .channel(ChannelAnswer(status: 204, channelID: [], body: []))
         case .broadcast:
             guard self.apple[request.channel]?.home == request.home, self.apple.isRegistered(request.channel) else {
@@ -198,7 +198,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The process has died: requests that had not left its machine never arrive.
+    /// Drops requests that had not left the machine when the process died.
     func abandonKept(_ worker: SimulatedWorker) {
         for index in self.keptRequests.indices where self.keptRequests[index].worker == worker.number {
             if !self.keptRequests[index].isOver, Int.random(in: 0..<3, using: &self.keptRandom) == 0 {
@@ -208,10 +208,10 @@ extension SimulationWorld {
         }
     }
 
-    /// May let the worker die over a step in the life of a channel.
+    /// May let the worker die at a step in the life of a channel.
     func strikeAtKept(_ what: String, _ worker: SimulatedWorker) {
         guard self.workerCount < 60, self.keptChance(self.plan.kept.strikePercent) else { return }
-        self.tell("worker \(worker.number) is to die over \(what)")
+        self.log("worker \(worker.number) is to die over \(what)")
         worker.fuse = Int.random(in: 1...6, using: &self.keptRandom)
     }
 }

@@ -1,14 +1,16 @@
 import APNSProtocol
+import ChannelKeeping
 import DeviceModel
 import Foundation
 import PushEngine
 import PushModel
 
-/// What must hold of kept channels, judged by what Apple was asked for and has, and by what `state` has.
+/// Judges kept channels by Apple's requests and channels, and by the records in `state`.
 extension SimulationWorld {
-    /// No request is carried out later than this after it left (`KeeperSettings.requestTimeoutMillis`), and no list is older than that.
+    /// Longest time from a request's departure until it is carried out (`KeeperSettings.requestTimeoutMillis`). It is
+    /// also the greatest age of a list.
     private static let requestMillisMax: Int64 = 35_000
-    /// Number of channels from which on none is made: 95 % of the limit.
+    /// Number of channels at which workers stop making more: 95 % of the limit.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
@@ -39,18 +41,18 @@ extension SimulationWorld {
         guard let count = self.listedCounts.removeValue(forKey: reader) else {
             return self.fail("a creation leaves without a list since the one before")
         }
-        // All channels count, others' included: the quota is the app's.
+        // Channels of others count, too, because the quota belongs to the app.
         if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
     }
-    /// Lists are kept apart by their readers: a former keeper may have a list of its own.
+    /// Reader of a list. Lists are kept apart by reader, because a former keeper may have its own.
     struct ListReader: Hashable {
         var home: KeptHome
         var worker: Int
     }
 
-    /// Notes that the worker has its answer.
-    func noteKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
-        self.noteBeaconHeard(request, result)
+    /// Remembers that the worker has its answer.
+    func rememberKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
+        self.rememberBeaconHeard(request, result)
         guard request.kind == .listChannels, case .channel(let answer) = result else { return }
         let count = answer.body.count { $0 == UInt8(ascii: ",") } + 1
         self.listedCounts[ListReader(home: request.home, worker: request.worker)] = count
@@ -66,7 +68,7 @@ extension SimulationWorld {
             return self.fail("\(id) is deleted without an intent in state")
         }
         guard let ended = record.endedMillis, !channel.wasTakenAway else { return }
-        // Clocks are set, and differ.
+        // Clocks are set at times, and differ between machines.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis + self.behindMillis
         let lingered = self.now(of: worker).wallMillis - ended
         if lingered < self.plan.app.channelLingerMillis - slack {
@@ -92,7 +94,7 @@ extension SimulationWorld {
             self.fail("\(id) is of \(name), and gets what is for audience \(body.audience)")
         }
         self.judgeExpiration(request, channel: channel, worker: worker)
-        self.noteBeaconLeaves(request)
+        self.rememberBeaconLeaves(request)
         let isOwners = self.group.owner(of: self.home(of: body.audience)) == worker.number
         let isKeepers =
             body.content.event == .end && self.group.owner(of: self.keeperPartition(channel.home)) == worker.number
@@ -100,7 +102,7 @@ extension SimulationWorld {
             self.fail("worker \(worker.number) broadcasts for audience \(body.audience), which is not its own")
         }
         self.judgeSameBody(body)
-        self.noteBroadcast(request, body)
+        self.rememberBroadcast(request, body)
         guard body.content.event != .end else { return }
         let distance = self.plan.app.channelMinimumDistanceMillis
         if let last = self.broadcastsLeft[id]?[worker.number], self.steadyMillis - last < distance {
@@ -108,8 +110,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Notes that a request leaves; its result has been drawn. A broadcast that was surely not taken costs no distance.
-    func noteKeptDeparture(_ request: KeptRequest) {
+    /// Remembers that a request leaves. Its result has already been drawn. A broadcast that was surely not taken costs
+    /// no distance.
+    func rememberKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }
         switch request.result {
@@ -122,7 +125,7 @@ extension SimulationWorld {
         self.broadcastsLeft[request.channel, default: [:]][request.worker] = self.steadyMillis
     }
 
-    /// Judges a broadcast's expiration. A channel that keeps nothing takes 0 alone; one that keeps the most recent
+    /// Judges a broadcast's expiration. A channel that keeps nothing takes only 0. A channel that keeps the most recent
     /// message gets a time.
     private func judgeExpiration(_ request: KeptRequest, channel: SimulatedApple.Channel, worker: SimulatedWorker) {
         let until = request.expirationSeconds
@@ -150,8 +153,8 @@ extension SimulationWorld {
 
     // MARK: Starts
 
-    /// Judges a start's input. A phone that can listen is given its audience's channel, or asked for its token; one
-    /// that cannot gets neither field.
+    /// Judges the input fields of a start. A phone that can listen gets its audience's channel, or is asked for its
+    /// token. A phone that cannot listen gets neither field.
     func judgeStartInput(_ body: [UInt8], starter: Int, audience: Int) -> String? {
         guard let content = try? PayloadReader.read(body.span) else { return nil }
         let text = String(decoding: body[content.inputPushChannel], as: UTF8.self)
@@ -178,7 +181,8 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Judges what is left: no channel of workers that nobody wants and nobody is shown, and every channel of others.
+    /// Judges the channels that are left at the end. A worker's channel may be left only if it is wanted or a card
+    /// listens on it. Every channel of others must be left.
     func judgeKeptChannels() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -194,7 +198,7 @@ extension SimulationWorld {
             }
             for record in records {
                 let isLeft = record.phase == "open" ? record.audience != nil : record.phase != "possiblyOurs"
-                // A wish stays while Apple has no room and its audience lives on.
+                // An audience's wish for a channel stays while Apple has no room and the audience lives.
                 if isLeft {
                     self.fail("left over: \(record.phase) \(record.id ?? "") of \(record.audience ?? "nobody")")
                 }
@@ -210,7 +214,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a phone that returned in time has heard that its activity has ended.
+    /// Judges that a phone that returned in time shows that its activity has ended.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,
@@ -218,7 +222,7 @@ extension SimulationWorld {
         else { return }
         let linger = self.plan.app.channelLingerMillis
         let last = (linger - 1) / 3_600_000 * 3_600_000
-        // The hourly beacon is due by then. It may be some minutes late, and clocks may have been set.
+        // The hourly beacon is due by then. It may be delayed by some minutes, and clocks may have been set.
         let slack = 1_800_000 + self.aheadMillis + self.behindMillis
         guard !channel.stores, sleeper.sinceMillis < ended + last - slack else { return }
         self.fail("the phone that listens on \(id) has a live card: it ended at \(ended - Self.beginMillis) ms")

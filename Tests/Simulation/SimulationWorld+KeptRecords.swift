@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What workers write about channels that are kept, as a reader of Kafka sees it.
+/// Records that workers write about kept channels, as a reader of Kafka sees them.
 extension SimulationWorld {
     private static let keptKey = Array("k/".utf8)
     private static let markerKey = Array("m".utf8)
@@ -16,10 +16,10 @@ extension SimulationWorld {
             environment: home.isDevelopment ? .development : .production, partitionCount: self.plan.partitions)
     }
 
-    /// Notes that a record has been stored in `state`. The owner does not believe others' records behind its first
-    /// marker: it overwrites them.
-    func noteKeptRecord(_ transit: SimulatedKafka.Transit, offset: Int64) {
-        let (record, partition) = (transit.record, transit.place.partition)
+    /// Remembers that a record has been stored in `state`. Records of others behind the owner's first marker do not
+    /// count, because the owner overwrites them.
+    func rememberKeptRecord(_ transit: SimulatedKafka.Transit, offset: Int64) {
+        let (record, partition) = (transit.record, transit.logID.partition)
         guard self.plan.kept.isOn, self.keptHomes.contains(where: { self.keeperPartition($0) == partition }) else {
             return
         }
@@ -27,8 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // The marker of a worker that died over it hides nothing, no matter where it is stored. Nor does the marker
-            // of a client that has ended.
+            // A marker whose worker died while it was on its way hides nothing, wherever it is stored. A marker of a
+            // client that has ended hides nothing, either.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }
@@ -39,32 +39,32 @@ extension SimulationWorld {
         guard let epoch = Self.epoch(of: description) ?? self.keptEpochs[partition],
             epoch >= self.keptEpochs[partition] ?? .min
         else { return }
-        guard let home = self.note(description, key: record.key, partition: partition) else { return }
-        self.noteDurable(home)
+        guard let home = self.remember(description, key: record.key, partition: partition) else { return }
+        self.rememberDurable(home)
     }
 
-    /// Restores what an owner that has taken over reads.
+    /// Remembers what an owner that takes over reads from `state`.
     private func restoreKeptRecords(of partition: Int32, before marker: Int64) {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.keptRecords[home] = nil }
-        let place = SimulatedKafka.Place(topic: .state, partition: partition)
+        let logID = SimulatedKafka.LogID(topic: .state, partition: partition)
         var newest = Int64.min
         for offset in 0..<marker {
-            guard let record = self.kafka.record(place, offset), !record.isGone else { continue }
+            guard let record = self.kafka.record(logID, offset), !record.isGone else { continue }
             let description = self.describe(record)
-            // A first marker names no epoch: alone it does not say that its owner has run.
+            // A first marker names no epoch. Alone it does not show that its owner has run.
             let epoch = Self.epoch(of: description) ?? newest
             guard epoch >= newest else { continue }
             newest = epoch
             if record.key.starts(with: Self.keptKey) {
-                _ = self.note(description, key: record.key, partition: partition)
+                _ = self.remember(description, key: record.key, partition: partition)
             }
         }
-        // Records that were overwritten on the way say nothing.
-        for home in self.keptHomes where self.keeperPartition(home) == partition { self.noteDurable(home) }
+        // Records that were overwritten since then do not count.
+        for home in self.keptHomes where self.keeperPartition(home) == partition { self.rememberDurable(home) }
     }
 
-    /// Notes ids that a home's keeper knows from `state`.
-    private func noteDurable(_ home: KeptHome) {
+    /// Remembers ids that a home's keeper knows from `state`.
+    private func rememberDurable(_ home: KeptHome) {
         for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
             guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }
             if self.apple[id]?.maker ?? .other == .other { self.fail("\(id) is kept as ours, and is another's") }
@@ -91,18 +91,18 @@ extension SimulationWorld {
         }
     }
 
-    private func note(_ description: StateRecordDescription, key: [UInt8], partition: Int32) -> KeptHome? {
-        guard let place = self.keptPlace(key, partition: partition) else { return nil }
+    private func remember(_ description: StateRecordDescription, key: [UInt8], partition: Int32) -> KeptHome? {
+        guard let id = self.keptID(key, partition: partition) else { return nil }
         switch description.content {
-        case .keptChannel(let kept): self.keptRecords[place.home, default: [:]][place.number] = kept
-        case .tombstone: self.keptRecords[place.home]?[place.number] = nil
+        case .keptChannel(let kept): self.keptRecords[id.home, default: [:]][id.number] = kept
+        case .tombstone: self.keptRecords[id.home]?[id.number] = nil
         case .slot, .member, .crowd, .pause, .marker, .unknownVersion, .malformed:
             self.fail("\(String(decoding: key, as: UTF8.self)) says \(description.content)")
         }
-        return place.home
+        return id.home
     }
 
-    private func keptPlace(_ key: [UInt8], partition: Int32) -> (home: KeptHome, number: Int64)? {
+    private func keptID(_ key: [UInt8], partition: Int32) -> (home: KeptHome, number: Int64)? {
         guard let key = try? KeptChannelKey(key),
             let app = self.plan.apps.firstIndex(where: { $0.bundleID == key.bundleID })
         else {
@@ -124,7 +124,7 @@ extension SimulationWorld {
     // MARK: Outcomes
 
     /// Judges a record of outcomes about a kept channel.
-    func noteKeptOutcome(_ record: LoggedRecord) {
+    func rememberKeptOutcome(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         guard key.hasPrefix("channel/") else { return }
         guard let json = try? JSONSerialization.jsonObject(with: Data(record.value)),
@@ -142,11 +142,11 @@ extension SimulationWorld {
         guard let channel = self.apple[id], channel.maker != .other else {
             return self.fail("\(id) is told of, and is not ours")
         }
-        // A former owner's outcome may be late.
+        // A former owner's outcome may be delayed.
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }
-        self.toldChannels.append(id)
+        self.reportedChannels.append(id)
         self.openedChannels.append(
             OpenedChannel(id: id, audience: audience, isDevelopment: channel.home.isDevelopment))
         self.onlyListeners[id] = OnlyListener(audience: audience)
@@ -171,21 +171,22 @@ extension SimulationWorld {
 
     // MARK: Bounds
 
-    /// Number of wishes that are not committed. Each keeps its offset open, and all of an audience's wait for one
-    /// record.
+    /// Number of wishes that are not committed. Each keeps its offset open, and all wishes of one audience wait for the
+    /// same record.
     var uncommittedWishCount: Int {
         guard self.plan.kept.isOn else { return 0 }
         return Set(self.keptHomes.map(self.keeperPartition)).reduce(0) { count, partition in
-            let place = SimulatedKafka.Place(topic: .routed, partition: partition)
-            let end = self.kafka.end(place)
+            let logID = SimulatedKafka.LogID(topic: .routed, partition: partition)
+            let end = self.kafka.end(logID)
             return count
-                + (min(self.kafka.committed[place] ?? 0, end)..<end).count {
-                    self.kafka.record(place, $0)?.header(.kind) == "channel-wish"
+                + (min(self.kafka.committed[logID] ?? 0, end)..<end).count {
+                    self.kafka.record(logID, $0)?.header(.kind) == "channel-wish"
                 }
         }
     }
 
-    /// Records about kept channels that one step adds: each channel's, and what owners and keepers tell each other.
+    /// Limit of records about kept channels that one step adds. There is one for each channel, and there are messages
+    /// between owners and keepers.
     var keptRecordsAtOnceMax: Int {
         guard self.plan.kept.isOn else { return 0 }
         return 4 * self.apple.channels.count { $0.maker != .other }

@@ -2,21 +2,23 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// An audience's owner dies while it tells partitions that the audience is over. Its void reaches one of them when the
-/// audience lives again. The void is about the life before, and nobody may believe it.
+/// Voids that arrive with a delay. An audience's owner dies while it sends partitions the void of an ended audience.
+/// The void reaches one of them when the audience lives again. That void is about the earlier life, so it must remove
+/// nobody.
 extension SimulationWorld {
-    /// A void that is on its way until its audience lives again.
+    /// A void that is held up until its audience lives again.
     struct LateVoid {
         var transit: SimulatedKafka.Transit
         /// The life that the void is about.
         var audience: Int
     }
 
-    /// A record leaves for `routed`.
-    /// - Returns: whether it is held up, because its worker dies over it, or because it is behind such a record.
+    /// Perhaps holds up a record that leaves for `routed`.
+    /// - Returns: whether the record is held up, because its worker dies while it sends it, or because it is behind
+    ///   such a record.
     func strikeAtVoid(_ kept: KeptRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> Bool {
-        let place = SimulatedKafka.Place(topic: .routed, partition: max(0, kept.partition))
-        let isBehind = self.lateVoids.contains { $0.transit.producer == worker.number && $0.transit.place == place }
+        let logID = SimulatedKafka.LogID(topic: .routed, partition: max(0, kept.partition))
+        let isBehind = self.lateVoids.contains { $0.transit.producer == worker.number && $0.transit.logID == logID }
         guard isBehind || self.isStruck(record) else { return false }
         guard isBehind || self.voidStrikes < Self.audienceStrikesMax else { return false }
         guard
@@ -25,12 +27,12 @@ extension SimulationWorld {
             })
         else { return false }
         if !isBehind {
-            self.tell("worker \(worker.number) is to die over the void of audience \(audience)")
+            self.log("worker \(worker.number) is to die over the void of audience \(audience)")
             worker.fuse = 1
             self.voidStrikes += 1
         }
         let transit = SimulatedKafka.Transit(
-            place: place, record: record, kept: kept, producer: worker.number, arrivesMillis: 0, answersMillis: 0,
+            logID: logID, record: record, kept: kept, producer: worker.number, arrivesMillis: 0, answersMillis: 0,
             fate: .delivered, isOrphan: true)
         self.lateVoids.append(LateVoid(transit: transit, audience: audience))
         return true
@@ -41,7 +43,7 @@ extension SimulationWorld {
             && Int.random(in: 0..<3, using: &self.voidRandom) == 0
     }
 
-    /// A push of an audience's life has left: voids of the life before may arrive now.
+    /// Perhaps lets voids of an earlier life arrive, now that a push of the audience's present life has left.
     func perhapsReleaseVoids(_ audience: Int) {
         guard self.lateVoids.contains(where: { $0.audience < audience && self.isOneAudience($0.audience, audience) }),
             Int.random(in: 0..<3, using: &self.voidRandom) == 0
@@ -49,11 +51,11 @@ extension SimulationWorld {
         self.releaseVoids { $0.audience < audience && self.isOneAudience($0.audience, audience) }
     }
     func releaseVoids(_ isMeant: (LateVoid) -> Bool) {
-        // Records behind the void are lost with the worker: no record arrives after so long. Nobody could tell that a
-        // forwarded event, or a version, is of the life before.
+        // Records behind the void are lost with the worker, because no record arrives after such a long time. Nobody
+        // could tell that a forwarded event, or a version, belongs to the former life.
         for late in self.lateVoids
         where isMeant(late) && late.transit.record.header(.kind) == RoutedKind.void.name.map({ "\($0)" }) {
-            self.tell("the void of audience \(late.audience) for partition \(late.transit.place.partition) arrives")
+            self.log("the void of audience \(late.audience) for partition \(late.transit.logID.partition) arrives")
             var transit = late.transit
             transit.arrivesMillis = self.steadyMillis + 1
             self.kafka.sendLate(transit)

@@ -6,23 +6,23 @@ import ShardLoop
 /// The judge of time. A push that leaves later than its window, its distance and its back-off allow has starved. A push
 /// that leaves before APNs wants to be asked again is too early.
 ///
-/// The judge looks where nothing else explains a wait: at activities with tokens, in worlds without audiences, after a
-/// quiet minute. In that minute no worker has died, stopped or lost a partition, and no setting has changed. Kafka and
-/// APNs have taken what they were given.
+/// The judge looks only where nothing else explains a wait. That is at activities with tokens, in worlds without
+/// audiences, after a quiet minute. In that minute no worker has died, stopped or lost a partition, and no setting has
+/// changed. Kafka and APNs have taken what they were given.
 extension SimulationWorld {
-    /// What concerns lateness alone. It is drawn with a generator of its own, so that worlds without it stay as they
-    /// were.
+    /// Plan and state of the judge of time. They are drawn with a generator of their own, so that worlds without it
+    /// stay as they were.
     struct Lateness {
         var random: SplitMix64
-        /// The window, if updates arrive often and have low priority, so that only their window sends them; `nil`: as
-        /// drawn elsewhere.
+        /// The low-priority window, in worlds where only the window makes updates leave: they arrive often and have low
+        /// priority. `nil`: an ordinary world.
         let windowMillis: Int64?
-        /// Percent of answers "not now" that say until when.
+        /// Percentage of "not now" answers that have a `Retry-After`.
         let retryAfterPercent: Int
         /// Waits by activity.
         var waits: [Int: Wait] = [:]
         var attempts: [Int: Attempts] = [:]
-        /// When something last happened that explains a wait, steady.
+        /// When something last happened that explains a wait, by the steady clock.
         var struckMillis = Int64.min / 2
 
         /// The wait of an activity that has something to send.
@@ -31,23 +31,24 @@ extension SimulationWorld {
             var sinceMillis: Int64
         }
 
-        /// What an activity's earlier pushes have left behind.
+        /// What an activity's earlier pushes mean for the next one.
         struct Attempts {
             var worker: Int
             var assignment: Int
             /// Failures since a push was accepted, or since another token was registered.
             var failures = 0
-            /// Until when failures may keep the next push waiting; and until when APNs has asked not to be asked;
-            /// steady.
+            /// Time until which failures may delay the next push, by the steady clock.
             var backsOffUntilMillis = Int64.min / 2
+            /// Time until which APNs has asked for no push, by the steady clock.
             var restsUntilMillis = Int64.min / 2
             /// When the last attempt left.
             var leftMillis = Int64.min / 2
-            /// The next push waits for a record in `state` that is made after this, as the judge counts; `nil`: the
-            /// record is stored, and since when.
+            /// Sequence number of the evidence. A record in `state` that was made after it lets the next push leave.
+            /// `nil`: the push waits for no record.
             var recordMadeAfter: Int?
+            /// When the last record that lets the next push leave was stored.
             var recordMillis = Int64.min / 2
-            /// The token that was read last.
+            /// The token in the registration that was read last.
             var token: String?
         }
 
@@ -68,13 +69,14 @@ extension SimulationWorld {
         }
     }
 
-    /// Slack for what is not known of a wait: late credit, records that gather, other activities' turns.
+    /// Slack for the parts of a wait that the judge does not know: delayed credit, records that gather, and pushes of
+    /// other activities.
     private static let slackMillis: Int64 = 10_000
     /// Time after which a disturbed activity has recovered.
     private static let quietMillis: Int64 = 60_000
 
-    /// Notes something that may keep pushes waiting.
-    func noteStruck() { self.lateness.struckMillis = self.steadyMillis }
+    /// Remembers the time of something that may keep pushes waiting.
+    func rememberStruck() { self.lateness.struckMillis = self.steadyMillis }
 
     var struckUntilMillis: Int64 {
         max(self.lateness.struckMillis, self.brokerAwayUntilMillis, self.apnsAwayUntilMillis) + Self.quietMillis
@@ -89,7 +91,7 @@ extension SimulationWorld {
         worker.partitions[self.home(of: activity)]?.assignment ?? 0
     }
 
-    /// What is known of the activity's pushes by this owner.
+    /// What the judge remembers of the activity's pushes by this owner.
     private func attempts(of activity: Int, _ worker: SimulatedWorker) -> Lateness.Attempts {
         let assignment = self.assignment(of: activity, worker)
         if let known = self.lateness.attempts[activity], known.worker == worker.number, known.assignment == assignment {
@@ -100,12 +102,12 @@ extension SimulationWorld {
 
     // MARK: What is to be sent
 
-    /// Notes that the worker has read an event in its activity's partition.
-    func noteToBeSent(_ event: WrittenEvent, isReplay: Bool, worker: SimulatedWorker) {
+    /// Remembers that the worker has read an event in its activity's partition.
+    func rememberToBeSent(_ event: WrittenEvent, isReplay: Bool, worker: SimulatedWorker) {
         let activity = event.activity
         guard self.isLatenessJudged, event.member == nil, event.starter == nil, self.phones[activity].channel == nil
         else { return }
-        if let token = event.token { return self.noteToken(token, of: activity, worker: worker) }
+        if let token = event.token { return self.rememberToken(token, of: activity, worker: worker) }
         guard event.kind == .update || event.kind == .end else { return }
         guard !isReplay, self.lateness.waits[activity]?.worker != worker.number, self.isSurelySent(event, worker)
         else { return }
@@ -127,7 +129,7 @@ extension SimulationWorld {
         }
     }
 
-    private func noteToken(_ token: String, of activity: Int, worker: SimulatedWorker) {
+    private func rememberToken(_ token: String, of activity: Int, worker: SimulatedWorker) {
         var attempts = self.attempts(of: activity, worker)
         if attempts.token != token {
             attempts.failures = 0
@@ -173,13 +175,13 @@ extension SimulationWorld {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.isHighPriority }
     }
 
-    /// The worker hears what became of a push.
-    func noteAttempt(_ flight: Flight, result: PushAnswer.Result, worker: SimulatedWorker) {
+    /// Remembers that the worker has the answer to a push.
+    func rememberAttempt(_ flight: Flight, result: PushAnswer.Result, worker: SimulatedWorker) {
         let activity = flight.activity
         guard self.isLatenessJudged, flight.partitionLives, self.phones[activity].channel == nil else { return }
         var attempts = self.attempts(of: activity, worker)
         defer { self.lateness.attempts[activity] = attempts }
-        attempts.recordMadeAfter = self.evidence.noteHeard() + 1
+        attempts.recordMadeAfter = self.evidence.rememberHeard() + 1
         var asked: Int64 = 0
         switch result {
         case .accepted:
@@ -205,15 +207,15 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the event waits again: it neither expires nor was refused for good.
+    /// Whether the event waits again, because it neither expires nor was refused for good.
     private func staysToBeSent(_ flight: Flight, _ result: PushAnswer.Result) -> Bool {
         if case .response(let response) = result, response.status == 400 || response.status == 410 { return false }
         guard let event = self.event(in: String(decoding: flight.body, as: UTF8.self)) else { return false }
         return event.kind == .update && event.expiresSeconds == nil
     }
 
-    /// Notes that a record of the activity is stored in `state`, and its worker knows.
-    func noteRecordOfAttempt(_ activity: Int, madeAt: Int, worker: SimulatedWorker) {
+    /// Remembers that the worker has the acknowledgement of the activity's `state` record.
+    func rememberRecordOfAttempt(_ activity: Int, madeAt: Int, worker: SimulatedWorker) {
         guard let attempts = self.lateness.attempts[activity], attempts.worker == worker.number,
             let after = attempts.recordMadeAfter, madeAt >= after
         else { return }
@@ -223,7 +225,8 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// A world whose updates wait for their window alone has little that could send them earlier, or keep them.
+    /// Removes everything that could send updates earlier or later from a world whose updates wait only for their
+    /// window.
     mutating func drawLateness(_ lateness: SimulationWorld.Lateness) {
         guard let window = lateness.windowMillis, !self.livesAreShort else { return }
         self.app.lowPriorityWindowMillis = window

@@ -2,9 +2,9 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// How a worker gives a partition back, or loses it: what its group coordinator does.
+/// How a worker gives a partition back, or loses it. In a real worker its group coordinator does this.
 extension SimulationWorld {
-    /// Times of a rebalance that leaves enough time.
+    /// Release times that leave a rebalance enough time.
     private static var releaseTimes: ReleaseTimes {
         ReleaseTimes(leftMillis: 60_000, isStopping: false, quietWaitMillis: 500)
     }
@@ -15,14 +15,14 @@ extension SimulationWorld {
             return
         }
         self.moves += 1
-        self.tell("worker \(worker.number) is to give partition \(partition) back")
+        self.log("worker \(worker.number) is to give partition \(partition) back")
         worker.partitions[partition]?.isRunning = false
         worker.loop.carryOut(
             .release(number: Int(partition), [partition], times: Self.releaseTimes),
             now: self.now(of: worker))
     }
 
-    /// Sends the last commit of partitions that the loop has let go of, when what is on its way is answered.
+    /// Sends the last commit of partitions that the loop has let go of, when everything on its way is answered.
     func sendLastCommits(_ worker: SimulatedWorker) {
         guard worker.commits.isIdle else { return }
         for leaving in worker.leaving {
@@ -34,7 +34,8 @@ extension SimulationWorld {
             self.commitsUnderWay.append(
                 CommitUnderWay(
                     worker: worker.number, membership: self.group.memberships[worker.number] ?? 0,
-                    positions: last, notes: last.map { self.note(of: $0, worker) }, givesBack: [leaving.partition],
+                    positions: last, metadata: last.map { self.metadata(of: $0, worker) },
+                    givesBack: [leaving.partition],
                     arrivesMillis: isLost
                         ? self.steadyMillis + 3_000
                         : max(floor, self.steadyMillis) + Int64.random(in: 1...60, using: &self.random),
@@ -62,7 +63,7 @@ extension SimulationWorld {
         worker.loop.carryOut(.forget(partitions), now: self.now(of: worker))
         self.hearTraces(worker)
         self.forgetTraces(partitions, worker: worker)
-        // What a release that was under way has to say comes too late.
+        // News about a release that was under way is drained here, because the partitions are already lost.
         self.hearNews(worker)
         worker.leaving.removeAll { partitions.contains($0.partition) }
     }

@@ -3,18 +3,19 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the beginning, and is off now and then. Nobody has reported it.
+/// A phone that listens on a channel from the beginning, and is off now and then. No app has reported it to the
+/// workers.
 struct KeptSleeper {
     var audience: Int
     var device = Device()
     var isOn = true
-    /// Since when it has been on or off, steady.
+    /// When the phone last went on or off, by the steady clock.
     var sinceMillis: Int64
 }
 
 /// Phones that listen on kept channels, and what their apps report.
 extension SimulationWorld {
-    /// A channel of an audience, as a reader of outcomes knows it.
+    /// An audience's channel, as the outcomes report it.
     struct OpenedChannel {
         var id: String
         /// The audience, in one life.
@@ -22,8 +23,9 @@ extension SimulationWorld {
         var isDevelopment: Bool
     }
 
-    /// An app begins to listen, stops, or repeats its report; or an audience's channel is opened ahead of time.
-    /// - Returns: `false`: something else is written.
+    /// Perhaps lets an app report that its phone listens or no longer listens, or repeat such a report. Sometimes opens
+    /// an audience's channel ahead of time instead.
+    /// - Returns: `false` when something else is to be written.
     func writesAboutListeners(_ audience: Int) -> Bool {
         guard self.plan.kept.isOn, self.keptChance(self.plan.kept.sharePercent) else { return false }
         let present = self.members.indices.filter { member in
@@ -49,28 +51,28 @@ extension SimulationWorld {
         return true
     }
 
-    /// The channel that a phone of the audience may listen on: it was reported, and neither its end nor its removal is
-    /// known.
+    /// The channel that a phone of the audience may listen on: it was reported as open, and neither the audience's end
+    /// nor the channel's removal is known.
     func channel(of audience: Int, isDevelopment: Bool) -> String? {
         self.openedChannels.last { $0.audience == audience && $0.isDevelopment == isDevelopment }?.id
     }
 
     func beginListening(_ member: Int, to channel: String, audience: Int) {
         guard self.apple.isRegistered(channel) else { return }
-        self.tell("member \(member) listens on \(channel)")
+        self.log("member \(member) listens on \(channel)")
         self.members[member].listening[audience] = channel
-        // Some apps report nothing, and get everything both ways.
+        // Some apps do not report the channel. Their phones get everything over the channel and by token.
         self.members[member].saysChannel = Int.random(in: 0..<8, using: &self.keptRandom) > 0
         self.rejoin(member, audience: audience)
     }
 
-    /// Ends listening. The app reports that first, and listens until it is known. Or it stops at once, and may miss an
-    /// alert.
+    /// Lets a phone stop listening. Either its app reports that first, and the phone listens until workers know it. Or
+    /// the phone stops at once, and may miss an alert.
     private func endListening(_ member: Int, audience: Int) {
         self.members[member].saysChannel = false
         self.rejoin(member, audience: audience)
         guard Bool.random(using: &self.keptRandom) else { return }
-        self.tell("member \(member) listens no more")
+        self.log("member \(member) listens no more")
         self.members[member].listening[audience] = nil
         self.members[member].mayMissAlerts = true
     }
@@ -82,7 +84,7 @@ extension SimulationWorld {
     private func writeOpen(_ audience: Int) {
         self.writeAboutAudience(
             audience, kind: .open, timestamp: 0, body: "", value: "{\"event\":\"open\"}", expires: nil)
-        self.tell("an open of audience \(audience)")
+        self.log("an open of audience \(audience)")
     }
 
     // MARK: Broadcasts
@@ -90,8 +92,8 @@ extension SimulationWorld {
     /// Delivers a broadcast that Apple has taken to phones that listen.
     func deliverKept(_ request: KeptRequest) {
         guard let body = self.readMemberBody(request.body) else { return }
-        self.tell("a broadcast of worker \(request.worker) goes out on \(request.channel)")
-        if body.content.event == .end { self.noteEnd(request) }
+        self.log("a broadcast of worker \(request.worker) goes out on \(request.channel)")
+        if body.content.event == .end { self.rememberEnd(request) }
         for member in self.members.indices
         where self.members[member].listening[body.audience] == request.channel && !self.members[member].isDead {
             self.hear(body, member: member, priority: request.priority)
@@ -104,8 +106,8 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone begins to listen just after a broadcast. If its partition has no owner, its join is read before the
-    /// version is.
+    /// Perhaps lets a phone begin to listen just after a broadcast. If its partition has no owner, its join is read
+    /// before the version is.
     private func perhapsListenLate(_ channel: String, audience: Int) {
         guard self.keptChance(self.plan.kept.sharePercent) else { return }
         let deaf = self.members.indices.filter { member in
@@ -121,7 +123,7 @@ extension SimulationWorld {
         self.beginListening(member, to: channel, audience: audience)
     }
 
-    private func noteEnd(_ request: KeptRequest) {
+    private func rememberEnd(_ request: KeptRequest) {
         let now = self.steadyMillis
         self.apple.change(request.channel) { channel in
             if channel.endedMillis == nil { channel.endedMillis = now } else { channel.beacons.append(now) }
@@ -190,7 +192,7 @@ extension SimulationWorld {
         guard var sleeper = self.keptSleepers[channel] else { return }
         sleeper.isOn.toggle()
         sleeper.sinceMillis = self.steadyMillis
-        self.tell("the phone that listens on \(channel) \(sleeper.isOn ? "comes back" : "goes off")")
+        self.log("the phone that listens on \(channel) \(sleeper.isOn ? "comes back" : "goes off")")
         if sleeper.isOn, let stored = self.apple[channel]?.stored {
             if stored.untilSeconds > self.wallSeconds { self.hand(stored.body, priority: 5, to: &sleeper) }
             self.apple.change(channel) { $0.stored = nil }

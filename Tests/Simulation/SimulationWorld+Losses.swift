@@ -2,47 +2,51 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What commits say of the logs, and what somebody else's admin command does to those.
+/// State of lost logs: what commits say of the logs, and what an admin command of somebody else did to them.
 struct SimulatedLosses {
-    /// By place: what the last commit said.
-    var notes: [SimulatedKafka.Place: PositionNote] = [:]
-    /// The partition whose topic was made anew; `nil`: none was.
+    /// The metadata of the last commit, by log.
+    var metadata: [SimulatedKafka.LogID: CommitMetadata] = [:]
+    /// The partition whose topic was made anew; `nil`: no topic was.
     var partition: Int32?
-    /// Whether it has halted for that; and whether it was restored after a person accepted the loss.
+    /// Whether the partition has halted because of the loss.
     var hasHalted = false
+    /// When the partition halted.
     var haltedMillis: Int64 = 0
+    /// Whether a person has accepted the loss.
     var isAccepted = false
+    /// Whether the partition was restored after the loss was accepted.
     var hasRestored = false
 }
 
-/// Topics that are emptied, or made anew, under a group: the partition halts, and nothing of it is pushed or committed.
+/// Topics that are emptied or made anew while a group uses them. The partition halts, and nothing of it is pushed or
+/// committed.
 extension SimulationWorld {
-    /// What is lost.
+    /// Kinds of losses.
     package enum Loss: CaseIterable, Sendable {
-        /// `state` is emptied while its owner runs, or between two owners, or loses its head between them; `events` is made anew between two
-        /// owners, with other records.
+        /// `state` is emptied while its owner runs, is emptied between two owners, or loses its head between them.
+        /// `events` is made anew between two owners, with other records.
         case stateWhileRunning, stateBetweenOwners, stateHeadBetweenOwners, eventsBetweenOwners
     }
 
     // MARK: What commits say
 
     /// What a commit of this position says.
-    func note(of position: CommitPosition, _ worker: SimulatedWorker) -> PositionNote {
-        var note = PositionNote()
-        note.stateEnd = worker.stateEnds[position.partition]?.end
-        note.stateStart = worker.stateStarts[position.partition]
-        let place = SimulatedKafka.Place(topic: position.topic == 0 ? .events : .routed, partition: position.partition)
-        // What was read is what is told, and nobody has read of the new log.
+    func metadata(of position: CommitPosition, _ worker: SimulatedWorker) -> CommitMetadata {
+        var metadata = CommitMetadata()
+        metadata.stateEnd = worker.stateEnds[position.partition]?.end
+        metadata.stateStart = worker.stateStarts[position.partition]
+        let logID = SimulatedKafka.LogID(topic: position.topic == 0 ? .events : .routed, partition: position.partition)
+        // A commit describes the log that was read, and nobody has read the new log yet.
         if position.partition == self.losses.partition {
-            note.sample = self.losses.notes[place]?.sample
-        } else if position.nextOffset > 0, let record = self.kafka.record(place, position.nextOffset - 1) {
-            note.sample = PositionNote.Sample(offset: position.nextOffset - 1, millis: record.timestampMillis)
+            metadata.sample = self.losses.metadata[logID]?.sample
+        } else if position.nextOffset > 0, let record = self.kafka.record(logID, position.nextOffset - 1) {
+            metadata.sample = CommitMetadata.Sample(offset: position.nextOffset - 1, millis: record.timestampMillis)
         }
-        return note
+        return metadata
     }
 
-    /// Kafka has told the worker of a record in `state`: an owner's first record is its claim.
-    func noteStateEnd(_ partition: Int32, offset: Int64, _ worker: SimulatedWorker) {
+    /// Remembers that Kafka has acknowledged a `state` record of the worker. An owner's first record is its claim.
+    func rememberStateEnd(_ partition: Int32, offset: Int64, _ worker: SimulatedWorker) {
         guard var end = worker.stateEnds[partition] else { return }
         if end.hasClaim {
             end.end = end.isOwn ? max(end.end ?? 0, offset + 1) : offset + 1
@@ -52,13 +56,13 @@ extension SimulationWorld {
         worker.stateEnds[partition] = end
     }
 
-    /// What the group's commits say of `state`, and why a partition is not to be read.
+    /// What the group's commits say of `state`, and why a partition must halt.
     func judgeLogs(
-        _ partition: Int32, _ places: [SimulatedKafka.Place]
+        _ partition: Int32, _ logIDs: [SimulatedKafka.LogID]
     ) -> (stateStart: Int64?, stateEnd: Int64?, haltReason: String?) {
-        let stateEnd = places.compactMap { self.losses.notes[$0]?.stateEnd }.max()
-        let stateStart = places.compactMap { self.losses.notes[$0]?.stateStart }.max()
-        let state = SimulatedKafka.Place(topic: .state, partition: partition)
+        let stateEnd = logIDs.compactMap { self.losses.metadata[$0]?.stateEnd }.max()
+        let stateStart = logIDs.compactMap { self.losses.metadata[$0]?.stateStart }.max()
+        let state = SimulatedKafka.LogID(topic: .state, partition: partition)
         let acceptedEnd = self.losses.isAccepted ? stateEnd : nil
         if LogIdentity.isStateCut(logEnd: self.kafka.end(state), stateEnd: stateEnd, acceptedEnd: acceptedEnd) {
             return (stateStart, stateEnd, "its state ends too soon")
@@ -68,13 +72,13 @@ extension SimulationWorld {
         {
             return (stateStart, stateEnd, "the head of its state is gone")
         }
-        for place in places {
-            guard let sample = self.losses.notes[place]?.sample else { continue }
-            let found = self.kafka.record(place, sample.offset).map {
+        for logID in logIDs {
+            guard let sample = self.losses.metadata[logID]?.sample else { continue }
+            let found = self.kafka.record(logID, sample.offset).map {
                 LogIdentity.Found.record(millis: $0.timestampMillis)
             }
             let reason = LogIdentity.reasonIfOther(
-                topic: "\(place.topic)", partition: partition, sample, found ?? .nothing, logEnd: self.kafka.end(place))
+                topic: "\(logID.topic)", partition: partition, sample, found ?? .nothing, logEnd: self.kafka.end(logID))
             if let reason { return (stateStart, stateEnd, reason) }
         }
         return (stateStart, stateEnd, nil)
@@ -86,7 +90,7 @@ extension SimulationWorld {
         guard partition == self.losses.partition else {
             return self.fail("partition \(partition) is halted: \(reason)")
         }
-        self.tell("partition \(partition) is halted: \(reason)")
+        self.log("partition \(partition) is halted: \(reason)")
         self.losses.hasHalted = true
         self.losses.haltedMillis = self.steadyMillis
         if self.losses.isAccepted { self.fail("partition \(partition) is halted, and its loss is accepted: \(reason)") }
@@ -101,7 +105,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Checks that a halted partition pushes and commits nothing. What was handed on before may still arrive.
+    /// Checks that a halted partition pushes and commits nothing. Pushes and commits that were handed on before may
+    /// still arrive.
     func checkNotHalted(_ partition: Int32, _ what: String) {
         guard partition == self.losses.partition, self.losses.hasHalted, !self.losses.isAccepted,
             self.steadyMillis > self.losses.haltedMillis + 30_000
@@ -111,7 +116,7 @@ extension SimulationWorld {
 
     // MARK: A run
 
-    /// Plays a while, loses something, and looks what becomes of it, and of its acceptance.
+    /// Plays a while, loses a log, and then plays the halt and the acceptance of the loss.
     /// - Returns: whether there was something to lose.
     package func run(losing loss: Loss) -> Bool {
         for _ in 0..<self.plan.events {
@@ -123,30 +128,30 @@ extension SimulationWorld {
         self.mend()
         self.runUntil(self.steadyMillis + 120_000)
         let known = (0..<self.plan.partitions).filter { partition in
-            let note = self.losses.notes[SimulatedKafka.Place(topic: .events, partition: partition)]
-            return note?.stateEnd != nil && note?.sample != nil
+            let metadata = self.losses.metadata[SimulatedKafka.LogID(topic: .events, partition: partition)]
+            return metadata?.stateEnd != nil && metadata?.sample != nil
         }
         guard let partition = known.randomElement(using: &self.random) else { return false }
         if loss != .stateWhileRunning { self.killAll() }
         self.losses.partition = partition
-        let place = SimulatedKafka.Place(topic: loss == .eventsBetweenOwners ? .events : .state, partition: partition)
-        self.tell("\(place.topic) \(partition): \(loss)")
-        let end = self.kafka.end(place)
+        let logID = SimulatedKafka.LogID(topic: loss == .eventsBetweenOwners ? .events : .state, partition: partition)
+        self.log("\(logID.topic) \(partition): \(loss)")
+        let end = self.kafka.end(logID)
         if loss == .stateHeadBetweenOwners {
-            self.kafka.cutHead(place, upTo: Int64.random(in: 1...end, using: &self.random))
+            self.kafka.cutHead(logID, upTo: Int64.random(in: 1...end, using: &self.random))
         } else {
-            self.kafka.makeAnew(place)
+            self.kafka.makeAnew(logID)
         }
         if loss == .eventsBetweenOwners {
             for number in 0..<end + 3 {
                 let record = LoggedRecord(key: Array("other".utf8), value: [], timestampMillis: number + 1)
-                self.kafka.append(record, to: place, nowMillis: self.steadyMillis)
+                self.kafka.append(record, to: logID, nowMillis: self.steadyMillis)
             }
         }
-        // A worker that has nothing to write writes its marker, every five minutes.
+        // A worker that has nothing else to write writes its marker every five minutes.
         self.runUntil(self.steadyMillis + 900_000)
         if !self.losses.hasHalted { self.fail("\(loss) of partition \(partition), and nothing halts") }
-        // The next owner halts as well: nothing that halts writes what looks whole.
+        // The next owner halts as well, because a halted owner writes nothing that would make `state` look whole.
         for _ in 0..<2 {
             self.losses.hasHalted = false
             self.killAll()
@@ -157,10 +162,10 @@ extension SimulationWorld {
         return true
     }
 
-    /// A person accepts that `state` is lost: the next owner goes on.
+    /// Lets a person accept that `state` is lost, so that the next owner goes on.
     private func accept(_ partition: Int32) {
         self.killAll()
-        let place = SimulatedKafka.Place(topic: .state, partition: partition)
+        let logID = SimulatedKafka.LogID(topic: .state, partition: partition)
         let stateEnd = self.judgeLogs(
             partition, [.init(topic: .events, partition: partition), .init(topic: .routed, partition: partition)]
         ).stateEnd
@@ -169,11 +174,11 @@ extension SimulationWorld {
             value: StateAcceptance.value(
                 partitionCount: self.plan.partitions, clusterID: "", wallMillis: self.wallMillis))
         record.headers = [(RecordHeader.acceptedEnd.text, "\(stateEnd ?? 0)")]
-        self.kafka.append(record, to: place, nowMillis: self.steadyMillis)
+        self.kafka.append(record, to: logID, nowMillis: self.steadyMillis)
         self.losses.isAccepted = true
         let before = self.faults
         self.runUntil(self.steadyMillis + 240_000)
-        // What phones are shown after that is the operator's decision.
+        // After an accepted loss the judge does not check what phones show, because the operator took that risk.
         self.faults = before + self.faults.filter { $0.contains("halted") }
         if !self.losses.hasRestored {
             self.fail("the loss of partition \(partition) is accepted, and it does not go on")

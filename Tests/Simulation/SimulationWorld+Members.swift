@@ -5,17 +5,19 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Pushes to members of audiences: what must hold when one leaves, and what the phone makes of it.
+/// Pushes to members of audiences. Here are the checks when a push leaves, and what the phone makes of it.
 extension SimulationWorld {
-    /// What a body says, and which audience it is of.
+    /// The content of a body, and the audience that it belongs to.
     struct MemberBody {
         var bytes: [UInt8]
         var content: PushContent
-        /// The life of an audience whose events it brings.
+        /// The audience, in the life whose events the body brings.
         var audience: Int
-        /// The events that made the version, that brought content and that brought the alert, as indexes into `order`; `nil`: none.
+        /// The event that made the version, as an index into `order`, or `nil` if none is known.
         var event: Int?
+        /// The event whose content the version brings.
         var contentEvent: Int?
+        /// The event whose alert the version brings.
         var alertEvent: Int?
         /// The body without its alert.
         var silent: [UInt8]
@@ -28,7 +30,7 @@ extension SimulationWorld {
                 "member \(member): no audience has \(String(decoding: request.body.prefix(200), as: UTF8.self))")
         }
         let partition = self.home(ofMember: member)
-        self.tell(
+        self.log(
             "worker \(worker.number) pushes member \(member) of partition \(partition) \(request.priority) \(String(decoding: request.body, as: UTF8.self))"
         )
         if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
@@ -63,17 +65,17 @@ extension SimulationWorld {
         flight.member = member
         flight.stampSeconds = body.content.stampSeconds
         flight.alert = body.alertEvent
-        let place = SimulatedAudience.Place(
+        let tenure = SimulatedAudience.Tenure(
             partition: partition, worker: worker.number,
             assignment: worker.partitions[partition]?.assignment ?? 0)
         self.checkPaused(body.audience, partition: partition, worker: worker, whose: "member \(member)")
         self.checkMemberDistance(member, worker: worker)
         self.checkTens(flight, member: member, body: body, stays: stays)
-        self.checkVersion(body, at: place)
+        self.checkVersion(body, in: tenure)
         self.checkExpiry(body, worker: worker)
-        self.checkMemberAlert(flight, body: body, stays: stays, at: place)
-        self.checkRound(flight, body: body, member: member, at: place)
-        self.noteMemberDeparture(flight, body: body, at: place)
+        self.checkMemberAlert(flight, body: body, stays: stays, in: tenure)
+        self.checkRound(flight, body: body, member: member, in: tenure)
+        self.rememberMemberDeparture(flight, body: body, in: tenure)
         self.perhapsReleaseVoids(body.audience)
         self.flightCount += 1
         flight.answersMillis = flight.arrivesMillis + Int64.random(in: 1...80, using: &self.random)
@@ -83,13 +85,13 @@ extension SimulationWorld {
         self.decide(&flight)
         self.decideForMember(&flight)
         self.perhapsLoseAnswer(&flight)
-        self.noteMemberReached(flight)
+        self.rememberMemberReached(flight)
         self.flights.append(flight)
-        // With hundreds of takeovers stamps come to a known limit (README).
+        // No worker dies here after dozens of takeovers, because hundreds bring stamps to a known limit (README).
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.audienceRandom) < self.plan.audiences.strikePercent
         {
-            self.tell("worker \(worker.number) is to die within a pass")
+            self.log("worker \(worker.number) is to die within a pass")
             worker.fuse = Int.random(in: 1...12, using: &self.audienceRandom)
         }
     }
@@ -120,8 +122,8 @@ extension SimulationWorld {
 
     // MARK: Who is in which audience
 
-    /// The worker has read a join or a leave, and takes it now.
-    func noteMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
+    /// Remembers that the worker has read a join or a leave, and takes it now.
+    func rememberMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
         guard let member = event.member else { return }
         self.members[member].lastRead[worker.number] = event.movement
         self.members[member].newestRead = event.movement
@@ -133,22 +135,23 @@ extension SimulationWorld {
         }
     }
 
-    /// Offsets were committed: a join at one of them is remembered.
-    func noteCommit(_ event: WrittenEvent) {
+    /// Remembers a commit of offsets. A join at a committed offset is remembered by workers.
+    func rememberCommit(_ event: WrittenEvent) {
         guard let member = event.member else { return }
         if self.members[member].movements[event.movement].committedMillis == nil {
             self.members[member].movements[event.movement].committedMillis = self.steadyMillis
         }
     }
 
-    /// The stays in an audience that its partition's owner may know of, by the movement that each began with: by what it has read, and by what
-    /// was committed. What an owner before it read may stand in `state`.
+    /// The member's stays in an audience that the partition's owner may know of, by the movement that began each. The
+    /// owner knows movements that it has read or that were committed. Movements that an earlier owner read may be in
+    /// `state`.
     private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
         let movements = self.members[member].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
         var floor = [committed, self.members[member].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
         if self.home(ofMember: member) != self.writtenPartition(ofMember: member) {
-            // A copy that a worker forwarded before it died may come to lie there long after.
+            // A worker that died may have forwarded a copy of a movement. That copy may be stored there long after.
             floor = min(floor, self.members[member].newestRead ?? floor)
         }
         return (floor..<movements.count).filter {
@@ -156,14 +159,14 @@ extension SimulationWorld {
         }.compactMap { index in movements[...index].lastIndex { $0.isArrival } }
     }
 
-    /// The stay was in an earlier life of the audience, and was over with it.
+    /// Whether the stay was in an earlier life of the audience, and ended with that life.
     private func hasPassed(_ stay: Int, of member: Int, before audience: Int) -> Bool {
         let movement = self.members[member].movements[stay]
         guard let earlier = movement.audience, earlier < audience, let end = self.end(of: earlier) else {
             return false
         }
         let remembered = end.millis + self.plan.app.retentionAfterEndMillis
-        // A join is taken again, and in the next life, when its owner dies before it is committed.
+        // If the owner dies before the join is committed, the next owner takes the join again, in the next life.
         guard let committedMillis = movement.committedMillis else { return false }
         return max(committedMillis, movement.writtenMillis + Self.delayMillisMax) < remembered
     }
@@ -173,7 +176,7 @@ extension SimulationWorld {
     private func checkMemberDistance(_ member: Int, worker: SimulatedWorker) {
         let distance = self.plan.app.minimumDistanceMillis
         let departures = self.members[member].departures
-        // Who leaves is forgotten, and may come back at once.
+        // A member that leaves is forgotten, and may come back at once.
         let hasLeft = self.members[member].movements.contains {
             $0.audience == nil && $0.writtenMillis + Self.delayMillisMax > self.steadyMillis
         }
@@ -181,22 +184,22 @@ extension SimulationWorld {
         if let last = departures[worker.number], self.steadyMillis - last < distance {
             self.fail("member \(member): \(self.steadyMillis - last) ms after the last push")
         }
-        // Between machines a distance is the wall clock's: as much shorter as clocks differ.
+        // Across machines a distance is measured with wall clocks, so it may be shorter by their difference.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
         if let last = departures.values.max(), self.steadyMillis - last < distance - slack {
             self.fail("member \(member): \(self.steadyMillis - last) ms after the last push of any worker")
         }
     }
 
-    /// Notes that a push has reached the phone. The phone hears nothing of what APNs refuses.
-    private func noteMemberReached(_ flight: Flight) {
+    /// Remembers that a push has reached the phone. A push that APNs refuses does not reach the phone.
+    private func rememberMemberReached(_ flight: Flight) {
         guard let member = flight.member, flight.result != .notProcessed else { return }
         if case .response = flight.result { return }
         self.members[member].departures[flight.worker] = self.steadyMillis
     }
 
-    /// Judges that no phone gets more at high priority within any hour than it may have, and that one which came late or from another audience
-    /// gets none.
+    /// Judges that no phone gets more high-priority pushes within any hour than it may. A member that joined late or
+    /// came from another audience must get none.
     private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
         guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
         let hourMillis: Int64 = 3_600_000
@@ -214,7 +217,8 @@ extension SimulationWorld {
                 worker: flight.worker, id: flight.id, atMillis: self.steadyMillis, aheadMillis: self.aheadMillis))
         let first = audience.versions[flight.stampSeconds]?.first
             .filter { $0.key.partition == flight.partition }.map(\.value).min()
-        // The earliest that it may have come: an owner that has read less takes it for one of those before.
+        // The earliest time at which the member may have come. An owner that has read fewer records may regard the
+        // member as one that was there before.
         if let stay = stays.min() {
             if let first, movements[stay].writtenMillis > first,
                 !self.wasLeftUnserved(stay, of: member, by: body, flight)
@@ -222,8 +226,8 @@ extension SimulationWorld {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
-                // An audience that is over sends nothing once it is forgotten, wherever its members go then. What it sent more than an hour
-                // ago no longer counts.
+                // A forgotten audience sends nothing more. Its pushes of more than an hour ago do not count for members
+                // that move on.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
                 let left = min(movements[stay].writtenMillis, over)
@@ -241,8 +245,8 @@ extension SimulationWorld {
         }
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
-    /// Whether some member of the audience in that partition had priority 10 since then, in that life or one before: the owner knows of
-    /// no single member.
+    /// Whether some member of the audience in that partition had priority 10 since then, in that life or an earlier
+    /// one. The owner remembers that only for all members together.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {
@@ -252,8 +256,8 @@ extension SimulationWorld {
         }
     }
 
-    /// A newer version, for which the member was there in time, has expired and left it to this one. The unit of priority 10 is that version's,
-    /// and the member has not had it.
+    /// Whether a newer version has expired before the member got it, so that the member gets this one. The member
+    /// joined in time for the newer version, and may use that version's right to priority 10.
     private func wasLeftUnserved(_ stay: Int, of member: Int, by body: MemberBody, _ flight: Flight) -> Bool {
         guard let versions = self.phones[body.audience].audience?.versions else { return false }
         return versions.contains { stamp, version in
@@ -266,26 +270,26 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker hears of a push to a member.
+    /// Remembers that the worker has the answer to a push to a member.
     func settleMember(_ flight: Flight, result: PushAnswer.Result) {
         guard let member = flight.member else { return }
         switch result {
         case .accepted:
-            self.noteAccepted(flight)
+            self.rememberAccepted(flight)
             self.tallyAccepted(flight)
-            self.noteStampHeard(flight, member: member)
+            self.rememberStampHeard(flight, member: member)
             guard let alert = flight.alert,
                 let pushes = self.members[member].cards[flight.activity]?.alerts[alert],
                 let last = pushes.last, last.id == flight.id, last.worker == flight.worker
             else { return }
             self.members[member].cards[flight.activity]?.alerts[alert]?[pushes.count - 1].isAccepted = true
         case .response, .notProcessed: self.takeBack(flight, member: member)
-        case .unknown: self.noteUnknownAlert(flight, member: member)
+        case .unknown: self.rememberUnknownAlert(flight, member: member)
         case .channel: break
         }
     }
 
-    /// Settles a push whose answer nobody will hear.
+    /// Settles a push whose answer no worker will get.
     func settleMemberOfTheDead(_ flight: Flight) {
         guard let member = flight.member else { return }
         switch flight.result {
@@ -295,11 +299,11 @@ extension SimulationWorld {
         }
     }
 
-    /// Takes a push back that the phone has not got.
+    /// Forgets a push that the phone has not got.
     private func takeBack(_ flight: Flight, member: Int) {
         self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
         guard let alert = flight.alert else { return }
-        // A push before it may have arrived.
+        // An earlier push with this alert may have arrived, so it stays remembered.
         self.members[member].cards[flight.activity]?.alerts[alert]?.removeAll {
             $0.worker == flight.worker && $0.id == flight.id
         }
@@ -322,7 +326,7 @@ extension SimulationWorld {
         guard !self.members[member].isDead else {
             guard case .accepted = flight.result else { return }
             self.members[member].isRefused = true
-            // What may be the sender's fault is rare.
+            // Reasons that may be the sender's own fault are rare.
             self.flights[index].result = .response(
                 Int.random(in: 0..<12, using: &self.audienceRandom) == 0
                     ? PushResponse(status: 400, reason: "BadDeviceToken")
@@ -330,7 +334,7 @@ extension SimulationWorld {
             return
         }
         guard let body = self.readMemberBody(flight.body) else { return }
-        self.tell("a push of worker \(flight.worker) reaches member \(member)")
+        self.log("a push of worker \(flight.worker) reaches member \(member)")
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {
@@ -363,8 +367,8 @@ extension SimulationWorld {
         self.members[member].cards[body.audience] = card
     }
 
-    /// Judges that the stamps of living owners grow. Two exceptions: a newer version has expired and nobody heard whether it had arrived, and a
-    /// takeover repeats an alert that goes alone.
+    /// Judges that the stamps of living owners grow. There are two exceptions. A newer version may have expired before
+    /// its worker knew whether it had arrived. A takeover may repeat an alert that goes alone.
     private func checkMemberStamp(_ flight: Flight, member: Int) {
         let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min
         guard flight.stampSeconds < newest else {
@@ -378,8 +382,9 @@ extension SimulationWorld {
             self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
         }
     }
-    /// Its owner goes by a record of progress from before the worker heard that the newest version had reached the member, which many never do:
-    /// there the push that brought its alert was unanswered, and beside a version since then that alert goes alone.
+    /// Whether a takeover repeats an alert. The former owner's last progress record was made before that owner heard
+    /// that the newest version had reached the member. So its successor takes the push with the alert as unanswered. If
+    /// a later version leaves no room for the alert, the alert goes alone.
     private func isRepeated(_ flight: Flight, member: Int) -> Bool {
         guard flight.alert != nil, let card = self.members[member].cards[flight.activity],
             card.newestStampWorker != flight.worker
@@ -388,11 +393,11 @@ extension SimulationWorld {
         return told ?? 0 <= card.newestStampHeardAt
     }
 
-    private func noteStampHeard(_ flight: Flight, member: Int) {
+    private func rememberStampHeard(_ flight: Flight, member: Int) {
         guard let card = self.members[member].cards[flight.activity], card.newestStampWorker == flight.worker,
             card.newestStampPush == flight.id
         else { return }
-        self.members[member].cards[flight.activity]?.newestStampHeardAt = self.evidence.noteHeard()
+        self.members[member].cards[flight.activity]?.newestStampHeardAt = self.evidence.rememberHeard()
     }
 
     private func mayExpire(stamp: Int64, audience: Int) -> Bool {

@@ -2,22 +2,23 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the beginning, is never off, and has no token: nobody knows of it.
+/// A phone that listens on a channel from the beginning, is never off, and has no token. No worker knows of it.
 struct OnlyListener {
     /// The audience, in one life.
     var audience: Int
     var device = Device()
-    /// The first version that a worker has broadcast on its channel, or tried to: its stamp, and when, steady. Whatever comes after it comes to this
-    /// phone.
+    /// Stamp and time of the first version that a worker has broadcast on the channel, or tried to. From then on the
+    /// phone gets every version.
     var known: (stampSeconds: Int64, millis: Int64)?
-    /// Events whose alerts it has shown, in order.
+    /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []
 }
 
-/// Phones that only listen: what APNs takes on a channel is all that they get, and they get the newest of it, and every end.
+/// Phones that only listen. They get only broadcasts that APNs takes on their channel. They must get the newest
+/// version, and every end.
 extension SimulationWorld {
-    /// Notes that a broadcast leaves.
-    func noteBroadcast(_ request: KeptRequest, _ body: MemberBody) {
+    /// Remembers that a broadcast leaves.
+    func rememberBroadcast(_ request: KeptRequest, _ body: MemberBody) {
         guard self.onlyListeners[request.channel] != nil, self.onlyListeners[request.channel]?.known == nil else {
             return
         }
@@ -34,14 +35,15 @@ extension SimulationWorld {
         self.onlyListeners[request.channel] = listener
     }
 
-    /// Whether the channel exists, is the audience's present one, and nobody has deleted it.
+    /// Whether the channel exists and belongs to the audience's present life.
     func livesOn(_ channel: String) -> Bool {
         guard let home = self.apple[channel]?.home, let listener = self.onlyListeners[channel] else { return false }
         return self.apple.isRegistered(channel)
             && self.channel(of: listener.audience, isDevelopment: home.isDevelopment) == channel
     }
 
-    /// Everything has been quiet for a while: each shows the newest version. One that may have expired is not asked for.
+    /// Judges, after everything has been quiet for a while, that each phone shows the newest version. A version that
+    /// may have expired need not be shown.
     func judgeOnlyListeners(_ what: String) {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) where self.livesOn(channel) {
             guard let known = listener.known, let versions = self.phones[listener.audience].audience?.versions,
@@ -56,7 +58,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges, when all is over, that a phone which listened when its audience ended shows the end.
+    /// Judges at the end of the run that a phone which listened when its audience ended shows that end.
     func judgeEndsOfOnlyListeners() {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) {
             guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,

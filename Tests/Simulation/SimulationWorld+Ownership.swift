@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The group, and what workers make of what it says: partitions that come, are restored, leave, are lost.
+/// The group, and what workers do about its events: partitions arrive, are restored, leave or are lost.
 extension SimulationWorld {
     // MARK: The broker's side
 
@@ -13,7 +13,7 @@ extension SimulationWorld {
         let deliveries = self.kafka.arrivals(nowMillis: now) { transit, offset in
             if let offset { arrived.append((transit, offset)) }
         }
-        for (transit, offset) in arrived { self.noteArrival(transit, offset: offset) }
+        for (transit, offset) in arrived { self.rememberArrival(transit, offset: offset) }
         for delivery in deliveries {
             self.workers.first { $0.number == delivery.producer && $0.isAlive }?.inbox.append(delivery)
         }
@@ -30,15 +30,15 @@ extension SimulationWorld {
         let isMember =
             self.group.isMember(commit.worker) && self.group.memberships[commit.worker] == commit.membership
         if isMember, !commit.isLost {
-            for (position, note) in zip(commit.positions, commit.notes) {
-                self.apply(position, note, worker: commit.worker)
+            for (position, metadata) in zip(commit.positions, commit.metadata) {
+                self.apply(position, metadata, worker: commit.worker)
             }
         } else {
-            self.tell("a commit of worker \(commit.worker) is refused")
+            self.log("a commit of worker \(commit.worker) is refused")
         }
         guard let worker = self.workers.first(where: { $0.number == commit.worker && $0.isAlive }) else { return }
         if let until = worker.stoppedUntilMillis {
-            // The answer is read when it wakes up.
+            // The answer is read when the worker wakes up.
             self.commitsUnderWay.append(
                 CommitUnderWay(
                     worker: worker.number, membership: commit.membership, positions: [], givesBack: commit.givesBack,
@@ -56,30 +56,30 @@ extension SimulationWorld {
             }
         }
         for partition in commit.givesBack {
-            self.tell("worker \(worker.number) gives partition \(partition) back")
+            self.log("worker \(worker.number) gives partition \(partition) back")
             self.forget([partition], worker: worker)
             self.post(self.group.gaveBack(partition, worker: worker.number))
         }
     }
 
-    private func apply(_ position: CommitPosition, _ note: PositionNote, worker: Int) {
-        let place = SimulatedKafka.Place(
+    private func apply(_ position: CommitPosition, _ metadata: CommitMetadata, worker: Int) {
+        let logID = SimulatedKafka.LogID(
             topic: position.topic == 0 ? .events : .routed, partition: position.partition)
         let offset = position.nextOffset
-        self.tell("worker \(worker) commits \(place.topic) \(place.partition) up to \(offset)")
-        if self.group.owner(of: place.partition) != worker {
-            self.fail("worker \(worker) commits partition \(place.partition), which is not its own")
+        self.log("worker \(worker) commits \(logID.topic) \(logID.partition) up to \(offset)")
+        if self.group.owner(of: logID.partition) != worker {
+            self.fail("worker \(worker) commits partition \(logID.partition), which is not its own")
         }
-        let committed = self.kafka.committed[place] ?? 0
-        if offset > self.kafka.end(place) { self.fail("committed \(offset) past the end of \(place)") }
-        if offset < committed { self.fail("a commit went back in \(place)") }
-        if offset > committed { self.checkCommit(place, committed..<offset, worker: worker) }
-        self.kafka.commit(place, offset)
-        self.losses.notes[place] = note
-        if offset > committed { self.checkNotHalted(place.partition, "a commit") }
+        let committed = self.kafka.committed[logID] ?? 0
+        if offset > self.kafka.end(logID) { self.fail("committed \(offset) past the end of \(logID)") }
+        if offset < committed { self.fail("a commit went back in \(logID)") }
+        if offset > committed { self.checkCommit(logID, committed..<offset, worker: worker) }
+        self.kafka.commit(logID, offset)
+        self.losses.metadata[logID] = metadata
+        if offset > committed { self.checkNotHalted(logID.partition, "a commit") }
     }
 
-    /// The coordinator removes silent members, and hears again of those that have returned.
+    /// Lets the coordinator remove silent members, and notice members that have returned.
     func runGroup() {
         let now = self.steadyMillis
         for seat in self.seatBegins.indices {
@@ -87,7 +87,7 @@ extension SimulationWorld {
         }
         if self.brokerAwayUntilMillis <= now {
             for worker in self.group.expired(nowMillis: now) {
-                self.tell("worker \(worker) is put out of the group")
+                self.log("worker \(worker) is put out of the group")
                 self.moves += 1
                 self.post(self.group.remove(worker))
             }
@@ -98,7 +98,7 @@ extension SimulationWorld {
                 worker.stoppedUntilMillis = nil
                 worker.runsSinceMillis = now
                 isBack = true
-                self.tell("worker \(worker.number) wakes up")
+                self.log("worker \(worker.number) wakes up")
             }
             if let until = worker.isolatedUntilMillis, until <= now {
                 worker.isolatedUntilMillis = nil
@@ -114,13 +114,13 @@ extension SimulationWorld {
         }
     }
 
-    /// The group hears of the worker again: the lease is renewed soon, or the worker learns that it has lost
+    /// Lets an isolated worker reach the group again. The lease is renewed soon, or the worker learns that it has lost
     /// everything.
     private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
-        self.noteStruck()
+        self.rememberStruck()
         if self.group.isMember(worker.number) {
-            self.group.noteSign(worker.number)
+            self.group.rememberSign(worker.number)
             let renewed = self.steadyMillis + Int64.random(in: 1...200, using: &self.random)
             if worker.leaseEndsMillis <= self.steadyMillis { worker.leaseFromMillis = renewed }
             worker.leaseEndsMillis = .max
@@ -146,7 +146,7 @@ extension SimulationWorld {
     func hearGroup(_ worker: SimulatedWorker) {
         guard worker.isolatedUntilMillis == nil else { return }
         while let first = worker.events.first, first.comesMillis <= self.steadyMillis {
-            // Where the group stands is asked of the broker.
+            // The worker asks the broker for the group's offsets.
             if case .assigned = first.event, self.brokerAwayUntilMillis > self.steadyMillis {
                 worker.events[0].comesMillis = self.brokerAwayUntilMillis + 1
                 return
@@ -156,10 +156,11 @@ extension SimulationWorld {
             case .assigned(let partition): self.assigned(partition, worker: worker)
             case .revoked(let partition): self.revoked(partition, worker: worker)
             case .lost(let partitions):
-                self.tell("worker \(worker.number) learns that it has lost \(partitions)")
+                self.log("worker \(worker.number) learns that it has lost \(partitions)")
                 self.forget(worker.partitions.keys.sorted(), worker: worker)
-                // A worker gives partitions back on the thread that learns of a loss, so none is given back after it: the last commit of
-                // the membership that ended is refused, and its answer does not concern the partitions that come next.
+                // One thread of a worker gives partitions back and learns of losses, so none is given back after a
+                // loss. The last commit of the ended membership is refused. Its answer does not concern the partitions
+                // that are assigned next.
                 self.commitsUnderWay.removeAll { $0.worker == worker.number && !$0.givesBack.isEmpty }
                 worker.leaseEndsMillis = .max
                 worker.leaseFromMillis = .max
@@ -170,22 +171,22 @@ extension SimulationWorld {
 
     private func assigned(_ partition: Int32, worker: SimulatedWorker) {
         guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
-        self.tell("worker \(worker.number) gets partition \(partition)")
-        self.noteStruck()
+        self.log("worker \(worker.number) gets partition \(partition)")
+        self.rememberStruck()
         self.forgetUnwrittenRefusals(of: partition, worker: worker.number)
-        let places = [
-            SimulatedKafka.Place(topic: .events, partition: partition),
-            SimulatedKafka.Place(topic: .routed, partition: partition),
+        let logIDs = [
+            SimulatedKafka.LogID(topic: .events, partition: partition),
+            SimulatedKafka.LogID(topic: .routed, partition: partition),
         ]
-        let starts = places.map { self.kafka.committed[$0] ?? 0 }
+        let starts = logIDs.map { self.kafka.committed[$0] ?? 0 }
         worker.partitions[partition] = SimulatedWorker.Owned(
-            starts: starts, logEnds: places.map { self.kafka.end($0) }, positions: starts)
+            starts: starts, logEnds: logIDs.map { self.kafka.end($0) }, positions: starts)
         self.assignmentCount += 1
         worker.partitions[partition]?.assignment = self.assignmentCount
         if worker.leaseFromMillis == .max {
             worker.leaseFromMillis = self.steadyMillis + Int64.random(in: 1...80, using: &self.random)
         }
-        self.evidence.noteAssignment(worker: worker.number)
+        self.evidence.rememberAssignment(worker: worker.number)
         self.forgetWithdrawals(partition, worker: worker)
         self.forgetMovements(partition, worker: worker)
         self.forgetStartMovements(partition, worker: worker)
@@ -198,12 +199,12 @@ extension SimulationWorld {
             worker.commits.own([partition], starts: grant.starts)
             return worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
         }
-        let logs = self.judgeLogs(partition, places)
+        let logs = self.judgeLogs(partition, logIDs)
         worker.stateEnds[partition] = (false, logs.stateEnd, false)
-        // Who halts tells what was told.
+        // Commits of a halted partition repeat the metadata of earlier commits.
         worker.stateStarts[partition] =
             logs.haltReason == nil
-            ? self.kafka.start(SimulatedKafka.Place(topic: .state, partition: partition)) : logs.stateStart
+            ? self.kafka.start(SimulatedKafka.LogID(topic: .state, partition: partition)) : logs.stateStart
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),
             logEnds: Self.positions(owned.logEnds, partition), stateEnd: logs.stateEnd, haltReason: logs.haltReason)
@@ -211,13 +212,13 @@ extension SimulationWorld {
         worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
     }
 
-    /// The loop has restored the partition, and reads its queues.
+    /// Remembers that the loop has restored the partition, and reads its queues.
     func runs(_ partition: Int32, worker: SimulatedWorker) {
         worker.partitions[partition]?.isRunning = true
-        self.noteStruck()
+        self.rememberStruck()
         worker.partitions[partition]?.runsSinceMillis = self.steadyMillis
         for activity in self.phones.indices where self.home(of: activity) == partition {
-            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
+            self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }
     }
 

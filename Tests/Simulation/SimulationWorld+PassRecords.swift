@@ -2,7 +2,7 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// What `pass` and `audience` records say of a version, against what the judge has seen leave and heard answered.
+/// Judges `pass` and `audience` records of a version by the pushes that left and the answers that workers got.
 extension SimulationWorld {
     /// A version of an audience, in one life.
     struct VersionName: Hashable {
@@ -10,15 +10,15 @@ extension SimulationWorld {
         var audience: Int
         var stampSeconds: Int64
     }
-    /// What workers have heard of pushes of a version, in one partition.
+    /// Counts of the answers that workers got to pushes of a version, in one partition.
     struct VersionTally {
         var acceptedCount = 0
         var lastAcceptedMillis = Int64.min
     }
-    /// The numbers in a record.
+    /// The numbers in a record about many members.
     struct ManyRecord {
         var counts: [String: Int]
-        /// Members by the reason for which they failed.
+        /// Number of members that failed for a reason which the record names.
         var refusedCount: Int
         /// Number of partitions in an `audience` record that have reported nothing, or have members that wait.
         var openCount = 0
@@ -26,7 +26,7 @@ extension SimulationWorld {
         subscript(name: String) -> Int { self.counts[name] ?? 0 }
     }
     private static let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
-    /// Versions of an audience that its owner sums, and that a partition counts beside the newest.
+    /// Greatest number of versions that an audience's owner sums up, and that a partition counts beside the newest.
     private static let versionsSummedMax = 4
 
     // MARK: What is heard
@@ -37,8 +37,8 @@ extension SimulationWorld {
         self.tallies[name]?[flight.partition]?.lastAcceptedMillis = self.steadyMillis
     }
 
-    /// A record of outcomes lies there. Those about many take the place of what was said before under the same key.
-    func noteAboutMany(_ record: LoggedRecord) {
+    /// Remembers a record of outcomes about many members. It replaces earlier records of the same key.
+    func rememberAboutMany(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         let isPass = key.hasPrefix("pass/")
         guard isPass || key.hasPrefix("audience/") else { return }
@@ -52,7 +52,7 @@ extension SimulationWorld {
         many.openCount = ["missing", "unfinished"].map { (fields[$0] as? [Any])?.count ?? 0 }.reduce(0, +)
         let sum = Self.ends.map { many[$0] }.reduce(0, +)
         if many["members"] != sum { self.fail("\(key): \(many["members"]) members, and \(sum) are told of") }
-        // No reason is told for members that had left when the answer came.
+        // Members that had left when the answer arrived are counted without a reason.
         if many.refusedCount > many["gone"] + many["failed"] {
             self.fail("\(key): \(many.refusedCount) refused, \(many["gone"]) gone and \(many["failed"]) failed")
         }
@@ -81,12 +81,12 @@ extension SimulationWorld {
         }
     }
 
-    /// A record about an audience's members in one partition lies in `state`.
+    /// Remembers that a record about an audience's members in one partition has been stored in `state`.
     /// - Parameter key: a letter, then `/<bundle id>/<audience id>`.
-    func noteCrowdRecord(_ transit: SimulatedKafka.Transit, key: String) {
+    func rememberCrowdRecord(_ transit: SimulatedKafka.Transit, key: String) {
         let parts = key.split(separator: "/", maxSplits: 2)
         guard parts.count == 3, !transit.record.isTombstone else { return }
-        let (partition, id) = (transit.place.partition, String(parts[2]))
+        let (partition, id) = (transit.logID.partition, String(parts[2]))
         if parts[0] == "p" {
             let former = self.progressMadeAt[partition]?[id]?[transit.producer] ?? 0
             self.progressMadeAt[partition, default: [:]][id, default: [:]][transit.producer] = max(
@@ -98,7 +98,8 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// Where nothing changed hands since a version began, numbers are exact; unless Kafka gave up a record, which is written again behind newer ones.
+    /// Judges the numbers in records. They must be exact if no partition has changed hands since a version began. If
+    /// Kafka gives up a record, it is written again behind newer ones, so such runs are not judged.
     func judgeRecordsAboutMany(_ audience: Int) {
         guard let life = self.phones[audience].audience, self.plan.produceFailurePercent == 0 else { return }
         for (stamp, version) in life.versions.sorted(by: { $0.key < $1.key }) {
@@ -114,7 +115,7 @@ extension SimulationWorld {
                 }
                 self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
             }
-            // A partition that heard no answer tells as little of it when it changes hands.
+            // A partition whose pushes got no answer may also have lost its numbers when it changed hands.
             let unanswered = Set(version.first.keys.map(\.partition)).filter { tallies[$0]?.acceptedCount ?? 0 == 0 }
             for partition in unanswered
             where !self.isCounted(version, of: audience, in: partition, since: began, until: self.steadyMillis) {
@@ -129,7 +130,8 @@ extension SimulationWorld {
         }
     }
 
-    /// The partition has stayed where it was, and what the version is counted with was not needed for newer ones.
+    /// Whether the partition still counts the version: it has stayed with its owner, and newer versions have not
+    /// replaced the version.
     private func isCounted(
         _ version: SimulatedAudience.Version, of audience: Int, in partition: Int32, since: Int64, until: Int64
     ) -> Bool {
@@ -138,7 +140,8 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        // With its members a partition forgets what it has counted. A member that joins while a new owner still has the audience is counted anew.
+        // A partition forgets its numbers together with its members. A member that joins while a new owner still has
+        // the audience is counted again.
         let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
         return newer < Self.versionsSummedMax && wasVoided != true
             && !(self.moveTimes[partition] ?? []).contains { $0 >= since }

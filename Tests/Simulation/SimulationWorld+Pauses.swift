@@ -3,15 +3,15 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Operators stop passes, and let them go on. The judge uses where their records are stored in `routed`, and how far
-/// these have been read.
+/// Operators pause passes and resume them. The judge compares where their records are stored in `routed` with how far
+/// `routed` has been read.
 extension SimulationWorld {
-    /// Time for which operators wait until a pause is obeyed (fan-out, "Stopping a pass").
+    /// Time within which workers must obey a pause (fan-out, "Stopping a pass").
     static let obedienceMillis: Int64 = 1_000
 
     // MARK: Orders
 
-    /// Perhaps an operator stops something now.
+    /// Perhaps lets an operator stop something now.
     func perhapsPause() {
         guard self.faultsAreOn, Int.random(in: 0..<100, using: &self.pauseRandom) < self.plan.audiences.pausePercent,
             let audience = self.presentAudiences.randomElement(using: &self.pauseRandom),
@@ -19,7 +19,7 @@ extension SimulationWorld {
         else { return }
         let isOfApp = Int.random(in: 0..<4, using: &self.pauseRandom) == 0
         let meant = isOfApp ? self.presentAudiences.filter { self.phones[$0].audience?.app == life.app } : [audience]
-        // An audience that has ended is forgotten after a while, whether its phones have heard of it or not.
+        // An audience that has ended is forgotten after a while, even if its phones have not got the end.
         guard meant.allSatisfy({ self.phones[$0].audience?.ends.isEmpty ?? true }) else { return }
         let target = isOfApp ? SimulatedPause.Target.app(life.app) : .audience(first: life.first)
         let isCut = Int.random(in: 0..<5, using: &self.pauseRandom) == 0
@@ -35,7 +35,7 @@ extension SimulationWorld {
             dueMillis: self.steadyMillis + (isCut ? Int64.random(in: 0...5_000, using: &self.pauseRandom) : 0),
             partitions: 0...last)
         self.orders.append(order)
-        // In time for those who wait, and before a start expires.
+        // Passes are resumed in time for members that wait, and before a start expires.
         let longest = min(self.plan.app.retentionAfterEndMillis, 1_200_000) / 3
         let range = [50...2_000, 2_000...60_000, 60_000...max(60_000, longest)].randomElement(using: &self.pauseRandom)!
         order.isPaused = false
@@ -59,7 +59,7 @@ extension SimulationWorld {
             app = self.phones[first].audience?.app ?? 0
             id = self.phones[first].key
         }
-        self.tell(
+        self.log(
             "an operator \(order.isPaused ? "pauses" : "resumes") \(order.target) on partitions \(order.partitions)")
         let record = PauseRecord.make(
             bundleID: self.plan.apps[Int(app)].bundleID, audience: id, isPaused: order.isPaused)
@@ -67,14 +67,14 @@ extension SimulationWorld {
         if let kind = RoutedKind.pause.name { logged.headers.append((RecordHeader.kind.text, "\(kind)")) }
         for partition in order.partitions {
             let offset = self.kafka.append(
-                logged, to: SimulatedKafka.Place(topic: .routed, partition: partition), nowMillis: self.steadyMillis)
+                logged, to: SimulatedKafka.LogID(topic: .routed, partition: partition), nowMillis: self.steadyMillis)
             self.pauses[partition, default: []].append(
                 SimulatedPause(
                     target: order.target, isPaused: order.isPaused, offset: offset, millis: self.steadyMillis))
         }
     }
 
-    /// Lets everything go on that is still stopped.
+    /// Resumes everything that is still paused.
     func resumeAll() {
         guard !self.pauses.isEmpty else { return }
         self.orders.removeAll { $0.isPaused }
@@ -92,12 +92,13 @@ extension SimulationWorld {
 
     // MARK: The judge
 
-    /// Notes that the worker has read a partition of `routed` up to here.
-    func noteRoutedRead(_ partition: Int32, upTo end: Int64) {
+    /// Remembers that the worker has read a partition of `routed` up to here.
+    func rememberRoutedRead(_ partition: Int32, upTo end: Int64) {
         self.routedReadEnds[partition] = max(self.routedReadEnds[partition] ?? 0, end)
     }
 
-    /// A push leaves for a member of an audience: nobody has stopped that, as far as its partition's owner must know.
+    /// Checks, when a push leaves for a member, that the audience is not paused, as far as the partition's owner must
+    /// know.
     func checkPaused(_ audience: Int, partition: Int32, worker: SimulatedWorker, whose: @autoclosure () -> String) {
         guard let pauses = self.pauses[partition], let owned = worker.partitions[partition],
             let life = self.phones[audience].audience
@@ -105,7 +106,7 @@ extension SimulationWorld {
         let read = owned.positions[1]
         for target in [SimulatedPause.Target.app(life.app), .audience(first: life.first)] {
             let meant = pauses.filter { $0.target == target }
-            // What an owner before has taken stands in `state`, whether it was committed or not.
+            // Commands that a former owner has taken may be in `state`, even if they were not committed.
             let possible = meant.filter { $0.offset >= read && $0.offset < self.routedReadEnds[partition] ?? 0 }
             if let last = meant.last(where: { $0.offset < read }), last.isPaused,
                 possible.allSatisfy(\.isPaused)
@@ -120,7 +121,8 @@ extension SimulationWorld {
         }
     }
 
-    /// A pause that lies there for too long, though nothing keeps its owner from reading it; and that is what it has to read.
+    /// A pause that has waited in `routed` for too long, although nothing keeps its owner from reading it. `nil`: none.
+    /// All commands about this target that the owner has still to read are pauses.
     private func overlooked(
         _ unread: [SimulatedPause], owned: SimulatedWorker.Owned, worker: SimulatedWorker
     ) -> SimulatedPause? {

@@ -2,36 +2,38 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// How often Kafka clients of workers end by a fatal error. Drawn apart: a world without any is as it was.
+/// Plan of how often workers' Kafka clients end by a fatal error. It is drawn with a generator of its own, so that
+/// worlds without it stay as they were.
 struct ProducerPlan {
-    /// Percent of records for `state` over which their client ends when they leave.
+    /// Percentage of records for `state` whose client ends when they leave.
     var endPercent = 0
-    /// Percent of attempts to make another that fail.
+    /// Percentage of attempts to make another client that fail.
     var failurePercent = 0
 
     init() {}
 
     init(random: inout SplitMix64) {
-        // One world in six.
+        // One world in six has clients that end.
         guard Int.random(in: 0..<6, using: &random) == 0 else { return }
         self.endPercent = [1, 3, 8].randomElement(using: &random)!
         self.failurePercent = [0, 0, 50].randomElement(using: &random)!
     }
 }
 
-/// A bound on how long clients end one after the other.
+/// A limit on the time in which clients end one after the other.
 ///
-/// What a client leaves on its way may come to lie behind newer records of its keys, and compaction keeps the last one alone. So an owner has to find such a
-/// record, and write over it, within `min.compaction.lag.ms` (Topics, "State"), half an hour at least. No promise holds where nothing can be written for longer.
+/// Records that a client leaves on their way may be stored behind newer records of their keys, and compaction keeps
+/// only the last one. So an owner has to find such a record, and overwrite it, within `min.compaction.lag.ms` (Topics,
+/// "State"), half an hour at least. No promise holds where nothing can be written for longer.
 struct ClientEnds {
     private var firstMillis: Int64 = .min
     private var lastMillis: Int64?
 
-    /// Between two ends of this distance an owner writes what it owes.
+    /// Least time between two ends in which an owner surely writes what it owes.
     static let calmMillis: Int64 = 180_000
     static let troubleMillisMax: Int64 = 20 * 60_000
 
-    /// Whether a client may end now; `false`: they have ended for long enough, and this one lives.
+    /// Whether a client may end now; `false`: enough clients have ended, and this one goes on.
     mutating func mayGoOn(nowMillis: Int64) -> Bool {
         if self.lastMillis.map({ nowMillis - $0 >= Self.calmMillis }) ?? true { self.firstMillis = nowMillis }
         guard nowMillis - self.firstMillis < Self.troubleMillisMax else { return false }
@@ -40,38 +42,39 @@ struct ClientEnds {
     }
 }
 
-/// Kafka clients that end while their process goes on, such as by a sequence number that the broker did not expect.
+/// Kafka clients that end while their process goes on, for example because the broker did not expect a sequence number.
 extension SimulationWorld {
-    /// A record has left for `state`. Perhaps its client ends over it: it takes nothing more, what it had comes back, and some of that arrives all
-    /// the same, at any later moment.
+    /// Perhaps ends a worker's Kafka client over a record that has left for `state`. The client takes nothing more, and
+    /// returns its unacknowledged records to the worker. Some of them are stored all the same, at any later moment.
     func perhapsEndClient(of worker: SimulatedWorker) {
         guard self.faultsAreOn, worker.isAlive, !worker.clientHasEnded, self.plan.producers.endPercent > 0,
             !self.lateVoids.contains(where: { $0.transit.producer == worker.number }),
             Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent,
             self.clientEnds.mayGoOn(nowMillis: self.steadyMillis)
         else { return }
-        self.tell("the Kafka client of worker \(worker.number) ends")
-        self.noteClient(of: worker, isThere: false)
-        self.noteStruck()
+        self.log("the Kafka client of worker \(worker.number) ends")
+        self.rememberClient(of: worker, isThere: false)
+        self.rememberStruck()
         worker.clientHasEnded = true
-        // A restore may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
+        // A restore may regard the next epoch as another owner's, if compaction has removed the markers that say
+        // otherwise.
         for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
-            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
+            self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }
-        // What has been answered for and not heard of yet is never heard of.
+        // Answers that the worker has not taken yet are lost.
         for index in worker.inbox.indices where worker.inbox[index].comesMillis > self.steadyMillis {
             worker.inbox[index].offset = nil
             worker.inbox[index].refusal = nil
             worker.inbox[index].comesMillis = self.steadyMillis
         }
-        // Each of these may be written once more while it waits.
+        // Each of these records may be written again while it waits.
         worker.outdatedMax += worker.unacknowledgedCount
         worker.inbox += self.kafka.clientEnded(
             worker.number, nowMillis: self.steadyMillis, lateMillisMax: self.plan.lateMillisMax,
             random: &self.producerRandom)
     }
 
-    /// Another client takes its place, if one can be made.
+    /// Gives the worker another client, if one can be made.
     func renewClient(of worker: SimulatedWorker) throws(LogFailure) {
         guard worker.isAlive else { return }
         if self.faultsAreOn, Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.failurePercent {
@@ -80,13 +83,13 @@ extension SimulationWorld {
         if !worker.inbox.isEmpty {
             self.fail("worker \(worker.number) has another Kafka client before it has heard of what the one before had")
         }
-        self.tell("worker \(worker.number) has another Kafka client")
-        self.noteClient(of: worker, isThere: true)
-        self.noteStruck()
+        self.log("worker \(worker.number) has another Kafka client")
+        self.rememberClient(of: worker, isThere: true)
+        self.rememberStruck()
         worker.clientHasEnded = false
         _ = self.burns(worker)
     }
-    private func noteClient(of worker: SimulatedWorker, isThere: Bool) {
+    private func rememberClient(of worker: SimulatedWorker, isThere: Bool) {
         for partition in worker.partitions.keys {
             self.clientTimes[partition, default: []].append((self.steadyMillis, isThere))
         }

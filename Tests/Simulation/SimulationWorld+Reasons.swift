@@ -1,9 +1,10 @@
 import PushEngine
 import PushModel
 
-/// Whether what outcomes say is so, and in which order a phone has shown things.
+/// Judges whether outcomes are true, and in which order a phone has shown content.
 extension SimulationWorld {
-    /// Set aside only for a reason: a worker that had forgotten what it knew would have none.
+    /// Judges that events were set aside only for a reason. A worker that had forgotten the activity would have no
+    /// reason.
     func judgeReasons(_ activity: Int) {
         let phone = self.phones[activity]
         var registered: Int64?
@@ -27,7 +28,7 @@ extension SimulationWorld {
             {
                 self.fail("\(position) is expired, and had no time to expire at")
             }
-            if names.contains("late"), !hasEnd {
+            if names.contains("late"), !hasEnd, !self.mayBeTakenInBothClusters(position) {
                 self.fail("\(position) is late, and activity \(activity) had not ended")
             }
             switch event.kind {
@@ -35,7 +36,7 @@ extension SimulationWorld {
             case .end: hasEnd = true
             case .start: hasStart = true
             case .update:
-                // Forgotten, it stays so until it is registered again.
+                // An activity that was forgotten stays so until it is registered again.
                 let isRemembered = registered.map { event.writtenMillis - $0 < self.rememberedMillis } ?? false
                 registered = isRemembered ? event.writtenMillis : nil
             case .malformed, .join, .leave, .open: break
@@ -43,10 +44,12 @@ extension SimulationWorld {
         }
     }
 
-    /// What is said of one position agrees, or is `duplicate` (contract: Conservation). Where two owners differ, the one that takes over cannot know what
-    /// was said: it says of an event that may have been delivered that it may have been, and it may deliver what was set aside in vain.
-    func judgeAgreement(_ position: SourcePosition, _ notes: [SimulationEvidence.OutcomeNote]) {
-        let said = notes.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
+    /// Judges that outcomes of one position agree, or are `duplicate` (contract: Conservation). Two owners may differ,
+    /// because the later one cannot know the former one's outcome. It reports `unknown` for an event that may have been
+    /// delivered. It may also deliver an event that the former owner has set aside.
+    func judgeAgreement(_ position: SourcePosition, _ seen: [SimulationEvidence.SeenOutcome]) {
+        guard !self.mayBeTakenInBothClusters(position) else { return }
+        let said = seen.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
         for (index, first) in said.enumerated() {
             for second in said.dropFirst(index + 1) where first.name != second.name {
                 let isOneOwner =
@@ -55,13 +58,14 @@ extension SimulationWorld {
                 let contradicts =
                     switch (first.name, second.name) {
                     case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
-                    // That the activity had ended stood in no record yet.
+                    // No record in `state` said yet that the activity had ended.
                     case ("late", "applied"): false
                     case ("delivered", _), ("applied", _), (_, "applied"), ("dead-lettered", _), (_, "dead-lettered"):
                         true
                     default: false
                     }
-                // One owner could not forward it and wrote a dead letter; another read it again and could.
+                // One owner could not forward the event and wrote a dead letter. Another read the event again and
+                // could.
                 let isStranded =
                     self.stranded.contains(position) && [first.name, second.name].contains("dead-lettered")
                 if isOneOwner || contradicts, !isStranded {
@@ -71,23 +75,24 @@ extension SimulationWorld {
         }
     }
 
-    /// An activity is remembered for that long after its last event at least, less what clocks are set and what a partition may wait.
+    /// Least time for which an activity is remembered after its last event. Clock steps, and the time that a partition
+    /// waits, are subtracted.
     private var rememberedMillis: Int64 {
         self.plan.livesAreShort ? self.plan.lifetimeMillis / 3 : self.plan.lifetimeMillis / 12 * 11
     }
 
-    /// An event is rejected for a token that APNs has called dead, and never for one that was replaced: the newest that its worker must have
-    /// known then, or a newer one, has been refused.
+    /// Judges that an event is rejected only for a token that APNs has called dead, and never for one that was
+    /// replaced. APNs must have refused the newest token that the worker had surely read by then, or a newer one.
     private func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
-        for note in self.evidence.outcomes[position] ?? [] where note.name == "rejected" {
+        for outcome in self.evidence.outcomes[position] ?? [] where outcome.name == "rejected" {
             let read = Set(
-                self.evidence.registrationsRead(of: event.activity, worker: note.worker, madeAt: note.madeAt))
+                self.evidence.registrationsRead(of: event.activity, worker: outcome.worker, madeAt: outcome.madeAt))
             var tokens: [String] = []
             for other in self.order {
                 let registration = self.written[other]!
                 guard registration.activity == event.activity, let token = registration.token, !self.isStranded(other)
                 else { continue }
-                // What was written before the event is read before it.
+                // A registration that was written before the event is read before it.
                 if registration.number < event.number || read.contains(registration.number) { tokens = [] }
                 tokens.append(token)
             }
@@ -97,8 +102,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Notes that a push has shown something: the events of its content and its alert.
-    func noteShown(_ flight: Flight) {
+    /// Remembers that a phone has shown the content or alert of a push, and so their events.
+    func rememberShown(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         if let alert = self.alertNumber(in: body) { self.shown.insert(self.order[alert]) }
         guard let number = self.eventNumber(in: body) else { return }
@@ -108,8 +113,9 @@ extension SimulationWorld {
                 event: number, isBehind: flight.isBehind, isUpdate: body.hasPrefix("{\"aps\":{\"event\":\"update\"")))
     }
 
-    /// Judges that the phone has never shown an older state after a newer one, from any owner. Two exceptions: the newer one expired before
-    /// anybody heard whether it had arrived, or its owner could not read for so long that it went on without.
+    /// Judges that the phone has never shown an older state after a newer one, from any owner. There are two
+    /// exceptions. The newer state may have expired before its owner knew whether it had arrived. The later owner may
+    /// have gone on without reading everything, because it could not read for too long.
     func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
         for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
@@ -125,24 +131,27 @@ extension SimulationWorld {
         }
     }
 
-    /// An update that gave way to one that expired first is shown all the same, unless something newer was, or was refused: it was still
-    /// valid (contract: Newest). Of many that outlive a newer one the oldest are given up (README, limits).
+    /// Judges that an update which gave way to one that expired first is shown all the same, because it was still valid
+    /// (contract: Newest). This does not hold if something newer was shown or refused. If many updates outlive a newer
+    /// one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
-        // A limited number of those that outlive what they give way to is kept; others are set aside.
+        // Only a limited number of events is kept that expire later than the event they gave way to. The others are set
+        // aside.
         let expiredCount = updates.count { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "expired" } }
         guard expiredCount <= 4 else { return }
         for position in updates.suffix(4) where !self.shown.contains(position) {
-            let notes = self.evidence.outcomes[position] ?? []
+            let seen = self.evidence.outcomes[position] ?? []
             let expires = self.written[position]!.expiresSeconds ?? .max
-            let wasLost = notes.allSatisfy { note in
-                guard note.name == "superseded", let into = note.into, let newer = self.written[into]?.expiresSeconds
+            let wasLost = seen.allSatisfy { outcome in
+                guard outcome.name == "superseded", let into = outcome.into,
+                    let newer = self.written[into]?.expiresSeconds
                 else { return false }
                 let isGone = (self.evidence.outcomes[into] ?? []).map(\.name).allSatisfy { $0 == "expired" }
                 return isGone && newer < expires
             }
             let seconds = self.written[position]!.timestampSeconds
-            // A phone whose card has ended shows nothing of what comes when its channel has been forgotten and is written to once more.
+            // A channel may be forgotten and then written to again. A phone whose card has ended shows nothing of that.
             let isOver: Set = ["rejected", "unregistered", "unknown"]
             let ends = self.phones[activity].channel == nil ? isOver : isOver.union(["delivered"])
             let isOutdone = self.order.contains {
@@ -150,7 +159,7 @@ extension SimulationWorld {
                     && (self.shown.contains($0)
                         || (self.evidence.outcomes[$0] ?? []).contains { ends.contains($0.name) })
             }
-            guard wasLost, !notes.isEmpty, !isOutdone else { continue }
+            guard wasLost, !seen.isEmpty, !isOutdone else { continue }
             self.fail("\(position) outlived what it gave way to, and was not shown: update of activity \(activity)")
         }
     }

@@ -2,16 +2,16 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Settings that change while workers run, each worker's for itself: what has to hold, holds whatever they are.
+/// Settings that change while workers run, in each worker separately. All judgements hold with any settings.
 extension SimulationWorld {
-    /// Perhaps a worker that runs is told of another configuration.
+    /// Perhaps gives a running worker another configuration.
     func perhapsReconfigure() {
         guard self.plan.reconfigurationPercent > 0,
             Int.random(in: 0..<100, using: &self.reconfigurationRandom) < self.plan.reconfigurationPercent
         else { return }
         let running = self.workers.filter { $0.runs }
         guard let worker = running.randomElement(using: &self.reconfigurationRandom) else { return }
-        self.noteStruck()
+        self.rememberStruck()
         var configuration = self.loopConfiguration()
         for app in configuration.engine.apps.indices {
             configuration.engine.apps[app].lowPriorityWindowMillis = Int64.random(
@@ -19,12 +19,12 @@ extension SimulationWorld {
             guard self.plan.kept.isOn else { continue }
             configuration.engine.apps[app].channelFallbackMillis = Int64.random(
                 in: 10_000...120_000, using: &self.reconfigurationRandom)
-            // Never less than the judge allows.
+            // The distance is never less than the judge allows.
             configuration.engine.apps[app].minimumDistanceMillis = Int64.random(
                 in: self.plan.app.minimumDistanceMillis...self.minimumDistanceMillisMax,
                 using: &self.reconfigurationRandom)
         }
-        // Never more than the judge allows.
+        // The limit is never more than the judge allows.
         let most = configuration.engine.settings.unacknowledgedMax
         configuration.engine.settings.unacknowledgedMax = Int.random(
             in: min(4, most)...most, using: &self.reconfigurationRandom)
@@ -33,7 +33,7 @@ extension SimulationWorld {
         configuration.settings.commitIntervalMillis = Int64.random(
             in: 50...2_000, using: &self.reconfigurationRandom)
         configuration.settings.recordHoldMillis = Int64.random(in: 1...1_000, using: &self.reconfigurationRandom)
-        self.tell("worker \(worker.number) gets another configuration")
+        self.log("worker \(worker.number) gets another configuration")
         do throws(ReconfigurationRefusal) {
             try worker.loop.reconfigure(configuration, now: self.now(of: worker))
         } catch {
@@ -41,7 +41,7 @@ extension SimulationWorld {
         }
     }
 
-    /// No worker of this world keeps a greater distance between two pushes to a phone.
+    /// Greatest distance that any worker of this world keeps between two pushes to a phone.
     var minimumDistanceMillisMax: Int64 {
         let distance = self.plan.app.minimumDistanceMillis
         return self.plan.kept.isOn && self.plan.reconfigurationPercent > 0 ? 3 * distance : distance
@@ -49,10 +49,10 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// Number of worlds per world with settings that change.
+    /// One world in this many has settings that change.
     private static let worldsPerChangingWorld = 5
 
-    /// Draws from a generator of its own: what else a seed means stays.
+    /// Draws with a generator of its own, so that everything else in the world stays as it was.
     mutating func drawReconfigurations(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerChangingWorld, using: &random) == 0 else { return }
         self.reconfigurationPercent = [5, 30].randomElement(using: &random)!

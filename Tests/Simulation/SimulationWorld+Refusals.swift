@@ -2,16 +2,16 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What Kafka refuses, and what workers make of it.
+/// Records that Kafka refuses, and what workers do about them.
 extension SimulationWorld {
     /// Why Kafka refuses the record from any client; `nil`: it does not.
-    func refusal(of record: LoggedRecord, at place: SimulatedKafka.Place) -> ProduceError? {
-        if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(place.topic) {
+    func refusal(of record: LoggedRecord, at logID: SimulatedKafka.LogID) -> ProduceError? {
+        if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(logID.topic) {
             return .size
         }
-        // A record of another day has the wrong time for a topic with a bound.
+        // A record whose time is far off is refused by a topic that limits times.
         if record.timestampMillis > 0, self.plan.refusals.batchPercent > 0 { return .invalidTimestamp }
-        guard place.topic == .deadLetters else { return nil }
+        guard logID.topic == .deadLetters else { return nil }
         return switch self.plan.refusals.deadLetters {
         case .taken: nil
         case .onlyShrunk: record.value.isEmpty || self.isStranded(record) ? nil : .size
@@ -32,41 +32,41 @@ extension SimulationWorld {
         return SourcePosition(topic: 0, partition: partition, offset: offset)
     }
 
-    /// A record has been sent, perhaps behind others of its batch.
-    func judgeBatch(of place: SimulatedKafka.Place, from worker: SimulatedWorker) {
+    /// Decides whether Kafka refuses a batch. One of its records has just been sent, perhaps after others.
+    func judgeBatch(of logID: SimulatedKafka.LogID, from worker: SimulatedWorker) {
         let percent = self.plan.refusals.batchPercent
         guard percent > 0 else { return }
-        self.kafka.judgeBatch(of: place, producer: worker.number, nowMillis: self.steadyMillis) {
+        self.kafka.judgeBatch(of: logID, producer: worker.number, nowMillis: self.steadyMillis) {
             guard self.faultsAreOn, Int.random(in: 0..<100, using: &self.refusalRandom) < percent else { return nil }
-            self.tell("a batch of worker \(worker.number) for \(place.topic) is refused")
+            self.log("a batch of worker \(worker.number) for \(logID.topic) is refused")
             return [.size, .invalidRecord, .invalidTimestamp].randomElement(using: &self.refusalRandom)
         }
     }
 
-    /// Perhaps somebody lowers a limit now.
+    /// Perhaps lets somebody lower a limit now.
     func perhapsLowerLimits() {
         guard self.faultsAreOn, self.steadyMillis >= self.refusalWindow.untilMillis,
             Int.random(in: 0..<100, using: &self.refusalRandom) < self.plan.refusals.windowPercent,
             let window = self.plan.refusals.windows.randomElement(using: &self.refusalRandom)
         else { return }
         let until = self.steadyMillis + Int64.random(in: 500...40_000, using: &self.refusalRandom)
-        self.tell("nothing is taken for \(window.topics) for \(until - self.steadyMillis) ms")
+        self.log("nothing is taken for \(window.topics) for \(until - self.steadyMillis) ms")
         self.refusalWindow = (window.topics, until)
     }
 
-    /// A partition cannot go on. Its worker is started again when the limit is what it was.
-    func noteHalt(_ partition: Int32, _ reason: String, of worker: SimulatedWorker) {
+    /// Remembers that a partition cannot go on. Its worker is started again when the limit is back.
+    func rememberHalt(_ partition: Int32, _ reason: String, of worker: SimulatedWorker) {
         guard !self.refusalWindow.topics.isEmpty, !self.refusalWindow.topics.isDisjoint(with: [.state, .deadLetters])
         else { return self.fail("partition \(partition) is halted: \(reason)") }
-        self.tell("partition \(partition) of worker \(worker.number) is halted: \(reason)")
+        self.log("partition \(partition) of worker \(worker.number) is halted: \(reason)")
         let due =
             max(self.steadyMillis, self.refusalWindow.untilMillis)
             + Int64.random(in: 100...20_000, using: &self.refusalRandom)
         if self.restarts[worker.number] == nil { self.restarts[worker.number] = due }
     }
 
-    func noteRefusal(_ notice: RefusalNotice, of worker: SimulatedWorker) {
-        self.tell("worker \(worker.number): \(notice.sentence)")
+    func rememberRefusal(_ notice: RefusalNotice, of worker: SimulatedWorker) {
+        self.log("worker \(worker.number): \(notice.sentence)")
         let parts = notice.source.split(separator: "/")
         guard case .deadLettered = notice.step, parts.count == 3, let partition = Int32(parts[1]),
             let offset = Int64(parts[2])
@@ -74,7 +74,7 @@ extension SimulationWorld {
         self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
     }
 
-    /// Workers that an operator starts again, as a partition of theirs has halted.
+    /// Restarts workers with a halted partition when that is due, as an operator would.
     func restartHalted() {
         guard !self.restarts.isEmpty else { return }
         for worker in self.workers where worker.runs {
@@ -90,16 +90,16 @@ extension SimulationWorld {
         self.stranded.contains(position) && !self.evidence.isRouted(position)
     }
 
-    /// An event that is in order and could not be forwarded lies among the dead letters, whole.
+    /// Judges that a good event which could not be forwarded is among the dead letters, in full.
     func judgeStranded() {
         var found: Set<SourcePosition> = []
-        for (place, log) in self.kafka.logs where place.topic == .deadLetters {
+        for (logID, log) in self.kafka.logs where logID.topic == .deadLetters {
             for record in log where !record.value.isEmpty {
                 if let position = Self.source(of: record) { found.insert(position) }
             }
         }
         for position in self.stranded where self.written[position].map({ $0.kind != .malformed }) ?? false {
-            // A former owner may have forwarded it before, or the next one after.
+            // A former owner may have forwarded the event before, or the next one later.
             guard !found.contains(position), !self.evidence.isRouted(position) else { continue }
             self.fail("\(position) could be neither forwarded nor is it among the dead letters")
         }

@@ -1,17 +1,19 @@
 import PushEngine
 import PushModel
 
-/// A pass goes round: nobody is served twice before everybody has been served once, however fast versions come.
+/// Judges that passes go round. No member is served twice before every member has been served once, even if versions
+/// follow each other fast.
 extension SimulationWorld {
-    /// A push leaves. In its turn: what left for the phone before was accepted, before the first phone of its partition got this version.
-    func checkRound(_ flight: Flight, body: MemberBody, member: Int, at place: SimulatedAudience.Place) {
+    /// Checks a push that leaves for a member. The push counts as part of a round if the member's earlier push was
+    /// accepted before the version's first push in this partition left.
+    func checkRound(_ flight: Flight, body: MemberBody, member: Int, in tenure: SimulatedAudience.Tenure) {
         let last = self.members[member].service
-        let isOfStay = last?.audience == body.audience && last?.place == place
+        let isOfStay = last?.audience == body.audience && last?.tenure == tenure
         var service = SimulatedMember.Service(
-            audience: body.audience, place: place, id: flight.id, millis: self.steadyMillis,
+            audience: body.audience, tenure: tenure, id: flight.id, millis: self.steadyMillis,
             stampSeconds: flight.stampSeconds)
         let begun =
-            self.phones[body.audience].audience?.versions[flight.stampSeconds]?.first[place] ?? self.steadyMillis
+            self.phones[body.audience].audience?.versions[flight.stampSeconds]?.first[tenure] ?? self.steadyMillis
         service.isInTurn = isOfStay && last.map { self.isFree(member, since: $0, at: begun, flight) } ?? false
         self.members[member].service = service
         guard service.isInTurn, let last, last.isInTurn, self.goesRoundPlainly(body.audience) else { return }
@@ -23,36 +25,37 @@ extension SimulationWorld {
         }
     }
 
-    /// Nothing kept the round of a version from the phone when it began.
+    /// Whether the phone could be served when the round of a version began.
     private func isFree(
         _ member: Int, since last: SimulatedMember.Service, at begun: Int64, _ flight: Flight
     ) -> Bool {
-        // Out of turn it was served a moment ago.
+        // A phone that was served outside a round a moment ago is not free.
         let isRecent = !last.isInTurn && begun <= last.millis + self.minimumDistanceMillisMax
         return last.stampSeconds < flight.stampSeconds && last.acceptedMillis ?? .max <= begun && !isRecent
             && self.stays(member, since: last.millis)
     }
 
-    /// It was in its audience by then, and nothing has been written about that since.
+    /// Whether the member was in its audience by then, and nothing has been written about that since.
     private func stays(_ member: Int, since millis: Int64) -> Bool {
-        // Over its channel a phone is not served in turn.
+        // A phone that is served over its channel is not served in a round.
         guard self.members[member].movements.allSatisfy({ $0.channel == nil }) else { return false }
         return self.members[member].movements.allSatisfy {
             $0.writtenMillis < millis && $0.committedMillis ?? .max < millis
         }
     }
 
-    /// It was served in its turn, before that of the other, and nothing keeps it from being served again.
+    /// Whether the member was served in a round, before the other was, and nothing keeps it from being served again.
     private func waitsForItsTurn(_ member: Int, since service: SimulatedMember.Service, of other: Int) -> Bool {
         let (phone, last) = (self.members[member], self.members[member].service)
-        guard let last, last.audience == service.audience, last.place == service.place, last.isInTurn,
+        guard let last, last.audience == service.audience, last.tenure == service.tenure, last.isInTurn,
             last.acceptedMillis ?? .max < service.millis,
             last.millis < service.millis, phone.isDevelopment == self.members[other].isDevelopment, !phone.isDead
         else { return false }
         return self.stays(member, since: last.millis) && phone.audience == service.audience
     }
 
-    /// No version of it expires, and none came back for the sake of an alert: those end and begin rounds of their own.
+    /// Whether no version of the audience expires, and none was sent again to bring its alert. Such versions change the
+    /// rounds.
     private func goesRoundPlainly(_ audience: Int) -> Bool {
         guard let versions = self.phones[audience].audience?.versions.values else { return false }
         return versions.allSatisfy { version in
@@ -60,9 +63,9 @@ extension SimulationWorld {
         } && self.phones[audience].audience?.hasGoneBack == false
     }
 
-    func noteAccepted(_ flight: Flight) {
+    func rememberAccepted(_ flight: Flight) {
         guard let member = flight.member, self.members[member].service?.id == flight.id,
-            self.members[member].service?.place.worker == flight.worker
+            self.members[member].service?.tenure.worker == flight.worker
         else { return }
         self.members[member].service?.acceptedMillis = self.steadyMillis
     }

@@ -5,10 +5,11 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Starts that leave for start members: what must hold then, and what the phone makes of it. The judge goes by where records lie and what left for
-/// the phones.
+/// Checks when a start leaves for a start member, and what the phone makes of it. The judge uses only where records are
+/// stored and which pushes left.
 extension SimulationWorld {
-    /// The start event that a body is of, as an index into `order`: its attributes name it.
+    /// Index in `order` of the start event that a body belongs to; the body's attributes name it. `nil`: no start
+    /// event.
     private func startEvent(in text: String) -> Int? {
         guard let range = text.range(of: "\"attributes\":{\"start\":"),
             let number = Int(text[range.upperBound...].prefix { $0.isNumber }), number < self.order.count,
@@ -24,7 +25,7 @@ extension SimulationWorld {
         }
         let audience = self.written[self.order[start]]!.activity
         let partition = self.home(ofStarter: starter)
-        self.tell("worker \(worker.number) starts audience \(audience) on starter \(starter): \(text)")
+        self.log("worker \(worker.number) starts audience \(audience) on starter \(starter): \(text)")
         if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
         if route != (self.starters[starter].isDevelopment ? 1 : 0) {
             self.fail("starter \(starter): pushed by route \(route)")
@@ -69,14 +70,15 @@ extension SimulationWorld {
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.startRandom) < self.plan.audiences.strikePercent
         {
-            self.tell("worker \(worker.number) is to die within a start")
+            self.log("worker \(worker.number) is to die within a start")
             worker.fuse = Int.random(in: 1...12, using: &self.startRandom)
         }
     }
 
     // MARK: What must hold for every start
 
-    /// Never a second card knowingly: what left before has come back refused, and its owner has heard so.
+    /// Judges that no owner knowingly sends a second card. Every earlier push must have been refused, and the owner
+    /// must have got that answer.
     private func checkSecondStart(_ start: Int, starter: Int, worker: SimulatedWorker) {
         guard self.plan.app.startOnUnknown == .drop else { return }
         for push in self.starters[starter].pushes[start] ?? [] where push.end != .refused {
@@ -86,7 +88,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Not after it has expired, not after its partition has sent an end, and with nothing older than what update members there were sent.
+    /// Judges that a start leaves before it has expired, and before its partition's owner has sent an end. Its content
+    /// must not be older than that which update members in the partition were sent.
     private func checkStartInTime(_ start: Int, text: String, starter: Int, worker: SimulatedWorker) {
         let event = self.written[self.order[start]]!
         let now = self.now(of: worker).wallMillis
@@ -97,11 +100,11 @@ extension SimulationWorld {
         }
         guard let audience = self.phones[event.activity].audience else { return }
         let partition = self.home(ofStarter: starter)
-        let place = SimulatedAudience.Place(
+        let tenure = SimulatedAudience.Tenure(
             partition: partition, worker: worker.number,
             assignment: worker.partitions[partition]?.assignment ?? 0)
         let content = self.eventNumber(in: text)
-        for (stamp, version) in audience.versions where version.first[place] != nil {
+        for (stamp, version) in audience.versions where version.first[tenure] != nil {
             guard let number = version.event, let made = self.written[self.order[number]] else { continue }
             if made.kind == .end, made.expiresSeconds == nil {
                 self.fail("starter \(starter): started after version \(stamp), which ends audience \(event.activity)")
@@ -118,7 +121,8 @@ extension SimulationWorld {
         let committed = movements.lastIndex { $0.committedMillis != nil }
         var floor = [committed, self.starters[starter].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
         if self.home(ofStarter: starter) != self.writtenPartition(ofStarter: starter) {
-            // A copy that a worker forwarded before it died may come to lie there long after, as of other members.
+            // A worker that died may have forwarded a copy of an older movement, which is stored there long after.
+            // Other members are judged in the same way.
             floor = min(floor, self.starters[starter].newestRead ?? floor)
         }
         let isIn = (floor..<movements.count).contains {
@@ -134,7 +138,7 @@ extension SimulationWorld {
             $0.value.atMillis + hourMillis >= self.steadyMillis
         }
         guard let start = flight.start else { return }
-        // A start that is sent once more is one.
+        // A start that is sent again counts once.
         let spent = self.starters[starter].spent.count {
             $0.key != start
                 && $0.value.atMillis + hourMillis - (self.aheadMillis - $0.value.aheadMillis) - slack
@@ -157,7 +161,7 @@ extension SimulationWorld {
             }
             return
         }
-        self.tell("a start of worker \(flight.worker) reaches starter \(starter)")
+        self.log("a start of worker \(flight.worker) reaches starter \(starter)")
         guard let start = flight.start else { return }
         self.starters[starter].cards[start, default: 0] += 1
         if self.plan.app.startOnUnknown == .drop, self.starters[starter].cards[start]! > 1 {
@@ -175,15 +179,15 @@ extension SimulationWorld {
             channel: self.judgeStartInput(flight.body, starter: starter, audience: flight.activity))
     }
 
-    /// The worker hears of a start.
+    /// Remembers that the worker has the answer to a start.
     func settleStarter(_ flight: Flight, result: PushAnswer.Result) {
         switch result {
-        case .accepted: self.note(.accepted, of: flight)
-        case .response, .notProcessed: self.note(.refused, of: flight)
-        case .unknown, .channel: self.note(.unknown, of: flight)
+        case .accepted: self.remember(.accepted, of: flight)
+        case .response, .notProcessed: self.remember(.refused, of: flight)
+        case .unknown, .channel: self.remember(.unknown, of: flight)
         }
     }
-    private func note(_ end: SimulatedStarter.Push.End, of flight: Flight) {
+    private func remember(_ end: SimulatedStarter.Push.End, of flight: Flight) {
         guard let starter = flight.starter, let start = flight.start,
             let index = self.starters[starter].pushes[start]?
                 .lastIndex(where: { $0.worker == flight.worker && $0.id == flight.id })

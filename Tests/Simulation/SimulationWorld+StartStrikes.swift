@@ -1,11 +1,13 @@
 import PushModel
 
-/// Faults that are aimed at what `state` says of a start. Drawn blindly, a worker dies once in hundreds of runs just when its record is on its way.
+/// Faults that strike while a record about a start is on its way to `state`. With blind draws, a worker would die at
+/// such a moment only once in hundreds of runs.
 extension SimulationWorld {
-    /// What concerns these faults alone. They are drawn apart: a world without any is as it was.
+    /// Plan and state of these faults. They have a generator of their own, so that a world without them stays as it
+    /// was.
     struct StartStrikes {
         var random: SplitMix64
-        /// How many of the moments that are looked for get a fault, in a hundred.
+        /// Percentage of suitable moments at which a fault strikes.
         let percent: Int
         var count = 0
 
@@ -15,12 +17,12 @@ extension SimulationWorld {
         }
     }
 
-    /// Each takes a takeover, and a start lives for a quarter of an hour.
+    /// Limit of these faults in one world. Each takes a takeover, and a start lives for a quarter of an hour.
     private static let countMax = 6
     private static let startKey = Array("r/".utf8)
 
     private func strikesAtStart() -> Bool {
-        // A takeover writes records about starts where nobody has ever been started, too.
+        // A takeover also writes records about starts in worlds where nobody has ever been started.
         guard self.faultsAreOn, !self.starters.isEmpty, self.workerCount < 60, self.startStrikes.count < Self.countMax,
             Int.random(in: 0..<100, using: &self.startStrikes.random) < self.startStrikes.percent
         else { return false }
@@ -28,26 +30,28 @@ extension SimulationWorld {
         return true
     }
 
-    /// A start has left for a phone while a record that says how far it is was on its way to `state`. The worker dies over it, and the record may be lost.
+    /// Lets a worker die when a start leaves while a record about its progress is on its way to `state`. The record may
+    /// be lost.
     func strikeOverAnnouncement(_ flight: Flight, of worker: SimulatedWorker) {
-        let place = SimulatedKafka.Place(topic: .state, partition: flight.partition)
+        let logID = SimulatedKafka.LogID(topic: .state, partition: flight.partition)
         let isUnderWay = self.kafka.transits.contains {
-            $0.place == place && $0.producer == worker.number && !$0.isOrphan
+            $0.logID == logID && $0.producer == worker.number && !$0.isOrphan
                 && $0.record.key.starts(with: Self.startKey)
         }
         guard isUnderWay, self.strikesAtStart() else { return }
-        self.tell("worker \(worker.number) is to die over a start, and what it says of it is on its way")
+        self.log("worker \(worker.number) is to die over a start, and what it says of it is on its way")
         worker.fuse = 1
     }
 
-    /// What a former owner said of a start has come to lie behind what the owner says: the owner dies before it has repaired that, or just after.
+    /// Lets an owner die when a former owner's record about a start is stored behind its own. The owner dies before it
+    /// has repaired that, or just after.
     func strikeAtLateStart(_ transit: SimulatedKafka.Transit) {
         guard transit.record.key.starts(with: Self.startKey),
-            let owner = self.group.owner(of: transit.place.partition), owner != transit.producer,
+            let owner = self.group.owner(of: transit.logID.partition), owner != transit.producer,
             let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
-            worker.partitions[transit.place.partition]?.isRunning == true, self.strikesAtStart()
+            worker.partitions[transit.logID.partition]?.isRunning == true, self.strikesAtStart()
         else { return }
-        self.tell("worker \(owner) is to die over what a former owner says of a start")
+        self.log("worker \(owner) is to die over what a former owner says of a start")
         worker.fuse = Int.random(in: 1...4, using: &self.startStrikes.random)
     }
 }

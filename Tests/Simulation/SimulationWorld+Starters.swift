@@ -3,12 +3,13 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Start members in the simulated world: which phones can be started, and what the upstream service and the apps write about that.
+/// Start members in the simulated world: the phones that can be started, and the records that the upstream service and
+/// the apps write about them.
 extension SimulationWorld {
     private func startChance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.startRandom) < percent
     }
-    /// An update token that a phone has got for a card, and tells later.
+    /// An update token that a phone has got for a card. The app reports it later.
     struct ComingBack {
         var audience: Int
         var isDevelopment: Bool
@@ -17,11 +18,12 @@ extension SimulationWorld {
         var dueMillis: Int64
     }
 
-    /// Something is written about start members of an audience. False: about something else.
+    /// Perhaps writes something about start members of an audience.
+    /// - Returns: `false`: the next event is to be about something else.
     func writesAboutStarters(_ audience: Int) -> Bool {
         let plan = self.plan.audiences
         guard plan.starterCount > 0 else { return false }
-        self.tellUpdateTokens()
+        self.uploadUpdateTokens()
         if self.starters.isEmpty {
             self.joinStarters(Int.random(in: 0...plan.starterCount, using: &self.startRandom), audience: audience)
             self.joinStarters(plan.starterCrowdCount, audience: audience)
@@ -52,7 +54,7 @@ extension SimulationWorld {
         let number = self.starters.count
         let digits = "0000000" + String(number, radix: 16)
         let byteCount = [32, 80, 128].randomElement(using: &self.startRandom)!
-        // Neither activities nor update members have tokens that begin so.
+        // Neither activities nor update members have tokens that begin like this.
         let token = "fd" + digits.suffix(8) + String(repeating: "5a", count: byteCount - 5)
         self.starters.append(
             SimulatedStarter(
@@ -63,25 +65,25 @@ extension SimulationWorld {
         return number
     }
 
-    /// Somebody comes, goes, comes back, or says once more what is known.
+    /// Lets a start member join, leave, rejoin or repeat its last record, or lets its token die.
     private func moveStarter(_ audience: Int) {
         let living = self.starters.indices.filter { !self.starters[$0].isDead }
         guard let starter = living.randomElement(using: &self.startRandom) else {
             return self.joinStarters(1, audience: audience)
         }
-        // A token is of one app.
+        // A token belongs to one app.
         let home = self.starters[starter].movements.first?.audience ?? audience
         let isOfApp = self.phones[home].audience?.app == self.phones[audience].audience?.app
         switch Int.random(in: 0..<10, using: &self.startRandom) {
         case 0..<4 where isOfApp: self.writeStartJoin(starter, audience: audience)
         case 4 where isOfApp:
-            // Gone, and back at once.
+            // The member leaves, and rejoins at once.
             self.writeStartLeave(starter, audience: audience)
             self.writeStartJoin(starter, audience: audience)
         case 5 where isOfApp: self.writeStartLeave(starter, audience: audience)
         case 6: self.writeStartLeave(starter, audience: nil)
         case 7:
-            self.tell("the token of starter \(starter) dies")
+            self.log("the token of starter \(starter) dies")
             self.starters[starter].isDead = true
             guard isOfApp else { return }
             self.writeStartJoin(
@@ -101,7 +103,8 @@ extension SimulationWorld {
         )
     }
 
-    /// - Parameter audience: `nil`: all of them.
+    /// Writes a leave of a start member.
+    /// - Parameter audience: the audience that is left; `nil`: all of them.
     private func writeStartLeave(_ starter: Int, audience: Int?) {
         let named = audience.map { ",\"token-type\":\"start\",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
         self.write(starter, kind: .leave, audience: audience, value: "{\"event\":\"unregister\"\(named)}")
@@ -115,7 +118,7 @@ extension SimulationWorld {
         let partition = self.writtenPartition(ofStarter: starter)
         let offset = self.kafka.append(
             self.perhapsSampled(record, in: partition),
-            to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+            to: SimulatedKafka.LogID(topic: .events, partition: partition), nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         var event = WrittenEvent(kind: kind, activity: number, timestampSeconds: 0, body: "", isHighPriority: false)
         event.writtenMillis = self.steadyMillis
@@ -127,12 +130,12 @@ extension SimulationWorld {
         self.starters[starter].movements.append(
             SimulatedStarter.Movement(
                 position: position, audience: audience, isJoin: kind == .join, writtenMillis: self.steadyMillis))
-        self.tell("starter \(starter) at \(position): \(value)")
+        self.log("starter \(starter) at \(position): \(value)")
     }
 
     // MARK: Starts
 
-    /// Update members get its content, and no alert.
+    /// Writes an audience's start. Update members get its content, and no alert.
     private func writeAudienceStart(_ audience: Int) {
         let number = self.order.count
         let timestamp = max(self.wallSeconds, self.phones[audience].lastEventSeconds + 1)
@@ -154,11 +157,12 @@ extension SimulationWorld {
             audience, kind: .start, timestamp: timestamp,
             body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}", value: value,
             expires: isStale ? stale : expires)
-        self.tell("a start of audience \(audience): event \(number)")
+        self.log("a start of audience \(audience): event \(number)")
     }
 
-    /// A card is up: the app gets a token for it after a while, or never (a developer found 5 of 14 on idle phones).
-    /// - Parameter channel: what the card listens on.
+    /// Draws when the app gets a token for a card that is up. Some apps never get one. A developer found that on idle
+    /// phones only 5 of 14 did.
+    /// - Parameter channel: the channel that the card listens on.
     func getUpdateToken(_ starter: Int, audience: Int, channel: String?) {
         guard Int.random(in: 0..<14, using: &self.startRandom) >= 5 else { return }
         self.comingBack.append(
@@ -166,7 +170,7 @@ extension SimulationWorld {
                 audience: audience, isDevelopment: self.starters[starter].isDevelopment, channel: channel,
                 dueMillis: self.steadyMillis + Int64.random(in: 200...60_000, using: &self.startRandom)))
     }
-    private func tellUpdateTokens() {
+    private func uploadUpdateTokens() {
         for back in self.comingBack where back.dueMillis <= self.steadyMillis {
             self.joinStarted(back.audience, isDevelopment: back.isDevelopment, channel: back.channel)
         }
@@ -175,7 +179,7 @@ extension SimulationWorld {
 
     // MARK: Places
 
-    /// Where the records of a start token lie.
+    /// The partition to which records of a start token are written.
     func writtenPartition(ofStarter starter: Int) -> Int32 {
         let key = self.starters[starter].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -183,7 +187,7 @@ extension SimulationWorld {
             self.plan.audiences.trustsPlacement || (starter % 3 == 2 && self.plan.misplacedPercent > 0)
         return isElsewhere ? (partition + 1) % self.plan.partitions : partition
     }
-    /// The partition that it belongs to.
+    /// The partition that the start token belongs to.
     func home(ofStarter starter: Int) -> Int32 {
         guard !self.plan.audiences.trustsPlacement else { return self.writtenPartition(ofStarter: starter) }
         let key = self.starters[starter].keyBytes
@@ -192,7 +196,7 @@ extension SimulationWorld {
 
     // MARK: Who is in which audience
 
-    func noteStartMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
+    func rememberStartMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
         guard let starter = event.starter else { return }
         self.starters[starter].lastRead[worker.number] = event.movement
         self.starters[starter].newestRead = event.movement
@@ -202,13 +206,14 @@ extension SimulationWorld {
             self.starters[starter].lastRead[worker.number] = nil
         }
     }
-    func noteStartCommit(_ event: WrittenEvent) {
+    func rememberStartCommit(_ event: WrittenEvent) {
         guard let starter = event.starter else { return }
         if self.starters[starter].movements[event.movement].committedMillis == nil {
             self.starters[starter].movements[event.movement].committedMillis = self.steadyMillis
         }
     }
-    /// When it joined last, of what it was told up to there; `nil`: it is not in it.
+    /// The join with which the start member entered the audience, by its first `count` movements; `nil`: it is not in
+    /// the audience.
     func joined(_ starter: Int, audience: Int, upTo count: Int) -> SimulatedStarter.Movement? {
         var joined: SimulatedStarter.Movement?
         for movement in self.starters[starter].movements.prefix(count) {

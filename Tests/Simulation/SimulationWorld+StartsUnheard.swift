@@ -2,11 +2,12 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Start members whose worker died: nobody knows whether they were started, and an outcome record tells of each (fan-out contract: Starts of
-/// an audience).
+/// Start members whose worker died before it heard whether they were started. An outcome record reports each of them
+/// (fan-out contract: Starts of an audience).
 extension SimulationWorld {
-    /// A new owner from which the partition goes after so long only, its session included, has told, and Kafka has what it told.
-    private static let tellingMillis: Int64 = 120_000
+    /// How long a new owner must keep a partition so that all its reports are stored in Kafka. The session timeout is
+    /// included.
+    private static let reportMillis: Int64 = 120_000
 
     // MARK: What is heard
 
@@ -21,8 +22,8 @@ extension SimulationWorld {
         let text = String(hash, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text
     }
-    /// A record lies there that says of one phone that nobody knows whether a start has come to it.
-    func noteUnheardStart(_ record: LoggedRecord) {
+    /// Remembers an outcome record about one phone: it is unknown whether a start reached the phone.
+    func rememberUnheardStart(_ record: LoggedRecord) {
         let text = String(decoding: record.value, as: UTF8.self)
         guard text.hasPrefix("{\"outcome\":\"unknown\""), text.contains("\"token-hash\":\""),
             let position = SimulationEvidence.position(ofOutcome: text), let event = self.written[position],
@@ -34,7 +35,7 @@ extension SimulationWorld {
             self.fail("starter \(starter): event \(event.number) is sent again, and is said not to be")
         }
     }
-    /// What is said not to be sent again is not.
+    /// Judges that a start does not leave for a member that an outcome has reported as being in doubt.
     func checkIsNotUnheard(_ start: Int, starter: Int) {
         guard self.plan.app.startOnUnknown == .drop, self.unheardStarts[start]?.contains(starter) == true else {
             return
@@ -44,7 +45,7 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// A push left, and its worker died before it heard the answer.
+    /// Judges a start whose worker died before it heard the answer: an outcome must report it.
     func judgeUnheardStart(_ start: Int, audience: Int, starter: Int, expiresMillis: Int64) {
         let phone = self.starters[starter]
         guard let push = phone.pushes[start]?.last, push.end == .open, !phone.isDead,
@@ -55,17 +56,17 @@ extension SimulationWorld {
         guard let takeover = moves.min() else { return }
         let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
         let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
-        // Nothing is told of a start that was over by then.
-        guard takeover + Self.tellingMillis + slack < expiresMillis,
-            !ends.contains(where: { $0 < takeover + Self.tellingMillis })
+        // Nothing is reported of a start that was over by then.
+        guard takeover + Self.reportMillis + slack < expiresMillis,
+            !ends.contains(where: { $0 < takeover + Self.reportMillis })
         else { return }
         self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
     }
-    /// Each of the partition's owners has had the time to tell what it knew.
+    /// Whether each of the partition's owners had enough time to report what it knew.
     func mayJudgeTold(partition: Int32, since: Int64, until: Int64) -> Bool {
         guard self.plan.app.startOnUnknown == .drop, self.plan.produceFailurePercent == 0 else { return false }
-        let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.tellingMillis }
-        return zip(moves, moves.dropFirst()).allSatisfy { $0 + Self.tellingMillis < $1 }
+        let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.reportMillis }
+        return zip(moves, moves.dropFirst()).allSatisfy { $0 + Self.reportMillis < $1 }
     }
     func judgeIsTold(_ start: Int, starter: Int, since: Int64, until: Int64) {
         let partition = self.home(ofStarter: starter)

@@ -1,15 +1,17 @@
 import APNSProtocol
+import ChannelKeeping
 import Foundation
 import PushEngine
 import PushModel
 
-/// An event that a publisher has sent straight to a channel which is kept for an audience.
+/// An event that a publisher has sent directly to a channel that is kept for an audience.
 struct StraightEvent {
     var channel: String
     var hasExpiry: Bool
 }
 
-/// Publishers that take the id of a kept channel from the outcomes and send to it (fan-out contract: Mixed audiences; such events are rejected).
+/// Publishers that take the id of a kept channel from the outcomes and send to it. Such events are rejected (fan-out
+/// contract: Mixed audiences).
 extension SimulationWorld {
     private static let mark = "\"straight\":"
 
@@ -17,10 +19,10 @@ extension SimulationWorld {
         Int.random(in: 0..<100, using: &self.straightRandom) < percent
     }
 
-    /// The channel is open, lingers, or is gone by now.
+    /// Perhaps lets a publisher send straight to a kept channel. The channel may be open, lingering, or already gone.
     func perhapsSendStraight() {
         guard self.plan.kept.isOn, self.straightChance(self.plan.kept.straightPercent),
-            let id = self.toldChannels.randomElement(using: &self.straightRandom), let home = self.apple[id]?.home
+            let id = self.reportedChannels.randomElement(using: &self.straightRandom), let home = self.apple[id]?.home
         else { return }
         let isEnd = self.straightChance(10)
         var parts = [
@@ -43,29 +45,30 @@ extension SimulationWorld {
             let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
             let offset = self.kafka.append(
                 self.perhapsSampled(record, in: partition),
-                to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+                to: SimulatedKafka.LogID(topic: .events, partition: partition), nowMillis: self.steadyMillis)
             let position = SourcePosition(topic: 0, partition: partition, offset: offset)
             self.straightEvents[position] = StraightEvent(channel: id, hasExpiry: hasExpiry)
             self.straightOrder.append(position)
         }
-        self.tell("a publisher sends to \(id) itself")
+        self.log("a publisher sends to \(id) itself")
     }
 
-    /// Channels that such events were for: each may have a slot in memory.
+    /// Number of channels that such events were sent to. Each may have a slot in memory.
     var straightChannelCount: Int { Set(self.straightEvents.values.map(\.channel)).count }
 
     // MARK: What must hold
 
     func isStraight(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains(Self.mark) }
 
-    /// What the keeper knows no more, Apple has no more: that leaves, and is refused.
+    /// Judges that no broadcast of such an event leaves for a channel that Apple still has. If Apple no longer has the
+    /// channel, the keeper does not know it. The broadcast then leaves and is refused.
     func judgeStraight(_ request: KeptRequest) {
         guard self.apple.isRegistered(request.channel) else { return }
         self.fail("\(request.channel) is kept for an audience, and a \(request.kind) of somebody else leaves for it")
     }
 
-    /// Judges that a sender there is told which audience is meant.
-    func noteStraightOutcome(_ record: LoggedRecord) {
+    /// Judges that the outcome of a rejected event names the audience of the channel.
+    func rememberStraightOutcome(_ record: LoggedRecord) {
         let text = String(decoding: record.value, as: UTF8.self)
         let id = String(decoding: record.key, as: UTF8.self)
         guard text.hasPrefix("{\"outcome\":\"rejected\""), text.contains("\"channel\":\"\(id)\""),
@@ -75,20 +78,20 @@ extension SimulationWorld {
         self.fail("\(id) is kept for \(audience), and who sends there reads \(text)")
     }
 
-    /// Each has been rejected, or has given way to another, or had expired before.
+    /// Judges that each such event has been rejected, has given way to another, or had already expired.
     func judgeStraightEvents() {
         let allowed: Set = ["rejected", "superseded", "late", "expired", "duplicate"]
         for position in self.straightOrder {
             guard let event = self.straightEvents[position] else { continue }
-            let notes = self.evidence.outcomes[position] ?? []
+            let seen = self.evidence.outcomes[position] ?? []
             let deletedMillis = self.apple[event.channel]?.deletedMillis ?? .max
-            for note in notes where !allowed.contains(note.name) {
-                // A replay that has expired may have been sent by an owner before, as far as the next can tell. And what Apple has no more, the
-                // keeper does not know for ever: answers to that may be lost.
-                let isUnknown = note.name == "unknown" && (event.hasExpiry || note.saidMillis > deletedMillis)
-                if !isUnknown { self.fail("\(position) was sent straight to \(event.channel) and is \(note.name)") }
+            for outcome in seen where !allowed.contains(outcome.name) {
+                // The next owner cannot tell whether the former one sent an expired replay. The keeper also forgets
+                // channels that Apple no longer has, and answers about them may be lost.
+                let isUnknown = outcome.name == "unknown" && (event.hasExpiry || outcome.saidMillis > deletedMillis)
+                if !isUnknown { self.fail("\(position) was sent straight to \(event.channel) and is \(outcome.name)") }
             }
-            if self.plan.publishesAll, notes.allSatisfy(\.isReplay) {
+            if self.plan.publishesAll, seen.allSatisfy(\.isReplay) {
                 self.fail("\(position) was sent straight to \(event.channel), and nothing is said of it")
             }
         }

@@ -2,23 +2,23 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What one seed makes of traces.
+/// The part of a world's plan about traces.
 package struct TracePlan {
-    /// Worlds without are as they were.
+    /// Whether workers keep traces. Worlds without traces stay as they were.
     var isOn = false
-    /// Share of events that somebody has sampled, in a hundred.
+    /// Percentage of events that somebody has sampled.
     var sampledPercent = 0
-    /// Share of workers that keep no traces, as before an upgrade, in a hundred.
+    /// Percentage of workers that keep no traces, as before an upgrade.
     var blindPercent = 0
 
     init() {}
 }
 
 extension SimulationPlan {
-    /// Number of worlds per world with traces.
+    /// One world in this many has traces.
     private static let worldsPerTracedWorld = 2
 
-    /// Draws from a generator of its own: what else a seed means stays.
+    /// Draws with a generator of its own, so that everything else in the world stays as it was.
     mutating func drawTraces(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerTracedWorld, using: &random) == 0 else { return }
         self.traces.isOn = true
@@ -27,20 +27,21 @@ extension SimulationPlan {
     }
 }
 
-/// Events that somebody has sampled, in workers that keep traces: what else happens in the world must stay as it is, and what is traced ends once.
+/// Events that somebody has sampled, in workers that keep traces. Tracing must not change anything else in the world,
+/// and every trace must end once.
 extension SimulationWorld {
-    /// What one has published who may have sampled it, to the end of a partition.
+    /// The record as its publisher appends it to a partition, perhaps with a sampled trace context.
     func perhapsSampled(_ record: LoggedRecord, in partition: Int32) -> LoggedRecord {
         guard self.plan.traces.isOn else { return record }
         var record = record
         if Int.random(in: 0..<100, using: &self.traceRandom) < self.plan.traces.sampledPercent {
-            let offset = self.kafka.end(SimulatedKafka.Place(topic: .events, partition: partition))
+            let offset = self.kafka.end(SimulatedKafka.LogID(topic: .events, partition: partition))
             let source = SourcePosition(topic: 0, partition: partition, offset: offset)
             let context = SimulatedTraces.context(of: source, spanID: self.nextSpanID())
             record.headers.append(("traceparent", String(decoding: context.traceparent, as: UTF8.self)))
             if Bool.random(using: &self.traceRandom) { record.headers.append(("tracestate", "vendor=\(offset)")) }
         } else if Int.random(in: 0..<4, using: &self.traceRandom) == 0 {
-            // Not sampled, or no context at all.
+            // The context is not sampled, or is no context at all.
             let texts = ["00-0000000000000000000000000000000a-000000000000000b-00", "00-what-is-this"]
             record.headers.append(("traceparent", texts.randomElement(using: &self.traceRandom)!))
         }
@@ -52,7 +53,7 @@ extension SimulationWorld {
         return self.spanCount
     }
 
-    /// A process begins.
+    /// Draws whether a worker whose process begins keeps traces.
     func drawTracing(of worker: SimulatedWorker) {
         guard self.plan.traces.isOn,
             Int.random(in: 0..<100, using: &self.traceRandom) >= self.plan.traces.blindPercent
@@ -61,8 +62,8 @@ extension SimulationWorld {
         worker.traces = SimulatedTraces()
     }
 
-    /// As a worker takes a record that may be traced.
-    /// - Returns: what its event carries.
+    /// Begins the trace of a record that a worker takes, if it has one.
+    /// - Returns: the context that its event carries.
     func carriedContext(_ input: inout InputRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> [UInt8] {
         guard input.kind == .event, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return []
@@ -83,32 +84,32 @@ extension SimulationWorld {
         return SimulatedTraces.context(of: source, spanID: self.nextSpanID()).traceparent + Array(state.utf8)
     }
 
-    /// Takes what is told of traces after each turn, as the worker does.
+    /// Takes the reports about traces after each turn, as the worker does.
     func hearTraces(_ worker: SimulatedWorker) {
         guard worker.isAlive else { return }
-        worker.loop.takeTraceNotes { note in
+        worker.loop.takeTraceNotices { note in
             guard worker.traces != nil else {
                 return self.fail("worker \(worker.number) keeps no traces, and tells of \(note)")
             }
-            if let text = note.happening.passText { self.tell("worker \(worker.number) \(text)") }
+            if let text = note.happening.passText { self.log("worker \(worker.number) \(text)") }
             let fault = worker.traces?.take(note) { worker.partitions[$0] != nil }
             if let fault { self.fail("trace of \(note.source) in worker \(worker.number): \(fault)") }
         }
     }
 
-    /// Partitions are somebody else's.
+    /// Ends traces in partitions that another worker has from here on.
     func forgetTraces(_ partitions: [Int32], worker: SimulatedWorker) {
         if let fault = worker.traces?.left(partitions) { self.fail("worker \(worker.number): \(fault)") }
     }
 
-    /// A process has ended.
+    /// Ends all traces of a process that has ended.
     func abandonTraces(_ worker: SimulatedWorker) {
         worker.traces?.died()
         if let traces = worker.traces { self.traceTally.add(traces.tally) }
     }
 
-    /// Notes the trace of an outcome: its reader goes on with the trace of the event.
-    func noteTraceOfOutcome(_ record: LoggedRecord) {
+    /// Remembers the trace of an outcome: a reader of outcomes continues the event's trace.
+    func rememberTraceOfOutcome(_ record: LoggedRecord) {
         guard self.plan.traces.isOn, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return
         }
@@ -121,7 +122,7 @@ extension SimulationWorld {
         else { return self.fail("an outcome goes on with \(header.value): \(text)") }
     }
 
-    /// Everything has settled.
+    /// Judges, when everything has settled, that no trace is still open.
     func judgeTraces() {
         for worker in self.workers {
             guard let traces = worker.traces else { continue }
@@ -131,8 +132,8 @@ extension SimulationWorld {
     }
 }
 
-extension TraceNote.Happening {
-    /// What happens to a pass; `nil`: something else is told.
+extension TraceNotice.Happening {
+    /// The notice's text if it is about a pass. `nil`: the notice is about something else.
     fileprivate var passText: String? {
         switch self {
         case .passBegan(let pass):

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A worker's turn, and what its loop asks of the world meanwhile: the process may die at each such call.
+/// A worker's turn, and the calls of its loop to the world meanwhile. The process may die at each such call.
 extension SimulationWorld {
     func turn(_ worker: SimulatedWorker) {
         worker.creditDueMillis = nil
@@ -22,12 +22,12 @@ extension SimulationWorld {
         self.leaveIfDone(worker)
     }
 
-    /// What the turn has to tell, carried out by the worker's other threads.
+    /// Carries out what the turn has to report, as the worker's other threads do.
     func hearNews(_ worker: SimulatedWorker) {
         guard worker.isAlive else { return }
         _ = worker.loop.takesChange()
         if let last = worker.loop.engine.batch.records.last {
-            self.evidence.noteMade(last.acknowledgement, worker: worker.number)
+            self.evidence.rememberMade(last.acknowledgement, worker: worker.number)
         }
         if !worker.loop.engine.wantsRecords {
             for (partition, owned) in worker.partitions where owned.isRunning {
@@ -37,26 +37,26 @@ extension SimulationWorld {
         for news in worker.loop.takeNews() {
             switch news {
             case .released(let number, let commits, let unfinished):
-                if !unfinished.isEmpty { self.tell("worker \(worker.number) leaves partition \(number) unfinished") }
+                if !unfinished.isEmpty { self.log("worker \(worker.number) leaves partition \(number) unfinished") }
                 if unfinished.isEmpty { self.checkHandedOver(Int32(number), commits, by: worker) }
                 worker.leaving.append((Int32(number), commits))
             case .gapFound(let gap):
-                self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
+                self.log("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
             case .restored(let partition, _, _, let starts):
-                self.tell("worker \(worker.number) runs partition \(partition) from \(starts.map(\.nextOffset))")
+                self.log("worker \(worker.number) runs partition \(partition) from \(starts.map(\.nextOffset))")
                 self.hearRestored(partition)
             case .halted(let partition, let reason):
                 if partition == self.losses.partition {
                     self.hearHalt(partition, reason)
                 } else {
-                    self.noteHalt(partition, reason, of: worker)
+                    self.rememberHalt(partition, reason, of: worker)
                 }
-            case .refused(let notice): self.noteRefusal(notice, of: worker)
+            case .refused(let notice): self.rememberRefusal(notice, of: worker)
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
             case .voided(let partition, .accepted) where partition == self.losses.partition: break
             case .voided(_, .cluster("old")) where self.clusterMove.hasMoved: break
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
-            case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
+            case .keeper(let notice): self.log("worker \(worker.number) says \(notice)")
             case .restoring, .gapRepaired, .misplaced, .untimed, .producerEnded, .producerNotRenewed, .producerRenewed:
                 break
             }
@@ -64,7 +64,8 @@ extension SimulationWorld {
         self.checkInvariants(worker)
     }
 
-    /// A step was done. True: the process has died, of this one or before.
+    /// Counts a step, at which the worker may die.
+    /// - Returns: whether the process has died, at this step or before.
     func burns(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive else { return true }
         guard let fuse = worker.fuse else { return false }
@@ -80,21 +81,21 @@ extension SimulationWorld {
         while batch.count < max, worker.isAlive, let first = worker.inbox.first, first.comesMillis <= self.steadyMillis
         {
             worker.inbox.removeFirst()
-            guard let topic = first.place.topic.written else { continue }
+            guard let topic = first.logID.topic.written else { continue }
             if let offset = first.offset {
-                if topic == .state { self.noteStateEnd(first.place.partition, offset: offset, worker) }
-                self.noteAcknowledged(first, worker: worker)
+                if topic == .state { self.rememberStateEnd(first.logID.partition, offset: offset, worker) }
+                self.rememberAcknowledged(first, worker: worker)
                 if topic == .state, withKeys || batch.hasFailures {
                     let key = first.record.key ?? []
                     batch.append(
-                        first.record.acknowledgement, topic: topic, partition: first.place.partition, offset: offset,
+                        first.record.acknowledgement, topic: topic, partition: first.logID.partition, offset: offset,
                         key: key.span)
                 } else {
                     batch.append(
-                        first.record.acknowledgement, topic: topic, partition: first.place.partition, offset: offset)
+                        first.record.acknowledgement, topic: topic, partition: first.logID.partition, offset: offset)
                 }
             } else {
-                self.tell("worker \(worker.number) hears that a record of \(first.place.topic) was not taken")
+                self.log("worker \(worker.number) hears that a record of \(first.logID.topic) was not taken")
                 let refusal = first.refusal.map { ProduceFailure("refused", $0) }
                 batch.append(first.record, refusal ?? ProduceFailure("not taken", .other))
             }
@@ -105,43 +106,43 @@ extension SimulationWorld {
 
     // MARK: Records to Kafka
 
-    /// Kafka's library has no room for now: it has something under way, whose answer makes some.
+    /// Whether Kafka's library has no room for now. Then a record is under way, and its answer will make room.
     func hasNoRoom(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.chance(self.plan.queueFullPercent) else { return false }
-        self.noteStruck()
+        self.rememberStruck()
         return self.kafka.transits.contains { $0.producer == worker.number && !$0.isOrphan }
     }
 
     func send(_ kept: KeptRecord, from worker: SimulatedWorker) {
         guard worker.isAlive else { return }
-        self.evidence.noteMade(kept.acknowledgement, worker: worker.number)
+        self.evidence.rememberMade(kept.acknowledgement, worker: worker.number)
         let record = LoggedRecord(kept, madeAt: self.evidence.madeAt(kept.acknowledgement, worker: worker.number))
-        let place = SimulatedKafka.Place(topic: .init(kept.topic), partition: max(0, kept.partition))
-        self.checkWritten(kept, to: place, by: worker)
-        if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(place.topic)", worker) }
-        if place.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
+        let logID = SimulatedKafka.LogID(topic: .init(kept.topic), partition: max(0, kept.partition))
+        self.checkWritten(kept, to: logID, by: worker)
+        if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(logID.topic)", worker) }
+        if logID.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered
-        // What is forwarded is tried for as long as the process lives: nothing overtakes it.
-        if place.topic != .routed, self.chance(self.plan.produceFailurePercent) {
+        // A forwarded record is tried for as long as the process lives, so that nothing overtakes it.
+        if logID.topic != .routed, self.chance(self.plan.produceFailurePercent) {
             fate = Bool.random(using: &self.random) ? .answerLost : .lost
         }
-        if let refusal = self.refusal(of: record, at: place) { fate = .refused(refusal) }
-        if fate != .delivered { self.noteStruck() }
+        if let refusal = self.refusal(of: record, at: logID) { fate = .refused(refusal) }
+        if fate != .delivered { self.rememberStruck() }
         let delayMillisMax =
-            place.topic == .outcomes
-            ? self.plan.outcomeDelayMillisMax : self.strikeAtMarker(record, to: place, of: worker)
+            logID.topic == .outcomes
+            ? self.plan.outcomeDelayMillisMax : self.strikeAtMarker(record, to: logID, of: worker)
         self.kafka.send(
-            record, kept: kept, to: place, producer: worker.number, fate: fate,
+            record, kept: kept, to: logID, producer: worker.number, fate: fate,
             nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis,
             delayMillisMax: delayMillisMax, random: &self.random)
-        self.judgeBatch(of: place, from: worker)
-        if place.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
-        if place.topic == .state { self.perhapsEndClient(of: worker) }
+        self.judgeBatch(of: logID, from: worker)
+        if logID.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
+        if logID.topic == .state { self.perhapsEndClient(of: worker) }
     }
 
     // MARK: Records from Kafka
 
-    /// There is something in the queue that has been fetched.
+    /// Whether the partition's queue has a record that has been fetched.
     func isReadable(_ partition: Int32, topic: Int, of worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.brokerAwayUntilMillis <= self.steadyMillis,
             let owned = worker.partitions[partition], owned.isRunning, owned.readsFromMillis <= self.steadyMillis
@@ -152,7 +153,7 @@ extension SimulationWorld {
 
     /// When a turn would find more records; `nil`: there are none.
     func readDueMillis(_ worker: SimulatedWorker) -> Int64? {
-        // Nothing is read while no Kafka client takes what comes of it.
+        // Nothing is read without a Kafka client that could take the resulting records.
         guard worker.loop.engine.wantsRecords, !worker.isStopping, !worker.clientHasEnded else { return nil }
         return worker.partitions.filter { partition, owned in
             let end = self.kafka.end(.init(topic: .events, partition: partition))
@@ -163,7 +164,7 @@ extension SimulationWorld {
         }.map { max($0.value.readsFromMillis, self.brokerAwayUntilMillis) }.min()
     }
 
-    /// What has been fetched may be less than there is.
+    /// Perhaps pauses reading, as if not all records had been fetched yet.
     func perhapsPauseReading(_ partition: Int32, of worker: SimulatedWorker) {
         guard self.chance(self.plan.partialReadPercent) else { return }
         worker.partitions[partition]?.readsFromMillis =
@@ -174,10 +175,10 @@ extension SimulationWorld {
         _ countMax: Int, partition: Int32, topic: Int, of worker: SimulatedWorker, into batch: inout InputBatch,
         whenFull: (inout InputBatch) -> Void
     ) -> Int {
-        let place = SimulatedKafka.Place(topic: topic == 0 ? .events : .routed, partition: partition)
+        let logID = SimulatedKafka.LogID(topic: topic == 0 ? .events : .routed, partition: partition)
         var count = 0
         while count < countMax, let owned = worker.partitions[partition],
-            let record = self.kafka.record(place, owned.positions[topic])
+            let record = self.kafka.record(logID, owned.positions[topic])
         {
             var input = self.input(
                 record, topic: UInt16(topic), partition: partition, offset: owned.positions[topic])
@@ -187,36 +188,36 @@ extension SimulationWorld {
                 _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: context.span)
             }
             worker.partitions[partition]?.positions[topic] += 1
-            if topic == 1 { self.noteRoutedRead(partition, upTo: owned.positions[topic] + 1) }
+            if topic == 1 { self.rememberRoutedRead(partition, upTo: owned.positions[topic] + 1) }
             count += 1
             if input.offset < owned.logEnds[topic] || input.origin != nil {
                 for activity in self.phones.indices where self.phones[activity].keyBytes == record.key {
-                    self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
+                    self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: false)
                     worker.replayed.insert(activity)
                 }
             }
             let position = SourcePosition(topic: UInt16(topic), partition: partition, offset: input.offset)
             self.evidence.consumed(position, worker: worker.number)
-            self.tell(
+            self.log(
                 "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self)) \(record.header(.kind) ?? "")"
             )
             guard let event = self.written[input.origin ?? position] else { continue }
             if partition == self.home(of: event.activity) {
-                self.noteToBeSent(
+                self.rememberToBeSent(
                     event, isReplay: input.offset < owned.logEnds[topic] || input.origin != nil, worker: worker)
             }
             if topic == 0, self.isInlet(partition) { self.judgeInletRead(position, event, of: worker) }
             if event.token != nil {
-                self.evidence.noteRegistration(event.number, of: event.activity, worker: worker.number)
+                self.evidence.rememberRegistration(event.number, of: event.activity, worker: worker.number)
             }
             if partition == self.home(of: event.activity) {
-                self.noteWithdrawal(event, at: input.origin ?? position, worker: worker)
+                self.rememberWithdrawal(event, at: input.origin ?? position, worker: worker)
             }
             if let member = event.member, partition == self.home(ofMember: member) {
-                self.noteMovement(event, worker: worker)
+                self.rememberMovement(event, worker: worker)
             }
             if let starter = event.starter, partition == self.home(ofStarter: starter) {
-                self.noteStartMovement(event, worker: worker)
+                self.rememberStartMovement(event, worker: worker)
             }
         }
         return count
@@ -239,7 +240,7 @@ extension SimulationWorld {
 
     // MARK: Pushes
 
-    /// Pushes that APNs takes in one turn.
+    /// Number of pushes that APNs takes in one turn.
     func credit() -> Int {
         self.faultsAreOn ? Int.random(in: 0...self.plan.creditMax, using: &self.random) : 8
     }
@@ -251,14 +252,14 @@ extension SimulationWorld {
 
     // MARK: Commits
 
-    /// The committer sends what waits, one batch at a time.
+    /// Sends positions that wait to be committed, one batch at a time.
     func sendCommits(_ worker: SimulatedWorker) {
         let positions = worker.commits.takeBatch(nowMillis: self.steadyMillis, isJoining: false)
         guard !positions.isEmpty else { return }
         self.commitsUnderWay.append(
             CommitUnderWay(
                 worker: worker.number, membership: self.group.memberships[worker.number] ?? 0, positions: positions,
-                notes: positions.map { self.note(of: $0, worker) }, givesBack: [],
+                metadata: positions.map { self.metadata(of: $0, worker) }, givesBack: [],
                 arrivesMillis: max(self.commitFloorMillis(worker), self.steadyMillis)
                     + Int64.random(in: 1...60, using: &self.random),
                 isLost: false))

@@ -1,13 +1,14 @@
 import APNSProtocol
 import PushModel
 
-/// `alert.on-unknown: drop`: an alert does not sound once more where nobody knows whether it came.
+/// Judges the setting `alert.on-unknown: drop`. An alert does not sound again if it is unknown whether it arrived.
 extension SimulationWorld {
     private func dropsUnknownAlerts(_ audience: Int) -> Bool {
         self.plan.audiences.dropsUnknownAlerts && self.phones[audience].audience?.app == 1
     }
 
-    /// An answer to a push with an alert may be lost besides: such a push comes late, or never, or as if nothing had happened.
+    /// Perhaps loses the answer to a push with an alert. The push then arrives with a delay, never, or as if nothing
+    /// had happened.
     func perhapsLoseAnswer(_ flight: inout Flight) {
         guard case .accepted = flight.result, flight.alert != nil, self.faultsAreOn,
             self.dropsUnknownAlerts(flight.activity),
@@ -21,15 +22,16 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker hears that nobody knows whether the push came.
-    func noteUnknownAlert(_ flight: Flight, member: Int) {
+    /// Remembers that the worker knows that the push has no known answer.
+    func rememberUnknownAlert(_ flight: Flight, member: Int) {
         guard let alert = flight.alert, let pushes = self.members[member].cards[flight.activity]?.alerts[alert],
             let index = pushes.lastIndex(where: { $0.id == flight.id && $0.worker == flight.worker })
         else { return }
         self.members[member].cards[flight.activity]?.alerts[alert]?[index].isUnknown = true
     }
 
-    /// The next owner may not know of the push. Of one event written twice the alert comes twice.
+    /// Judges that a worker does not repeat an alert when it knows that the alert may have arrived. The next owner may
+    /// not know of the push. An event that was written twice may sound twice.
     func checkUnknownAlert(_ alert: Int, member: Int, audience: Int, worker: Int) {
         guard self.dropsUnknownAlerts(audience), !self.written[self.order[alert]]!.hasCopy,
             let pushes = self.members[member].cards[audience]?.alerts[alert],
@@ -38,7 +40,7 @@ extension SimulationWorld {
         self.fail("member \(member): the alert of event \(alert) once more, though nobody knows whether it came")
     }
 
-    /// It has left for the phone, and was not to leave again.
+    /// Whether the alert has left for the phone and must not be sent again.
     func mayBeDropped(_ alert: Int, _ card: MemberCard, audience: Int) -> Bool {
         self.dropsUnknownAlerts(audience) && !(card.alerts[alert] ?? []).isEmpty
     }

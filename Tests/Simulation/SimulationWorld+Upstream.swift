@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 
 extension SimulationWorld {
-    /// The upstream service, or an app on a phone, writes one event.
+    /// Writes one event, as the upstream service or an app on a phone would.
     func writeSomething() {
         let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
@@ -12,17 +12,17 @@ extension SimulationWorld {
             return self.begin(activity)
         }
         if self.phones[activity].channel != nil { return self.writeToChannel(activity) }
-        // A registration after the end would be another life: told by tables, not here.
+        // A registration after the end would begin another life. Tables test that elsewhere.
         let hasEnded = self.phones[activity].device.phase == .ended
         if !hasEnded, self.phones[activity].hasTokenToUpload, Bool.random(using: &self.random) {
             return self.upload(activity)
         }
-        // An app tells its token again now and then; only so is an activity known again that was forgotten.
+        // An app reports its token again now and then. Only that makes a forgotten activity known again.
         if !hasEnded, self.plan.livesAreShort, self.phones[activity].token != nil, self.chance(20) {
             return self.upload(activity)
         }
         if !hasEnded, self.chance(self.plan.deadTokenPercent), self.phones[activity].token != nil {
-            self.tell("the token of activity \(activity) dies")
+            self.log("the token of activity \(activity) dies")
             self.phones[activity].isTokenDead = true
             self.phones[activity].hasLostToken = true
         }
@@ -57,7 +57,7 @@ extension SimulationWorld {
             self.phones[activity].startToken = self.makeToken(activity)
             self.writeStart(activity)
         } else if self.chance(self.plan.unregisteredPercent) {
-            // Updates may come before the registration does.
+            // Updates may arrive before the registration does.
             self.writeContent(activity)
         } else {
             self.register(activity)
@@ -70,7 +70,7 @@ extension SimulationWorld {
         return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
     }
 
-    /// A new token: the old one is dead at once, and the app uploads it now or later.
+    /// Gives the activity a new token. The old one is dead at once, and the app uploads the new one now or later.
     func register(_ activity: Int) {
         let token = self.makeToken(activity)
         let isFirst = self.phones[activity].token == nil
@@ -94,11 +94,11 @@ extension SimulationWorld {
             value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}", token: token)
     }
 
-    /// Most events are newer than the last; some share its second, some are older.
+    /// Draws the time of an event. Most events are newer than the last; some share its second, some are older.
     private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
-        // Nobody knows what came last for an activity that was forgotten.
+        // With short lives an activity may have been forgotten. Then no time is drawn from its last event.
         switch Int.random(in: self.plan.livesAreShort ? 2..<10 : 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)
@@ -181,7 +181,7 @@ extension SimulationWorld {
         if isLastWord { self.writeLastWord(activity, before: timestamp) }
     }
 
-    /// Older than what was written before it, and does not expire.
+    /// Writes the activity's last event, which is older than the event before it and does not expire.
     private func writeLastWord(_ activity: Int, before timestamp: Int64) {
         let content = "\"content-state\":\(self.drawContent(large: false))"
         let older = timestamp - 1
@@ -208,7 +208,7 @@ extension SimulationWorld {
             value: values.randomElement(using: &self.random)!)
     }
 
-    /// An event for an audience.
+    /// Writes an event for an audience.
     func writeAboutAudience(
         _ audience: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, value: String, expires: Int64?
     ) {
@@ -231,7 +231,7 @@ extension SimulationWorld {
             key: key, value: bytes, timestampMillis: recordMillis ?? self.wallMillis)
         let offset = self.kafka.append(
             self.perhapsSampled(record, in: partition),
-            to: SimulatedKafka.Place(topic: .events, partition: partition),
+            to: SimulatedKafka.LogID(topic: .events, partition: partition),
             nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(
@@ -240,7 +240,7 @@ extension SimulationWorld {
             withdrawsAlert: withdrawsAlert, number: self.order.count,
             isHeard: self.isAudience(activity) && self.isRoutedRead)
         self.written[position]?.writtenWallMillis = self.wallMillis
-        self.tell(
+        self.log(
             "event \(self.order.count) of \(self.isAudience(activity) ? "audience" : "activity") \(activity) at \(partition)/\(offset): \(value)"
         )
         self.order.append(position)

@@ -3,10 +3,12 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Versions of audiences, as the judge learns of them: by the pushes that bring them. It asks no engine and reads none of its records.
+/// Versions of audiences, as the judge knows them from the pushes that bring them. The judge asks no engine and reads
+/// no engine's records.
 extension SimulationWorld {
-    /// All phones get the same under one stamp, but for the alert; and no partition goes back from a version to one before it.
-    func checkVersion(_ body: MemberBody, at place: SimulatedAudience.Place) {
+    /// Checks that all phones get the same content under one stamp, and that no partition goes back to an earlier
+    /// version.
+    func checkVersion(_ body: MemberBody, in tenure: SimulatedAudience.Tenure) {
         let stamp = body.content.stampSeconds
         guard let audience = self.phones[body.audience].audience else { return }
         if let version = audience.versions[stamp] {
@@ -23,19 +25,20 @@ extension SimulationWorld {
             self.phones[body.audience].audience?.versions[stamp] = version
         }
         for (newer, version) in audience.versions where newer > stamp {
-            guard let first = version.first[place] else { continue }
-            // What a newer one left unserved when it expired, and an alert that does not fit beside the newer content, go all the same.
+            guard let first = version.first[tenure] else { continue }
+            // An older version may still leave in two cases. A newer one left members unserved when it expired, or the
+            // alert does not fit beside the newer content.
             let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
             if expires.map({ self.hasExpired($0, sinceMillis: first) }) ?? false || self.mayGoAlone(body, past: newer) {
                 self.phones[body.audience].audience?.hasGoneBack = true
                 continue
             }
-            self.fail("audience \(body.audience): version \(stamp) leaves partition \(place.partition) after \(newer)")
+            self.fail("audience \(body.audience): version \(stamp) leaves partition \(tenure.partition) after \(newer)")
         }
     }
 
-    /// Its alert does not fit beside that version, or beside what came behind it: the alert goes alone past the newest content that the partition
-    /// has, whatever versions that fitted it has sent meanwhile. The newest may not have left yet, so events that follow count as well.
+    /// Whether an alert may go alone after the version with this stamp. It may if it does not fit beside that version
+    /// or a later one. The partition may know of a later version that has not left yet, so all later events count.
     private func mayGoAlone(_ body: MemberBody, past stamp: Int64) -> Bool {
         guard body.alertByteCount > 0, let audience = self.phones[body.audience].audience else { return false }
         let roomByteCount = PayloadWriter.payloadByteCountMax - body.alertByteCount
@@ -47,9 +50,9 @@ extension SimulationWorld {
         }
     }
 
-    /// An event that expires then may have expired for a worker that has known it since. One that it has given up does not come back when all clocks are
-    /// set back.
-    /// - Parameter millis: steady.
+    /// Whether an event that expires at a time may have expired for a worker that has known the event since. An event
+    /// that the worker has given up does not come back when all clocks are set back.
+    /// - Parameter millis: when the worker learned of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
         return walls.contains { expiresSeconds <= $0 + self.clockSlackSeconds }
@@ -60,7 +63,8 @@ extension SimulationWorld {
         (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
     }
 
-    /// The owner of an audience had not read all that lay in its log at its assignment: it had waited for that long enough.
+    /// Whether the audience's owner went on before it had read all that was in its log at its assignment. Its wait had
+    /// a limit.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),
@@ -71,7 +75,7 @@ extension SimulationWorld {
         return hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
     }
 
-    /// What has expired is not sent.
+    /// Checks that nothing is sent after it has expired.
     func checkExpiry(_ body: MemberBody, worker: SimulatedWorker) {
         guard let event = body.event, let expires = self.written[self.order[event]]!.expiresSeconds,
             expires < self.now(of: worker).wallSeconds
@@ -81,9 +85,10 @@ extension SimulationWorld {
 
     // MARK: Alerts
 
-    /// An alert sounds once for each time that it was written, not for those who came after it, and not when it has been withdrawn.
+    /// Checks that an alert sounds once for each time that it was written. It must not sound for members that joined
+    /// after it, or after it was withdrawn.
     func checkMemberAlert(
-        _ flight: Flight, body: MemberBody, stays: [Int], at place: SimulatedAudience.Place
+        _ flight: Flight, body: MemberBody, stays: [Int], in tenure: SimulatedAudience.Tenure
     ) {
         guard let member = flight.member, let alert = flight.alert,
             let audience = self.phones[body.audience].audience
@@ -101,39 +106,39 @@ extension SimulationWorld {
             self.fail("member \(member): the alert of event \(alert) a second time")
         }
         self.checkUnknownAlert(alert, member: member, audience: body.audience, worker: flight.worker)
-        self.checkNotWithdrawn(alert, body: body, at: place)
+        self.checkNotWithdrawn(alert, body: body, in: tenure)
     }
 
-    /// The alert goes beside a version that came after it, to a phone that is said to listen. Its channel had not had the alert, as far as its audience's owner
-    /// knew: a broadcast that brings it is for everybody who listens, and what falls back to tokens goes to them, alert included (Audiences, "A channel
-    /// for an audience").
+    /// Whether the alert was left to the channel, and comes with a later version to a phone that is reported to listen.
+    /// The audience's owner assumed that the channel had not had the alert. A broadcast with the alert reaches every
+    /// listener. A version that falls back to tokens also brings the alert (Audiences, "A channel for an audience").
     private func wasLeftToChannel(
         _ alert: Int, besides body: MemberBody, _ movements: ArraySlice<SimulatedMember.Movement>
     ) -> Bool {
         self.plan.kept.isOn && body.contentEvent != alert && movements.contains { $0.channel != nil }
     }
 
-    /// Its partition has sent a version that shows the event which withdrew the alert.
-    private func checkNotWithdrawn(_ alert: Int, body: MemberBody, at place: SimulatedAudience.Place) {
+    /// Checks that the partition has not already sent a version of the event that withdrew this alert.
+    private func checkNotWithdrawn(_ alert: Int, body: MemberBody, in tenure: SimulatedAudience.Tenure) {
         guard let audience = self.phones[body.audience].audience else { return }
         let brought = self.written[self.order[alert]]!
-        for version in audience.versions.values where version.first[place] != nil {
+        for version in audience.versions.values where version.first[tenure] != nil {
             guard let content = version.content, self.written[self.order[content]]!.withdrawsAlert,
                 self.withdraws(self.order[content], brought)
             else { continue }
             self.fail(
-                "audience \(body.audience): the alert of event \(alert) leaves partition \(place.partition), which has sent event \(content) that withdraws it"
+                "audience \(body.audience): the alert of event \(alert) leaves partition \(tenure.partition), which has sent event \(content) that withdraws it"
             )
         }
     }
 
-    func noteMemberDeparture(_ flight: Flight, body: MemberBody, at place: SimulatedAudience.Place) {
+    func rememberMemberDeparture(_ flight: Flight, body: MemberBody, in tenure: SimulatedAudience.Tenure) {
         guard let member = flight.member else { return }
         let stamp = body.content.stampSeconds
         let now = self.steadyMillis
         self.phones[body.audience].audience?.departures[flight.partition, default: []].append(now)
-        if self.phones[body.audience].audience?.versions[stamp]?.first[place] == nil {
-            self.phones[body.audience].audience?.versions[stamp]?.first[place] = now
+        if self.phones[body.audience].audience?.versions[stamp]?.first[tenure] == nil {
+            self.phones[body.audience].audience?.versions[stamp]?.first[tenure] = now
         }
         guard let alert = flight.alert else { return }
         if self.phones[body.audience].audience?.alertDepartures[alert]?[flight.partition] == nil {

@@ -1,9 +1,9 @@
 import PushEngine
 import PushModel
 
-/// Once things are quiet, each phone is reached by exactly one way: over its channel, or by its token.
+/// Judges, when things are quiet, that each phone is reached by exactly one way: over its channel, or by its token.
 extension SimulationWorld {
-    /// Long enough for everything that has gone wrong to be over: a rest after refusals takes 15 minutes at most.
+    /// Time after which the effects of all faults are over. A rest after refusals takes 15 minutes at most.
     private static let quietMillis: Int64 = 40 * 60_000
 
     func probeWays() {
@@ -28,8 +28,8 @@ extension SimulationWorld {
         self.probeOutage()
     }
 
-    /// A phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a while: it will read the join before the
-    /// version.
+    /// A phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a while, so
+    /// it will read the join before the version.
     private func comer(of audience: Int) -> Int? {
         let home = self.home(of: audience)
         let deaf = self.members.indices.filter { member in
@@ -43,10 +43,10 @@ extension SimulationWorld {
         }
         return member
     }
-    /// Longer than a version and its broadcast take when all is quiet.
+    /// A time longer than a version and its broadcast take when all is quiet.
     private static let comerMillis: Int64 = 8_000
 
-    /// A broadcast has gone out while faults are over: phones that were to begin to listen do.
+    /// Lets the chosen phone begin to listen, when a broadcast has left and faults are over.
     func listenAsComer(_ channel: String, audience: Int) {
         guard let member = self.comers[audience],
             self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel
@@ -78,11 +78,11 @@ extension SimulationWorld {
             audience, kind: .update, timestamp: timestamp,
             body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}",
             value: "{\"event\":\"update\",\"timestamp\":\(timestamp),\"priority\":5,\(content)}", expires: nil)
-        self.tell("a probe of audience \(audience): event \(number)")
+        self.log("a probe of audience \(audience): event \(number)")
     }
 
     private func judgeWays(_ audience: Int, event: Int, from millis: Int64) {
-        // It may have ended meanwhile, by what was still on its way, or its life may be over.
+        // A record on its way may have ended the audience meanwhile, or its life may be over.
         guard let versions = self.phones[audience].audience?.versions,
             let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp
         else { return }
@@ -92,7 +92,7 @@ extension SimulationWorld {
                 movement.writtenMillis < millis - Self.quietMillis
             else { continue }
             let listens = phone.listening[audience]
-            // Some listen and tell nobody.
+            // Some phones listen and report nothing.
             guard listens == movement.channel else { continue }
             let version = VersionName(audience: audience, stampSeconds: stamp)
             let (pushes, messages) = (phone.got[version] ?? 0, phone.heard[version] ?? 0)

@@ -2,15 +2,16 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// `"alert": null`: the upstream service takes an alert back. Nobody can tell whether it was in time, but a worker that has read so says it no
-/// more.
+/// Withdrawals (`"alert": null`), with which the upstream service takes an alert back. The alert may already have
+/// sounded, but a worker that has read the withdrawal no longer sends it.
 extension SimulationWorld {
-    /// What concerns withdrawals alone. It is drawn apart: a world without any is as it was.
+    /// Plan and state of withdrawals. They are drawn with a generator of their own, so that worlds without them stay as
+    /// they were.
     struct Withdrawals {
         var random: SplitMix64
-        /// Share of events without an alert that withdraw those before, in a hundred.
+        /// Percentage of events without an alert that withdraw earlier alerts.
         let percent: Int
-        /// By worker and activity: the withdrawals it has read since it has the partition.
+        /// Withdrawals that a worker has read since it got the partition, by worker and activity.
         var read: [Int: [Int: [SourcePosition]]] = [:]
 
         init(seed: UInt64) {
@@ -23,15 +24,18 @@ extension SimulationWorld {
         }
     }
 
-    /// A worker has read an event, and takes it now: it does not wait for it any longer, as it belongs to the partition.
-    func noteWithdrawal(_ event: WrittenEvent, at position: SourcePosition, worker: SimulatedWorker) {
+    /// Remembers a withdrawal that a worker has read and takes now. The worker takes it at once, because the event
+    /// belongs to the partition.
+    func rememberWithdrawal(_ event: WrittenEvent, at position: SourcePosition, worker: SimulatedWorker) {
         guard event.withdrawsAlert else { return }
-        // One that is set aside when it comes withdraws nothing: it has expired, or its time lies too far ahead of the worker's clock.
+        // An event that is set aside on arrival withdraws nothing. It has expired, or its time is too far ahead of the
+        // worker's clock.
         let nowSeconds = self.now(of: worker).wallSeconds
         guard event.expiresSeconds ?? .max > nowSeconds,
             event.timestampSeconds <= nowSeconds + EventRules.timestampAheadSecondsMax
         else { return }
-        // What comes after an end is late, or begins a life that the alert before is no part of.
+        // An event after an end has the outcome `late`, or begins another life. The earlier alert does not belong to
+        // that life.
         let isLate = self.order[..<event.number].contains {
             self.written[$0]!.activity == event.activity && self.written[$0]!.kind == .end
         }
@@ -39,14 +43,16 @@ extension SimulationWorld {
         self.withdrawals.read[worker.number, default: [:]][event.activity, default: []].append(position)
     }
 
-    /// The worker has the partition anew: what it knows of it comes from `state`.
+    /// Forgets withdrawals of a partition that the worker gets again. What it knows of the partition comes from
+    /// `state`.
     func forgetWithdrawals(_ partition: Int32, worker: SimulatedWorker) {
         for activity in self.phones.indices where self.home(of: activity) == partition {
             self.withdrawals.read[worker.number]?[activity] = nil
         }
     }
 
-    /// A push leaves. Its alert has not been withdrawn, as far as its worker has read. A start needs one, whatever becomes of it.
+    /// Checks that the alert of a push that leaves has not been withdrawn, as far as its worker has read. A start needs
+    /// an alert, so it keeps a withdrawn one.
     func checkWithdrawn(_ flight: Flight, body: String) {
         guard !flight.isStart, !flight.isBehind, let number = self.alertNumber(in: body),
             let alert = self.written[self.order[number]], alert.kind != .start
@@ -59,7 +65,7 @@ extension SimulationWorld {
         }
     }
 
-    /// An alert that a start has taken over stays, and waits on should the start not be sent.
+    /// Whether the activity has a start. An alert that a start has taken over stays, even if the start is not sent.
     private func hasStart(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.kind == .start }
     }
@@ -72,7 +78,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Not a newer one, and not one that was written later. An end is the last word whatever its time.
+    /// Whether an event withdraws an alert that was written before it. It does not withdraw a newer alert, but an end
+    /// counts as the newest event whatever its time.
     func withdraws(_ position: SourcePosition, _ alert: WrittenEvent) -> Bool {
         let event = self.written[position]!
         return event.number > alert.number

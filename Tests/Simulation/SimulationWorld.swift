@@ -4,37 +4,39 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Whole workers (the production loop with all that is in it) on a virtual clock, with a simulated Kafka, group, APNs and phones.
-/// One seed is one run.
+/// Whole workers on a virtual clock, with a simulated Kafka, group, APNs and phones. Each worker is the production loop
+/// with all that is in it. One seed is one run.
 package final class SimulationWorld {
     static let topics = ["liveactivity.events", "liveactivity.routed"]
     static let beginMillis: Int64 = 1_000_000
 
     package let seed: UInt64
-    /// Tells what happens, line by line; `nil`: nobody listens.
+    /// Is called with each line of the run's log. `nil`: there is no log.
     let trace: ((String) -> Void)?
     var random: SplitMix64
     package let plan: SimulationPlan
     var kafka = SimulatedKafka()
     var group: SimulatedGroup
-    /// Living ones, stopped ones included.
+    /// Living workers, stopped ones included.
     var workers: [SimulatedWorker] = []
     var workerCount = 0
-    /// By seat: when a process begins there; `nil`: one runs, or none is wanted.
+    /// When the next process begins, by seat. `nil`: a process runs there, or none is wanted.
     var seatBegins: [Int64?]
-    /// By seat: the last process that ran there.
+    /// The last process that ran in each seat, by seat.
     var seatLast: [Int?]
     var steadyMillis = SimulationWorld.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
-    /// How far all clocks were set ahead, altogether, and how far back; and how far one was set against the others.
+    /// Total by which all clocks were set ahead.
     var aheadMillis: Int64 = 0
+    /// Total by which all clocks were set back.
     var behindMillis: Int64 = 0
+    /// Total by which one clock was set against the others.
     var differenceMillis: Int64 = 0
-    /// When all clocks were set, steady, and what they had shown until then.
+    /// When all clocks were set, by the steady clock, and the time that they had shown until then.
     var wallsBeforeSteps: [(steadyMillis: Int64, wallSeconds: Int64)] = []
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
-    /// Activities that get no further event as long as there are others.
+    /// Activities that have had their last event. They get no other while there are other activities.
     var hasHeardLast: Set<Int> = []
     var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
@@ -43,103 +45,111 @@ package final class SimulationWorld {
     var flights: [Flight] = []
     /// Questions about channels that are on their way.
     var questions: [ChannelQuestion] = []
-    /// What concerns channels alone is drawn from it: a world without any is as it was.
+    /// Randomness of channels. It has a generator of its own, so that worlds without channels stay as they were.
     var channelRandom: SplitMix64
     /// Randomness of audiences and their members.
     var audienceRandom: SplitMix64
-    /// Randomness of what owners say when audiences die.
+    /// Randomness of voids that arrive with a delay.
     var voidRandom: SplitMix64
     var lateVoids: [LateVoid] = []
     var members: [SimulatedMember] = []
-    /// By token.
+    /// Indexes of members, by token.
     var memberNumbers: [String: Int] = [:]
-    /// Phones with push-to-start tokens, and what concerns them alone.
+    /// Randomness of start members.
     var startRandom: SplitMix64
+    /// Phones with push-to-start tokens.
     var starters: [SimulatedStarter] = []
     var starterNumbers: [String: Int] = [:]
-    /// Finds them by the token's hash.
+    /// Indexes of start members, by the token's hash.
     var starterHashes: [String: Int] = [:]
-    /// Start members for whom an outcome says that nobody knows whether they were started, by start event as an index into `order`.
+    /// Start members that an outcome reports as being in doubt, by the start event's index in `order`.
     var unheardStarts: [Int: Set<Int>] = [:]
-    /// Channels that are kept for audiences, phones that listen on them, and what concerns those alone.
+    /// Randomness of channels that are kept for audiences.
     var keptRandom: SplitMix64
+    /// Apple's channels.
     var apple = SimulatedApple()
+    /// Requests about kept channels that are under way.
     var keptRequests: [KeptRequest] = []
-    /// By number: what `state` says of them, as their keeper's owner has read it. And by partition: that owner's epoch.
+    /// Records of kept channels in `state`, as their keeper has read them, by home and number.
     var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
+    /// Epoch of the keeper that has read `keptRecords`, by partition.
     var keptEpochs: [Int32: Int64] = [:]
-    /// Ids that `state` has, or had, as ours.
+    /// Ids that `state` has, or had, as channels of the workers.
     var durableChannels: Set<String> = []
-    /// What outcomes have told.
+    /// Open channels that outcomes have reported.
     var openedChannels: [OpenedChannel] = []
-    /// Channels that were told, closed ones included, what publishers have sent to them, in order, and the randomness of that.
-    var toldChannels: [String] = []
+    /// Channels that outcomes have reported, closed ones included.
+    var reportedChannels: [String] = []
+    /// Events that publishers have sent directly to kept channels, by position.
     var straightEvents: [SourcePosition: StraightEvent] = [:]
     var straightOrder: [SourcePosition] = []
     var straightRandom: SplitMix64
     var reconfigurationRandom: SplitMix64
     var keptSleepers: [String: KeptSleeper] = [:]
-    /// By channel: the phone that only listens. Broadcasts are refused until then, steady; channels that are one of two of a creation; and what
-    /// concerns those alone.
+    /// The phone that only listens, by channel.
     var onlyListeners: [String: OnlyListener] = [:]
+    /// Time until which APNs refuses broadcasts.
     var broadcastsRefusedUntilMillis = Int64.min
+    /// Second channels of one creation.
     var secondChannels: Set<String> = []
+    /// Randomness of outages of broadcasts, and of wrong answers to creations.
     var outageRandom: SplitMix64
-    /// How many channels the list has that a worker has heard since its last creation.
+    /// Number of channels in the list that a worker has got since its last creation, by reader.
     var listedCounts: [ListReader: Int] = [:]
-    /// By audience: who is to begin to listen after its next broadcast.
+    /// The member that will begin to listen after the next broadcast, by audience.
     var comers: [Int: Int] = [:]
-    /// By channel and worker: when its last broadcast left, steady.
+    /// When the last broadcast on a channel left, by channel and worker.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
-    /// What concerns refusals alone: for which topics nothing is taken until when, which workers are started again, and which events could not
-    /// be forwarded.
+    /// Randomness of refusals.
     var refusalRandom: SplitMix64
-    /// What concerns clients that end alone.
+    /// Randomness of Kafka clients that end.
     var producerRandom: SplitMix64
     var refusalWindow: (topics: Set<SimulatedKafka.Topic>, untilMillis: Int64) = ([], 0)
     var restarts: [Int: Int64] = [:]
     var stranded: Set<SourcePosition> = []
-    /// What concerns traces alone.
+    /// Randomness of traces.
     var traceRandom: SplitMix64
     var spanCount: UInt64 = 0
-    /// Traces that processes have told by their end.
+    /// Traces of processes that have ended.
     package internal(set) var traceTally = TraceTally()
-    /// What operators say, and what concerns that alone.
+    /// Randomness of operators' commands.
     var pauseRandom: SplitMix64
+    /// Commands that operators will give.
     var orders: [SimulatedOrder] = []
-    /// By partition of `routed`, in its order.
+    /// Operators' commands that were written to each partition of `routed`, in order, by partition.
     var pauses: [Int32: [SimulatedPause]] = [:]
-    /// By partition of `routed`: how far any worker has read it.
+    /// How far any worker has read each partition of `routed`, by partition.
     var routedReadEnds: [Int32: Int64] = [:]
-    /// By partition: what workers have heard of pushes of each version.
+    /// Counts of the answers that workers got to pushes of each version, by version and partition.
     var tallies: [VersionName: [Int32: VersionTally]] = [:]
-    /// The last records of their kind, the former by partition.
+    /// The last `pass` record of each version, by version and partition.
     var passRecords: [VersionName: [Int32: ManyRecord]] = [:]
+    /// The last `audience` record of each version.
     var audienceRecords: [VersionName: ManyRecord] = [:]
-    /// Update tokens that are told later.
+    /// Update tokens that apps report later.
     var comingBack: [ComingBack] = []
-    /// By partition: when it changed hands, steady.
+    /// When each partition changed hands, by partition, in steady time.
     var moveTimes: [Int32: [Int64]] = [:]
-    /// By partition: when its owner's Kafka client ended, or another took its place, steady.
+    /// When the Kafka client of a partition's owner ended or was replaced, by partition, in steady time.
     var clientTimes: [Int32: [(millis: Int64, hasClient: Bool)]] = [:]
     var clientEnds = ClientEnds()
-    /// Times at which a partition came to a worker.
+    /// Number of times that a partition was assigned to a worker.
     var assignmentCount = 0
     var flightCount = 0
-    /// What did not hold; empty: everything did.
+    /// The judge's findings, in words. Empty: everything is right.
     package internal(set) var faults: [String] = []
     var faultsAreOn = true
-    /// By activity: units of high priority that are out.
+    /// Spent units of high priority, by activity.
     var budgetUnits: [[BudgetUnit]]
-    /// By activity: units that a worker may take for being out.
+    /// Units that a worker may count as spent, by activity.
     var possibleUnits: [[BudgetUnit]]
-    /// By activity: whose push was refused last.
+    /// The worker whose push was refused last, by activity.
     var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
-    /// Times at which a partition changed hands, crashes included.
+    /// Number of times that a partition changed hands, crashes included.
     var moves = 0
-    /// Events whose content, or alert, some phone has shown.
+    /// Events whose content or alert some phone has shown.
     var shown: Set<SourcePosition> = []
     var sentBodies: Set<[UInt8]> = []
     var evidence = SimulationEvidence()
@@ -147,11 +157,12 @@ package final class SimulationWorld {
     var focus: (activity: Int, events: Int)?
     var audienceStrikes = 0
     var voidStrikes = 0
-    /// By partition, audience's key and worker: how much the judge had seen when the last record of progress was made that lies in `state`.
+    /// Sequence number of the evidence when a worker made its last progress record in `state`, by partition, audience's
+    /// key and worker.
     var progressMadeAt: [Int32: [String: [Int: Int]]] = [:]
-    /// By partition and audience's key: when records came to lie in `state` that its members are voided, steady.
+    /// When voids of an audience's members were stored in `state`, by partition and audience's key, in steady time.
     var voidTimes: [Int32: [String: [Int64]]] = [:]
-    /// Tokens that APNs has called dead, and meant it.
+    /// Tokens that APNs has called dead with good reason.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
@@ -160,9 +171,10 @@ package final class SimulationWorld {
     var staleDates: StaleDates
     var lateness: Lateness
     var startStrikes: StartStrikes
-    /// Randomness of what concerns only alerts where nobody knows whether they came.
+    /// Randomness of additional lost answers to pushes with alerts.
     var lostAlertRandom: SplitMix64
-    /// By channel whose end was broadcast again in vain: since when its worker knows, or nothing explains that it waits, steady.
+    /// When a worker got the answer that a repeated end failed, or since when nothing else explains its wait. By
+    /// channel, in steady time.
     var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
@@ -170,12 +182,12 @@ package final class SimulationWorld {
 
     struct CommitUnderWay {
         var worker: Int
-        /// The worker's membership when it asked.
+        /// The worker's membership when it sent the commit.
         var membership: Int
         var positions: [CommitPosition]
-        /// What is said of each.
-        var notes: [PositionNote] = []
-        /// Partitions given back once it is answered.
+        /// The metadata of the commit for each position.
+        var metadata: [CommitMetadata] = []
+        /// Partitions that the worker gives back when the commit is answered.
         var givesBack: [Int32]
         var arrivesMillis: Int64
         var isLost: Bool
@@ -190,35 +202,43 @@ package final class SimulationWorld {
         var isStart: Bool
         var body: [UInt8]
         var priority: Int
-        /// `apns-expiration`.
+        /// The header `apns-expiration`.
         var expirationSeconds: Int64 = 0
-        /// When the request reaches APNs, and when its answer comes.
+        /// When the request reaches APNs.
         var arrivesMillis: Int64
+        /// When the answer arrives.
         var answersMillis: Int64
         var result: PushAnswer.Result?
         var isApplied: Bool
-        /// It came to APNs.
+        /// Whether the request has reached APNs.
         var hasArrived = false
-        /// The activity's partition, and whether the worker has given it up since.
+        /// The activity's partition.
         var partition: Int32 = 0
+        /// Whether the worker still has the activity's partition.
         var partitionLives = true
-        /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
+        /// Whether the activity's owner went on before it had read all that was in the log at its assignment. Its wait
+        /// had a limit.
         var isBehind = false
-        /// The member that the push is for, its stamp, and the event whose alert it brings.
+        /// The member that the push is for.
         var member: Int?
+        /// The push's stamp.
         var stampSeconds: Int64 = 0
+        /// The event whose alert the push brings.
         var alert: Int?
-        /// The start member that the push is for, and the event.
+        /// The start member that the push is for.
         var starter: Int?
+        /// The start event that the push is of.
         var start: Int?
     }
 
+    /// Makes the world of a seed.
     /// - Parameters:
-    ///   - audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
-    ///   - startsPercent: of these, worlds that have start members, in a hundred.
-    ///   - keptPercent: of worlds with audiences, those that keep channels for them, in a hundred.
-    ///   - movesPercent: worlds that move to another cluster, in a hundred.
-    ///   - hasRefusals: some worlds have a Kafka that refuses records for good.
+    ///   - audiencesPercent: percentage of worlds that have audiences. A seed means another world with another
+    ///     percentage.
+    ///   - startsPercent: percentage of these worlds that have start members.
+    ///   - keptPercent: percentage of worlds with audiences that keep channels for them.
+    ///   - movesPercent: percentage of worlds that move to another cluster.
+    ///   - hasRefusals: whether Kafka refuses records for good in some worlds.
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
         startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
@@ -294,12 +314,13 @@ package final class SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// Where its records lie. All events of one activity go the same way, as one producer's partitioner sends them.
+    /// The partition to which the activity's records are written. All its events go to one partition, as one producer's
+    /// partitioner sends them.
     func writtenPartition(of activity: Int) -> Int32 {
         if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
-        // Partitions ask the owner that an audience's key names.
+        // Partitions send questions about an audience to the partition that its key names.
         let mayBeElsewhere = !self.plan.audiences.trustsPlacement || !self.isAudience(activity)
         guard activity % 3 == 2, self.plan.misplacedPercent > 0, mayBeElsewhere else { return partition }
         return (partition + 1) % self.plan.partitions
@@ -323,11 +344,11 @@ package final class SimulationWorld {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.random) < percent
     }
 
-    func tell(_ text: @autoclosure () -> String) {
+    func log(_ text: @autoclosure () -> String) {
         guard let trace = self.trace else { return }
         trace("\(self.steadyMillis - Self.beginMillis) ms: \(Self.withoutFill(text()))")
     }
-    /// Contents, alerts and tokens are filled up with one letter: of many the last few are left out.
+    /// Shortens contents, alerts and tokens in a log line. From a letter that is repeated many times, only six remain.
     private static func withoutFill(_ text: String) -> String {
         var short = ""
         var (last, count): (Character?, Int) = (nil, 0)
@@ -340,7 +361,7 @@ package final class SimulationWorld {
     }
 
     func fail(_ text: String) {
-        self.tell("FAULT \(text)")
+        self.log("FAULT \(text)")
         if self.faults.count < 20 {
             self.faults.append("seed \(self.seed) at \(self.steadyMillis - Self.beginMillis) ms: \(text)")
         }
@@ -371,22 +392,23 @@ package final class SimulationWorld {
         self.releaseVoids { _ in true }
         self.mend()
         self.probeWays()
-        // Waits for tokens, deferred budgets and backoff: a little more than the life of an activity settles everything.
+        // Waits for tokens, deferred budgets and back-off end. A little more than the life of an activity is enough for
+        // everything.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
-        // An audience that has none but those who came after its last version lives on with them.
+        // An audience whose only members joined after its last version lives on with them.
         if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
-        // Start members stay this long.
+        // Start members stay for this long.
         if !self.starters.isEmpty { self.runUntil(self.steadyMillis + AudiencePlan.starterLifeMillis) }
         self.checkSettled()
     }
 
-    /// Runs from one thing that happens to the next.
+    /// Plays everything that happens until a time.
     func runUntil(_ endMillis: Int64) {
         var steps = 0
         while true {
             self.step()
             steps += 1
-            // Minutes in steps of a millisecond, while Kafka's queue is full again and again.
+            // Steps of a millisecond add up to minutes while Kafka's queue is full again and again.
             if steps > 300_000 { return self.fail("the world does not come to rest") }
             let next = self.nextMillis(before: endMillis)
             guard next < endMillis else { break }
@@ -396,7 +418,7 @@ package final class SimulationWorld {
         self.step()
     }
 
-    /// Whatever is due now, once.
+    /// Does everything that is due now, once.
     private func step() {
         self.carryOutOrders()
         self.restartHalted()
@@ -438,7 +460,8 @@ package final class SimulationWorld {
             at(worker.stoppedUntilMillis)
             at(worker.isolatedUntilMillis)
             guard worker.runs else { continue }
-            // What comes behind the first is heard after it, and who is cut off hears nothing of its group.
+            // Only the first entry of a queue counts, because later ones follow it. An isolated worker gets no events
+            // of its group.
             at(worker.inbox.first?.comesMillis)
             if worker.isolatedUntilMillis == nil { at(worker.events.first?.comesMillis) }
             for section in worker.sections { at(section.readDueMillis) }

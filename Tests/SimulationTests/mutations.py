@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Breaks one promise after the other and asks the simulation whether it notices: `make mutations`.
 
-Each mutation is a small patch to a copy of the tree. The copy is built, and seeds are played until one fails; where a promise concerns audiences,
-worlds that all have some. Some are met too seldom for that; the tests named beside them are run then, which takes minutes for the first. Exit status 1 when one of them survives its seeds and tests, when the unbroken code fails, or when a patch does not fit the source any more; 2 for a wrong call.
+Each mutation is a small patch to a copy of the tree. One build of the copy holds them all, and a variable of the environment chooses which one is played (`weaving.py`); one that cannot be
+woven in has a build of its own. Seeds are played until one fails; where a promise concerns audiences, worlds that all have some. Some are met too seldom for that: the tests named beside them are run
+then. Exit status 1 when one of them survives its seeds and tests, when the unbroken code fails, or when a patch does not fit the source any more; 2 for a wrong call.
 The copy lies in `.build-mutations/tree`, its build beside it. Nothing else is written: the working tree stays as it is, whatever happens.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
+import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import time
+
+sys.dont_write_bytecode = True
+import weaving
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-mutations"
@@ -21,6 +26,10 @@ TREE = SCRATCH / "tree"
 BUILD = SCRATCH / "build"
 # A run takes about 20 ms, one with audiences 150 ms; one that takes this long does not end.
 SECONDS_MAX = 1_200
+# The pure targets alone: they need no package but one.
+ENVIRONMENT = os.environ | {"MAILBOAT_CORE": "1", "SWIFT_DETERMINISTIC_HASHING": "1"}
+# Played first.
+UNBROKEN = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +109,7 @@ MUTATIONS = [
 """),
     Mutation(
         "no-restore", "`restoreSlot` ignores every record", engine("Partitions/ShardEngine+Restore"),
-        "        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
+        "        guard self.core.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
         "        guard read.epoch == .min else { return .ignored }\n"),
     Mutation(
         "no-lease", "a shard acts whether the group has confirmed its partitions or not", loop("ShardLoop"),
@@ -153,20 +162,20 @@ MUTATIONS = [
     Mutation(
         "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        "        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
-        "        _ = self.memory.isBelieved(read.epoch, partition: partition)\n"),
+        "        guard self.core.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
+        "        _ = self.core.memory.isBelieved(read.epoch, partition: partition)\n"),
     Mutation(
         "older-epoch-tombstone", "a restore believes a tombstone of an older epoch behind a record of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        """                guard self.memory.isBelieved(epoch, partition: partition) else {
+        """                guard self.core.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
                 }
-""", "                _ = self.memory.isBelieved(epoch, partition: partition)\n"),
+""", "                _ = self.core.memory.isBelieved(epoch, partition: partition)\n"),
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
         engine("Engine/ShardEngine+Answer"),
-        "        guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {\n",
-        "        guard self.memory.updates[update].tokenGeneration <= .max else {\n"),
+        "        guard self.core.memory.updates[update].tokenGeneration == self.core.memory.slots[slot].tokenGeneration else {\n",
+        "        guard self.core.memory.updates[update].tokenGeneration <= .max else {\n"),
     Mutation(
         "state-before-outcome", "`flushStates` writes a slot whose outcomes are not acknowledged",
         engine("Journal/Journal+State"),
@@ -191,7 +200,7 @@ MUTATIONS = [
         "        if self.alert.isEmpty, older.alert.count > 1_000_000 {\n            self.alert = self.append("),
     Mutation(
         "withdrawal-ignored", "an alert that is withdrawn waits on", engine("Engine/ShardEngine+Events"),
-        "        if self.intake.event.withdrawsAlert { self.coalescer.withdrawAlerts(of: slot, in: &self.memory) }\n", "",
+        "        if self.core.intake.event.withdrawsAlert { self.core.coalescer.withdrawAlerts(of: slot, in: &self.core.memory) }\n", "",
         test="WithdrawalTests"),
     Mutation(
         "withdrawal-not-in-flight", "an alert that is withdrawn sounds when its push is sent again",
@@ -227,8 +236,8 @@ MUTATIONS = [
         "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
     Mutation(
         "stale-verdict", "a 410 that is older than the registration kills the token", engine("Engine/ShardEngine+Answer"),
-        "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,",
-        "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis,"),
+        "if let invalidSinceMillis, invalidSinceMillis < self.core.memory.slots[slot].registeredWallMillis,",
+        "if let invalidSinceMillis, invalidSinceMillis == self.core.memory.slots[slot].registeredWallMillis,"),
     Mutation(
         "former-forgotten", "a newest token that is dead on arrival is the last word, although the one before lives",
         engine("Engine/ShardMemory+FormerTokens"),
@@ -248,25 +257,25 @@ MUTATIONS = [
     Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
         engine("Partitions/ShardEngine+Partitions"),
-        "            if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {\n",
-        "            if self.memory.slots[slot].isOpen, self.memory.slots[slot].isDirty {\n", test="ReleaseTests"),
+        "            if self.core.memory.slots[slot].hasWork || self.core.memory.slots[slot].isOpen\n                || self.core.memory.slots[slot].isDirty\n",
+        "            if self.core.memory.slots[slot].isOpen, self.core.memory.slots[slot].isDirty\n", test="ReleaseTests"),
     Mutation(
         "other-record-same-log", "another record at the place of the one that was read is taken for the same log",
         loop("Ownership/LogIdentity"), "        return millis != sample.millis\n", "        return millis < 0\n",
-        test="PositionNoteTests"),
+        test="CommitMetadataTests"),
     Mutation(
         "shorter-log-same-log", "a log that ends before what was read of it is taken for the same one", loop("Ownership/LogIdentity"),
-        "} else if sample.offset >= logEnd {", "} else if sample.offset < 0 {", test="PositionNoteTests"),
+        "} else if sample.offset >= logEnd {", "} else if sample.offset < 0 {", test="CommitMetadataTests"),
     Mutation(
         "state-end-unasked", "a `state` that ends before what was acknowledged is taken as it is", loop("Ownership/LogIdentity"),
-        "        return logEnd < stateEnd\n", "        return logEnd < 0\n", test="PositionNoteTests"),
+        "        return logEnd < stateEnd\n", "        return logEnd < 0\n", test="CommitMetadataTests"),
     Mutation(
         "state-head-unasked", "a `state` whose head is gone is taken as it is", loop("Ownership/LogIdentity"),
-        "        return logStart > stateStart\n", "        return logStart < 0\n", test="PositionNoteTests"),
+        "        return logStart > stateStart\n", "        return logStart < min(stateStart, 0)\n", test="CommitMetadataTests"),
     Mutation(
         "state-word-unasked", "a `state` without the word of an owner at work is taken as it is",
-        engine("Partitions/ShardEngine+StateLoss"), "        guard state.former.newestEpochRead < 0 else { return nil }\n",
-        "        guard state.former.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
+        engine("Partitions/StateLoss"), "        guard self.former.newestEpochRead < 0 else { return nil }\n",
+        "        guard self.former.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
     Mutation(
         "other-logs-epoch", "an epoch of a log that is gone outdates what owners of the new one write", engine("Partitions/ShardMemory+FormerOwners"),
         "        guard epoch < self.partitions[partition].readingOffset else { return true }\n", "", test="StateLossTests"),
@@ -296,8 +305,8 @@ MUTATIONS = [
     Mutation(
         "good-event-given-up", "an event that can be neither forwarded nor dead-lettered is given up",
         engine("Journal/ShardEngine+Refusals"),
-        "self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter",
-        "self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord != nil", test="RefusalTests"),
+        "self.core.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter",
+        "self.core.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord != nil", test="RefusalTests"),
     Mutation(
         "refused-committed", "what depends on a record that halts its partition is committed", loop("Outbox/Outbox+Refusals"),
         "        self.retries.stick(record, nowMillis: now.steadyMillis)\n",
@@ -393,27 +402,27 @@ MUTATIONS = [
     Mutation(
         "channel-gone-unsaid", "a broadcast that may have arrived before its channel was deleted is said to be rejected",
         engine("Engine/ShardEngine+Channels"),
-        "guard !self.memory.updates[update].top.mayBeSent, self.memory.updates[update].under.isEmpty else {",
-        "guard self.memory.updates[update].under.isEmpty else {"),
+        "guard !self.core.memory.updates[update].top.mayBeSent, self.core.memory.updates[update].under.isEmpty else {",
+        "guard self.core.memory.updates[update].under.isEmpty else {"),
     Mutation(
         "end-merged-away", "an update that comes while an end waits takes its place", engine("Engine/ShardEngine+Events"),
-        "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {",
-        "if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot), self.memory.slots[slot].life != .ending {"),
+        "if let refusal = self.core.memory.enterLife(kind, isExpired: isExpired, of: slot) {",
+        "if let refusal = self.core.memory.enterLife(kind, isExpired: isExpired, of: slot), self.core.memory.slots[slot].life != .ending {"),
     Mutation(
         "audience-version-early", "a version is told before it lies in `state`",
-        engine("Audiences/ShardEngine+AudienceOwner"),
-        "        self.memory.counters.versionsPublished += 1\n",
-        "        self.memory.counters.versionsPublished += 1\n        self.tellVersions(slot, now: now)\n", audiences=True),
+        engine("Audiences/AudiencePublisher+Owners"),
+        "        core.memory.counters.versionsPublished += 1\n",
+        "        core.memory.counters.versionsPublished += 1\n        self.sendVersions(slot, in: &core, now: now)\n", audiences=True),
     Mutation(
         "audience-cursor-ahead", "`state` says that a pass is over when it has begun",
-        engine("Audiences/Crowd+Progress"),
+        engine("FanOut/Crowds/Crowd+Progress"),
         "        part.position = from(self.passes[pass].course.position)\n",
         """        let pass_ = self.passes[pass].course
         part.position = from(pass_.targets.last?.until ?? pass_.position)
 """, audiences=True),
     Mutation(
         "audience-tail-restarted", "a newer version begins its round where the order begins",
-        engine("Audiences/Pass"),
+        engine("FanOut/Passes/Pass"),
         "        self.rebase()\n        self.apart.versionCame(",
         """        self.rebase()
         self.course.restore(
@@ -426,83 +435,91 @@ MUTATIONS = [
 """, audiences=True),
     Mutation(
         "audience-two-in-flight", "the round does not see that a member has not been answered",
-        engine("Audiences/Pass"),
+        engine("FanOut/Passes/Pass"),
         "            let isUnanswered = flags.contains(.isInFlight)\n            guard isUnanswered || recent",
         "            let isUnanswered = flags.contains(.isInFlight) && flags.isEmpty\n            guard isUnanswered || recent", audiences=True),
     Mutation(
         "audience-move-high", "who comes from another audience within the hour gets priority 10 at once",
-        engine("Audiences/ShardEngine+Passes"),
+        engine("FanOut/FanOut+Passes"),
         "serving.mayBeHigh && !self.hasMoved(member, to: crowd, members: members, now: now)",
         "serving.mayBeHigh", audiences=True),
     Mutation(
+        "audience-overtaken", "who joins before an event whose version overtakes the question gets it without alert",
+        engine("Audiences/AudienceOwner"),
+        "newest.isOpen || question.hasMembers(before: $0)",
+        "newest.isOpen", audiences=True, test="AudienceTests"),
+    Mutation(
         "audience-late-high", "who joins after a version has gone round gets it with priority 10",
-        engine("Audiences/MembersApart"),
+        engine("FanOut/Passes/MembersApart"),
         "                return MemberServing(member: member)\n",
         "                return MemberServing(member: member, mayBeHigh: true)\n", audiences=True),
     Mutation(
         "audience-alert-forgotten", "members that have not got an alert lose it to the next version without one",
-        engine("Audiences/CrowdVersions"),
+        engine("FanOut/Crowds/CrowdVersions"),
         "        } else if version.withdrawsAlert {\n            self.alert = nil\n",
         "        } else {\n            self.alert = nil\n", audiences=True),
     Mutation(
         "audience-takeover-quiet", "a partition's new owner brings no alert that its former owner began to bring",
-        engine("Audiences/Crowd+Restore"), "alertUntil: isAlertHere ? part.alertUntil : 0,",
+        engine("FanOut/Crowds/Crowd+Restore"), "alertUntil: isAlertHere ? part.alertUntil : 0,",
         "alertUntil: isAlertHere ? 0 : 0,", audiences=True),
     Mutation(
         "audience-late-forgotten", "`state` says that all joins are served, whoever waits still",
-        engine("Audiences/Crowd+Progress"),
+        engine("FanOut/Crowds/Crowd+Progress"),
         "                progress.servedJoins = min(progress.servedJoins, first.offset)\n",
         "                _ = first\n", audiences=True),
     Mutation(
         "audience-void-believed", "a void is believed whichever life it is about",
-        engine("Audiences/ShardEngine+Versions"),
-        "self.audiences.crowds[crowd].versions.life <= void.life", "void.life >= 0", audiences=True),
+        engine("FanOut/Crowds/Crowd+Versions"),
+        "self.versions.life <= void.life", "void.life >= 0", audiences=True),
     Mutation(
         "start-rejoin", "whoever was sent a start, left and comes back, is sent it again",
-        engine("Audiences/StartRound"), "guard isBack, let current, !(ghost?.names(current) ?? false),",
-        "guard isBack, let current, ghost.map({ _ in true }) ?? true,", audiences=True),
+        engine("FanOut/Starts/StartRound"), "guard isBack, let current, !(ghost?.names(current) ?? false),",
+        "guard isBack, current != nil, ghost.map({ _ in true }) ?? true,", audiences=True),
     Mutation(
         "start-doubt-untold", "a new owner says nothing of members that the one before may have started",
-        engine("Audiences/StartRound+Restore"),
+        engine("FanOut/Starts/StartRound+Restore"),
         "guard let part, let unmet = part.unmet, part.unansweredCount > 0 else",
         "guard let part, let unmet = part.unmet, unmet < 0 else",
         audiences=True),
     Mutation(
-        "start-beyond-horizon", "a start's round runs past what it has announced", engine("Audiences/StartRound"),
+        "start-beyond-horizon", "a start's round runs past what it has announced", engine("FanOut/Starts/StartRound"),
         "{ position < self.horizon }", "{ position < self.horizon || self.horizon > 0 }",
         test="StartRoundTests", audiences=True),
     Mutation(
         "start-unacknowledged", "a start leaves when the record that announces it has left, and is not acknowledged yet",
-        engine("Audiences/StartRound"),
+        engine("FanOut/Starts/StartRound"),
         "{ position < self.horizon }", "{ position < self.nextHorizon }", test="StartRoundTests", audiences=True),
     Mutation(
         "start-late-believed", "what a former owner writes late of a start that goes round is believed",
-        engine("Audiences/ShardEngine+AudienceRestore"),
+        engine("FanOut/FanOut+Restore"),
         """            let progress = try StartProgressRecord(&reader)
-            guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
+            guard core.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
 """,
         """            let progress = try StartProgressRecord(&reader)
-            _ = self.memory.isBelieved(progress.epoch, partition: partition)
+            _ = core.memory.isBelieved(progress.epoch, partition: partition)
 """, test="StartTakeoverTests", audiences=True),
     Mutation(
         "audience-pause-forgotten", "a partition's new owner pushes to members of audiences that are paused",
-        engine("Audiences/ShardEngine+AudienceRestore"),
-        "                self.readPause(crowd)\n                self.settleRestored",
+        engine("FanOut/FanOut+Restore"),
+        "                self.readPause(crowd, in: &core)\n                self.settleRestored",
         "                self.settleRestored", audiences=True),
     Mutation(
-        "audience-pause-early", "a pause is committed before `state` has it", engine("Audiences/Pauses"),
-        """        let entry = self.journal.ledger.open(
-            log: self.intake.log, offset: self.intake.record.offset, settled: false)
+        "audience-pause-early", "a pause is committed before `state` has it", engine("FanOut/FanOut+Pauses"),
+        """        let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
         if pause.isPaused""",
         "        let entry = EntryID.none\n        if pause.isPaused", audiences=True),
     Mutation(
         "void-kept", "positions of another cluster's logs count in this one", engine("Partitions/ShardEngine+Partitions"),
-        "if voidBefore >= 0, self.memory.slots[slot].recordOffset < voidBefore {",
-        "if voidBefore >= 0, self.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
+        "if voidBefore >= 0, self.core.memory.slots[slot].recordOffset < voidBefore {",
+        "if voidBefore >= 0, self.core.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
     Mutation(
         "void-not-told", "an owner that dies in another cluster leaves its successor positions that count",
         engine("Journal/Journal+State"), "voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)",
         "voidBefore: -1)", moves=True),
+    Mutation(
+        "void-copies-forgotten", "an event that was forwarded twice in another cluster is taken twice",
+        engine("Partitions/VoidPositions"), "{ self.takenCopies.contains(copy) }",
+        "{ self.takenCopies.isEmpty && self.takenCopies.contains(copy) }", moves=True),
     Mutation(
         "kept-no-intent", "a creation leaves before its intent is in `state`", keeping("Keeper/ChannelKeeper+Making"),
         "guard let held = self.table[number], held.isDurable else { return }\n            guard held.channel.owner",
@@ -532,7 +549,7 @@ MUTATIONS = [
         guard held.isDurable else { return }
 """,
         """        self.isWarm = held.channel.isWarm
-        self.isToBeAnnounced = held.announcement == nil && held.channel.owner != nil && held.newsToTell != nil
+        self.isToBeAnnounced = held.announcement == nil && held.channel.owner != nil && held.unsentNews != nil
         guard held.isDurable else { return }
 """, kept=True),
     Mutation(
@@ -545,21 +562,21 @@ MUTATIONS = [
         "let adopted = self.settings.isExclusive ? new.first : nil", "let adopted = new.first", kept=True),
     Mutation(
         "kept-wrong-channel", "a member that says it listens is passed over whichever channel it has named",
-        engine("Audiences/Crowd"),
+        engine("FanOut/Crowds/Crowd"),
         "$0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID",
-        "$0.environment == self.passes[pass].environment", kept=True),
+        "$0.environment == self.passes[pass].environment", test="AudienceChannelTests", kept=True),
     Mutation(
         "kept-quota-own", "a keeper counts its own channels, and none of others, against what an app may have",
         keeping("Keeper/ChannelKeeper+Lists"),
         "        return ids.count + hidden\n",
         "        return ids.count { self.table.number(id: $0) != nil } + hidden\n", kept=True),
     Mutation(
-        "kept-missed-forgotten", "who began to listen after a version's broadcast is left to the channel", engine("Audiences/Crowd+Listeners"),
+        "kept-missed-forgotten", "who began to listen after a version's broadcast is left to the channel", engine("FanOut/Crowds/Crowd+Listeners"),
         "            let missing = self.recentListeners(version, pass: pass, now: now, in: table).map {\n",
         "            let missing = [RecentListeners.Join]().map {\n", kept=True),
     Mutation(
         "kept-straight", "a keeper says of every channel that it is none of its own",
-        engine("Channels/ShardEngine+KeptQuestions"),
+        engine("Channels/KeeperHost+Keepers"),
         "isKept: channel != nil,", "isKept: false,", kept=True),
     Mutation(
         "written-without-lease", "records leave whether the group has confirmed the partitions or not",
@@ -584,7 +601,7 @@ MUTATIONS = [
     Mutation(
         "handed-over-unacknowledged", "a partition is handed over as done before its records are acknowledged",
         loop("ShardLoop+Commands"),
-        "            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }\n            // All of them are checked: an answer may have arrived for one that was done.\n            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }\n",
+        "            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }\n            // All partitions of the release are checked: an answer may have arrived for one that was done.\n            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }\n",
         "            let unfinished = [Int32]()\n"),
     Mutation(
         "window-anew", "the window of low priority begins anew with each update",
@@ -599,16 +616,16 @@ MUTATIONS = [
     Mutation(
         "back-off-outlives-token", "a new token does not end the back-off of the one before",
         engine("Engine/ShardEngine+Events"),
-        "        if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }",
-        "        if isNew, self.memory.slots[slot].attempt == 0 { self.dispatch.forgetFailures(slot, in: &self.memory) }"),
+        "        if isNew { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }",
+        "        if isNew, self.core.memory.slots[slot].attempt == 0 { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }"),
     Mutation(
         "unknown-alert-again", "`alert.on-unknown: drop` means nothing for members of an audience",
-        engine("Audiences/ShardEngine+MemberAnswers"),
-        "                dropsAlert: self.memory.configuration.apps[self.appIndex(of: push)].alertOnUnknown == .drop,\n",
+        engine("FanOut/FanOut+MemberAnswers"),
+        "                dropsAlert: core.memory.configuration.apps[Int(push.app)].alertOnUnknown == .drop,\n",
         "                dropsAlert: false,\n", audiences=True),
     Mutation(
         "kept-beacon-failed", "an end that is broadcast again, and fails, counts as sent", keeping("Keeper/ChannelKeeper+Ends"),
-        "            self.table.note(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }\n",
+        "            self.table.update(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }\n",
         "            self.table.change(number) { $0.channel.beaconsSent = dueCount }\n", kept=True),
 ]
 
@@ -628,14 +645,40 @@ def tracked():
     return [path for path in paths if (ROOT / path).is_file()]
 
 
-def copy_tree():
-    """Brings the copy up to date; a file that has not changed keeps its time, so that little is built again."""
-    wanted = set(tracked())
+def misfit(mutation):
+    """Why the mutation no longer fits the tree."""
+    file = ROOT / mutation.file
+    count = file.read_text().count(mutation.old) if file.exists() else 0
+    if count != 1:
+        yield f"{mutation.name}: its text stands {count} times in {mutation.file}, expected once"
+    if mutation.test and not any((ROOT / "Tests").rglob(f"{mutation.test}.swift")):
+        yield f"{mutation.name}: no tests are called {mutation.test}"
+
+
+def numbered(mutations):
+    """The mutations, each with the number by which the variable names it. It depends on the list alone, so that one build serves whatever is chosen of it."""
+    return [(number, mutation) for number, mutation in enumerate(MUTATIONS, 1) if mutation in mutations]
+
+
+def woven_texts(mutations):
+    """Texts of the files that differ in the copy, by path, and those mutations that could not be woven in."""
+    texts, homeless = {}, []
+    for file in sorted({mutation.file for mutation in mutations}):
+        patches = [(number, mutation.old, mutation.new) for number, mutation in numbered(mutations) if mutation.file == file]
+        texts[pathlib.Path(file)], left = weaving.woven((ROOT / file).read_text(), patches)
+        texts[pathlib.Path(*pathlib.Path(file).parts[:2], weaving.SWITCH_FILE)] = weaving.SWITCH
+        homeless += [MUTATIONS[number - 1] for number in left]
+    return texts, homeless
+
+
+def copy_tree(texts):
+    """Brings the copy up to date, with these texts in place of the tree's; a file that has not changed keeps its time, so that little is built again."""
+    wanted = {path: (ROOT / path).read_bytes() for path in tracked()} | {path: text.encode() for path, text in texts.items()}
     for path in list(TREE.rglob("*")) if TREE.exists() else []:
         if path.is_file() and path.relative_to(TREE) not in wanted:
             path.unlink()
-    for path in wanted:
-        write(TREE / path, (ROOT / path).read_bytes())
+    for path, content in wanted.items():
+        write(TREE / path, content)
 
 
 def write(path, content):
@@ -645,17 +688,41 @@ def write(path, content):
     path.write_bytes(content)
 
 
-def build():
-    """The path of the built `simulate`; `None`: it does not build, which was told."""
-    words = ["swift", "build", "--package-path", str(TREE), "--scratch-path", str(BUILD), "--configuration", "release",
-             "--product", "simulate"]
-    built = subprocess.run(words, capture_output=True, text=True)
+class DoesNotBuild(Exception):
+    """`files`: those of the tree in which the compiler found errors."""
+
+    def __init__(self, output):
+        errors = [line for line in output.splitlines() if "error:" in line]
+        super().__init__("it does not build:\n" + "\n".join(errors or output.splitlines()[-20:]))
+        self.files = {line.removeprefix(f"{TREE}/").split(":")[0] for line in errors if line.startswith(f"{TREE}/")}
+
+
+def swift_build(*words):
+    return ["swift", "build", "--package-path", str(TREE), "--scratch-path", str(BUILD), *words]
+
+
+def build(*words):
+    """The folder of what was built."""
+    begun = time.monotonic()
+    built = subprocess.run(swift_build(*words), capture_output=True, text=True, env=ENVIRONMENT)
     if built.returncode != 0:
-        complain("it does not build:\n" + "\n".join(
-            line for line in (built.stdout + built.stderr).splitlines() if "error:" in line))
-        return None
-    where = subprocess.run(words[:-2] + ["--show-bin-path"], capture_output=True, text=True, check=True)
-    return pathlib.Path(where.stdout.strip()) / "simulate"
+        raise DoesNotBuild(built.stdout + built.stderr)
+    print(f"built: {' '.join(words)}, {time.monotonic() - begun:.0f} s", flush=True)
+    where = subprocess.run(swift_build(*words, "--show-bin-path"), capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    return pathlib.Path(where.stdout.strip())
+
+
+@dataclasses.dataclass
+class Programs:
+    """What plays mutations: the simulation, and the tests, which are built when somebody asks for them."""
+
+    simulate: pathlib.Path
+    tests: pathlib.Path | None = None
+
+    @classmethod
+    def build(cls, with_tests):
+        simulate = build("--configuration", "release", "--product", "simulate") / "simulate"
+        return cls(simulate, build("--build-tests") / "mailboatPackageTests.xctest" if with_tests else None)
 
 
 @dataclasses.dataclass
@@ -665,14 +732,18 @@ class Verdict:
     message: str
 
 
-def play(simulate, seeds, worlds, passed_over=frozenset()):
+def environment(number):
+    return ENVIRONMENT | {weaving.VARIABLE: str(number)}
+
+
+def play(simulate, number, seeds, worlds, passed_over=frozenset()):
     """Plays seeds from 0 on until one fails, but for those that are passed over."""
     begun = time.monotonic()
     first = 0
     for last in sorted(passed_over | {seeds}):
         if last > seeds:
             break
-        verdict = play_some(simulate, first, last - first, worlds) if last > first else Verdict(None, 0, "")
+        verdict = play_some(simulate, number, first, last - first, worlds) if last > first else Verdict(None, 0, "")
         verdict.seconds = time.monotonic() - begun
         if verdict.seed is not None:
             return verdict
@@ -680,12 +751,12 @@ def play(simulate, seeds, worlds, passed_over=frozenset()):
     return Verdict(None, time.monotonic() - begun, "")
 
 
-def play_some(simulate, first, count, worlds):
+def play_some(simulate, number, first, count, worlds):
     """Plays so many seeds until one fails."""
     begun = time.monotonic()
     words = [str(simulate), "--from", str(first), "--seeds", str(count), "--first-failure"]
     try:
-        run = subprocess.run(words + list(worlds), capture_output=True, text=True, timeout=SECONDS_MAX)
+        run = subprocess.run(words + list(worlds), capture_output=True, text=True, timeout=SECONDS_MAX, env=environment(number))
     except subprocess.TimeoutExpired:
         return Verdict(-1, time.monotonic() - begun, f"does not end within {SECONDS_MAX} s")
     seconds = time.monotonic() - begun
@@ -701,36 +772,101 @@ def play_some(simulate, first, count, worlds):
     return Verdict(int(failed[1]), seconds, failed[2])
 
 
-def fails(suite):
-    """Whether a suite of tests fails in the copy. Building them again and again is what takes long."""
-    words = ["swift", "test", "--package-path", str(TREE), "--scratch-path", str(BUILD), "--no-parallel", "--filter", suite]
-    run = subprocess.run(words, capture_output=True, text=True)
-    failed = re.search(r"Test (\w+)\(.*\) failed after|Test (\w+)\(.*\) recorded an issue", run.stdout + run.stderr)
-    if run.returncode != 0 and failed:
-        return failed[1] or failed[2]
-    if run.returncode != 0:
-        complain(f"{suite} could not be run: {(run.stdout + run.stderr)[-300:]}")
-    return None
+def run_tests(tests, number, suite):
+    """Whether a suite was run and held, the test that failed, and what was said."""
+    words = [str(tests), "--testing-library", "swift-testing", "--no-parallel", "--filter", rf"\.{suite}/"]
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS_MAX, env=environment(number), cwd=TREE)
+    except subprocess.TimeoutExpired:
+        return False, None, f"does not end within {SECONDS_MAX} s"
+    said = run.stdout + run.stderr
+    failed = re.search(r"Test (\w+)\(.*\) failed after|Test (\w+)\(.*\) recorded an issue", said)
+    ran = re.search(r"Test run with [1-9]\d* test", said)
+    return run.returncode == 0 and ran is not None, failed and (failed[1] or failed[2]), said[-300:]
 
 
-def notices(mutation, seeds, passed_over):
-    """Builds the broken copy, plays it, and tells what came of it."""
-    simulate = build()
-    if simulate is None:
-        return False
-    verdict = play(simulate, seeds, mutation.worlds, passed_over)
+def fails(tests, number, suite):
+    """The test of a suite that fails; `None`: none does."""
+    holds, failed, said = run_tests(tests, number, suite)
+    if not holds and not failed:
+        complain(f"{suite} could not be run: {said}")
+    return None if holds else failed
+
+
+def notices(mutation, number, programs, asked):
+    """Whether a seed or a test notices the mutation. Tells what came of it."""
+    seeds = mutation.seeds(asked)
+    verdict = play(programs.simulate, number, seeds, mutation.worlds, mutation.passed_over(asked))
     if verdict.seed is not None and verdict.seed < 0:
         print(f"{mutation.name}: {verdict.message}", flush=True)
         return False
     if verdict.seed is not None:
         print(f"{mutation.name}: seed {verdict.seed}, {verdict.seconds:.1f} s: {verdict.message}", flush=True)
         return True
-    test = fails(mutation.test) if mutation.test else None
+    test = fails(programs.tests, number, mutation.test) if mutation.test else None
     if test:
         print(f"{mutation.name}: no seed of {seeds}; test {mutation.test}/{test}", flush=True)
     else:
         print(f"{mutation.name}: NOT NOTICED in {seeds} seeds, {verdict.seconds:.0f} s", flush=True)
     return test is not None
+
+
+def in_parallel(function, items):
+    """What the function says of each; one at a time for each core."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, items))
+
+
+def weave(mutations, with_tests):
+    """Builds the copy with as many of the mutations as it takes.
+    - Returns: programs that play them; those that need a build of their own."""
+    together, alone = list(mutations), []
+    while True:
+        texts, homeless = woven_texts(together)
+        copy_tree(texts)
+        try:
+            return Programs.build(with_tests), alone + homeless
+        except DoesNotBuild as failure:
+            left = [mutation for mutation in together if mutation.file not in failure.files]
+            if left == together:
+                raise
+            print(f"{', '.join(sorted(failure.files))}: not woven. {failure}", flush=True)
+            alone += [mutation for mutation in together if mutation not in left]
+            together = left
+
+
+def play_unbroken(programs, mutations, asked):
+    """Whether the unbroken code holds in all worlds and tests that the mutations are played in."""
+    def holds(item):
+        worlds, one = item
+        seeds = one.seeds(asked)
+        verdict = play(programs.simulate, UNBROKEN, seeds, worlds, one.passed_over(asked))
+        if verdict.seed is not None:
+            complain(f"the unbroken code fails seed {verdict.seed} with {' '.join(worlds)}: {verdict.message}")
+            return False
+        print(f"unbroken: {seeds} seeds with {' '.join(worlds)} hold, {verdict.seconds:.0f} s", flush=True)
+        return True
+
+    def passes(suite):
+        passed, failed, said = run_tests(programs.tests, UNBROKEN, suite)
+        if not passed:
+            complain(f"the unbroken code fails {suite}: {failed or said}")
+        return passed
+
+    worlds = sorted({mutation.worlds: mutation for mutation in mutations}.items())
+    suites = sorted({mutation.test for mutation in mutations if mutation.test}) if programs.tests else []
+    return all(in_parallel(holds, worlds) + in_parallel(passes, suites))
+
+
+def play_alone(mutation, asked):
+    """Whether the mutation is noticed, in a build of its own."""
+    file = pathlib.Path(mutation.file)
+    copy_tree({file: (ROOT / file).read_text().replace(mutation.old, mutation.new)})
+    try:
+        return notices(mutation, UNBROKEN, Programs.build(mutation.test is not None), asked)
+    except DoesNotBuild as failure:
+        complain(f"{mutation.name}: {failure}")
+        return False
 
 
 def main():
@@ -748,6 +884,7 @@ def main():
     parser.add_argument("--only", help="names of mutations, separated by commas")
     parser.add_argument("--list", action="store_true", help="tell their names and what they break")
     parser.add_argument("--fit", action="store_true", help="only see whether each still fits the source; builds nothing")
+    parser.add_argument("--alone", action="store_true", help="give each a build of its own, and weave none into another's")
     parser.add_argument("--skip-unbroken", action="store_true", help="do not play the unbroken code first")
     asked = parser.parse_args()
     if asked.list:
@@ -762,38 +899,28 @@ def main():
     chosen = [mutation for mutation in MUTATIONS if mutation.name in names]
 
     # First all patches: one that fits no more is told before anything is built.
-    misfits = 0
-    for mutation in chosen:
-        count = (ROOT / mutation.file).read_text().count(mutation.old) if (ROOT / mutation.file).exists() else 0
-        if count != 1:
-            complain(f"{mutation.name}: its text stands {count} times in {mutation.file}, expected once")
-            misfits += 1
+    misfits = [reason for mutation in chosen for reason in misfit(mutation)]
+    for reason in misfits:
+        complain(reason)
     if misfits:
         return 1
     if asked.fit:
+        weaving.check()
+        woven_texts(chosen)
         return 0
-    copy_tree()
-    if not asked.skip_unbroken:
-        simulate = build()
-        if simulate is None:
-            return 1
-        for worlds, one in sorted({mutation.worlds: mutation for mutation in chosen}.items()):
-            seeds = one.seeds(asked)
-            verdict = play(simulate, seeds, worlds, one.passed_over(asked))
-            if verdict.seed is not None:
-                complain(f"the unbroken code fails seed {verdict.seed} with {' '.join(worlds)}: {verdict.message}")
-                return 1
-            print(f"unbroken: {seeds} seeds with {' '.join(worlds)} hold, {verdict.seconds:.0f} s", flush=True)
-    survivors = []
-    for mutation in chosen:
-        file = TREE / mutation.file
-        unbroken = file.read_text()
-        try:
-            file.write_text(unbroken.replace(mutation.old, mutation.new))
-            if not notices(mutation, mutation.seeds(asked), mutation.passed_over(asked)):
-                survivors.append(mutation.name)
-        finally:
-            file.write_text(unbroken)
+    try:
+        programs, alone = weave([] if asked.alone else MUTATIONS, with_tests=any(mutation.test for mutation in chosen))
+    except DoesNotBuild as failure:
+        complain(failure)
+        return 1
+    if not asked.skip_unbroken and not play_unbroken(programs, chosen, asked):
+        return 1
+    alone = chosen if asked.alone else [mutation for mutation in chosen if mutation in alone]
+    together = [(number, mutation) for number, mutation in numbered(chosen) if mutation not in alone]
+    print(f"mutations: {len(together)} in one build" + "".join(f"; {mutation.name} alone" for mutation in alone), flush=True)
+    noticed = in_parallel(lambda item: notices(item[1], item[0], programs, asked), together)
+    survivors = [mutation.name for (_, mutation), was in zip(together, noticed) if not was]
+    survivors += [mutation.name for mutation in alone if not play_alone(mutation, asked)]
     if survivors:
         complain(f"{len(survivors)} of {len(chosen)} survive: {', '.join(survivors)}")
         return 1

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// How far the engine is from a house of machines is counted, and the counts only shrink: `house.py` beside this has them, `house.json` their ceilings.
+/// Tests that counts of `house.py` do not grow. They say how far the engine is from a set of separate machines.
+/// `house.json` has their ceilings.
 struct HouseTests {
     private static let script = ProjectFiles.root.appendingPathComponent("Tests/TidyTests/house.py")
     private static let hasPython = (try? Self.run(["python3", "--version"]).status) == 0
@@ -45,18 +46,18 @@ struct HouseTests {
             "ShardEngine.swift": """
             struct ShardEngine {
                 mutating func write(_ crowd: CrowdID) {
-                    self.audiences.crowds[crowd].life = 1
-                    self.audiences.crowds[self.home(of: [crowd])].life += 1
-                    self.audiences.crowds[crowd].versions.append(3)
-                    self.audiences.crowds[crowd].records.met()
-                    self.change(&self.audiences.crowds[crowd].versions)
-                    self.audiences.crowds[crowd].records.progress = 4
+                    self.fanOut.crowds[crowd].life = 1
+                    self.fanOut.crowds[self.home(of: [crowd])].life += 1
+                    self.fanOut.crowds[crowd].versions.append(3)
+                    self.fanOut.crowds[crowd].records.met()
+                    self.change(&self.fanOut.crowds[crowd].versions)
+                    self.fanOut.crowds[crowd].records.progress = 4
                 }
                 mutating func read(_ crowd: CrowdID) {
-                    self.audiences.crowds[crowd].begin()
-                    if self.audiences.crowds[crowd].life == 1 { return }
-                    // self.audiences.crowds[crowd].life = 2
-                    _ = self.audiences.crowds[crowd].versions.count
+                    self.fanOut.crowds[crowd].begin()
+                    if self.fanOut.crowds[crowd].life == 1 { return }
+                    // self.fanOut.crowds[crowd].life = 2
+                    _ = self.fanOut.crowds[crowd].versions.count
                 }
             }
             """,
@@ -71,12 +72,12 @@ struct HouseTests {
         let places = lines[(row + 1)...].prefix { $0.hasPrefix("            ") }.map {
             $0.trimmingCharacters(in: .whitespaces)
         }
-        // A part of the crowd that owns its state is called as the crowd is.
+        // A call to a part of the crowd that owns its state counts like a call to the crowd.
         #expect(places == [3, 4, 5, 7, 8].map { "Sources/PushEngine/ShardEngine.swift:\($0)" })
         #expect(
             lines.contains {
                 $0.hasPrefix("     8 ")
-                    && $0.hasSuffix("accesses to a crowd's stored fields from outside its room")
+                    && $0.hasSuffix("accesses to a crowd's stored fields from outside fan-out's folder")
             })
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What documents point at is there.
+/// Tests that everything to which documents point exists.
 struct LinkTests {
     /// Every page that a reader may open.
     private static let pages: [ProjectFiles.TextFile] = ProjectFiles.allTextFiles().filter { $0.path.hasSuffix(".md") }
@@ -16,7 +16,7 @@ struct LinkTests {
         #expect(paths.isSuperset(of: expected))
     }
 
-    /// Files and headings, of this page and of others. Other hosts are not asked.
+    /// Links to files and headings of any page must work. Other hosts are not asked.
     @Test func everyLinkLeadsSomewhere() {
         var count = 0
         for page in Self.pages {
@@ -38,10 +38,13 @@ struct LinkTests {
     }
 
     /// Pages name files from the root, by their name alone, or below a folder beside them. Each such file or folder
-    /// exists, and has the functions and cases that are named in brackets behind it.
+    /// must exist, and have the functions and cases that are named in brackets after it.
     @Test(arguments: [
         ("CONTRIBUTING.md", 40), ("Sources/mailboat/Mailboat.docc/Architecture.md", 1),
-        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 40),
+        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 10),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAnEvent.md", 60),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAGoal.md", 100),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAnAnswer.md", 60),
         ("Sources/ShardLoop/ShardLoop.docc/ShardLoop.md", 20),
     ])
     func everyFileThatAPageNamesExists(path: String, countMin: Int) throws {
@@ -67,11 +70,27 @@ struct LinkTests {
         #expect(count >= countMin, "the test finds what it looks for")
     }
 
-    /// A word in code style that begins like a type is a type, a target, or a file or folder: the glossary and the articles follow the code.
+    /// The table of Architecture has each folder of `Sources`, but for the modules of C libraries.
+    @Test func architectureHasEachTarget() throws {
+        let page = try #require(ProjectFiles.textFile("Sources/mailboat/Mailboat.docc/Architecture.md"))
+        let rows = page.lines.compactMap { $0.firstMatch(of: #/^\| `(\w+)` \|/#).map { String($0.output.1) } }
+        let paths = try Self.pathsOfTheTree().filter { $0.hasPrefix("Sources/") }
+        let folders = Set(paths.map { String($0.split(separator: "/")[1]) })
+        let libraries = Set(
+            paths.filter { $0.hasSuffix("/module.modulemap") }.map { String($0.split(separator: "/")[1]) })
+        #expect(rows.count > 20, "the test finds what it looks for")
+        #expect(Set(rows) == folders.subtracting(libraries))
+    }
+
+    /// A word in code style that begins like a type must be a type, a target, a file or a folder. So the glossary and
+    /// the articles follow the code.
     @Test(arguments: [
         ("CONTRIBUTING.md", 15), ("Sources/mailboat/Mailboat.docc/Architecture.md", 10),
         ("Sources/PushEngine/PushEngine.docc/Glossary.md", 20),
-        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 20),
+        ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 60),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAnEvent.md", 1),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAGoal.md", 3),
+        ("Sources/PushEngine/PushEngine.docc/WayOfAnAnswer.md", 2),
         ("Sources/ShardLoop/ShardLoop.docc/ShardLoop.md", 5), ("Sources/APNSPool/APNSPool.docc/APNSPool.md", 5),
     ])
     func everyTypeThatAPageNamesExists(path: String, countMin: Int) throws {
@@ -111,7 +130,7 @@ struct LinkTests {
         }
     }
 
-    /// What a heading is called in a link, as GitHub makes it: lower case, without punctuation, a hyphen for each space.
+    /// Names of headings in links, as GitHub makes them: lower case, no punctuation, and a hyphen for each space.
     private static func anchors(of page: ProjectFiles.TextFile) -> Set<String> {
         var anchors: Set<String> = []
         for (_, line) in Self.prose(of: page) {
@@ -150,14 +169,14 @@ struct LinkTests {
         return parts.joined(separator: "/")
     }
 
-    /// A name with an ending of files that are kept here, or with a slash between words that may be files or folders.
+    /// Whether a name looks like a path: it has the ending of a file in this project, or a slash between names.
     private static func looksLikeAPath(_ name: String) -> Bool {
         let endings = [".swift", ".md", ".yaml", ".json", ".py", ".sh"]
         if name.contains("//") || name.hasPrefix("/") || name.hasPrefix(".") && !name.hasPrefix(".ci/") { return false }
         return endings.contains { name.hasSuffix($0) && name != $0 } || name.contains("/")
     }
 
-    /// Files and folders of the working copy that are kept in it.
+    /// Files and folders of the working copy that belong to the project.
     private static func pathsOfTheTree() throws -> Set<String> {
         let all = try #require(FileManager.default.enumerator(atPath: ProjectFiles.root.path))
         var paths: Set<String> = []

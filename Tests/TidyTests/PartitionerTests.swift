@@ -1,13 +1,13 @@
 import Testing
 
-/// What readers are told to paste puts keys where workers expect them.
+/// Tests that commands for readers to paste put keys on the partitions where workers expect them.
 struct PartitionerTests {
     /// A command of kcat that produces, up to its end in a shell or in a list of words.
     private static var producing: Regex<Substring> { #/kcat"?,? [^|\n]*"?-P\b/# }
-    /// It names the partition itself.
+    /// The option with which a command names the partition itself.
     private static var placing: Regex<Substring> { #/-p[", ]/# }
 
-    /// kcat places keys by CRC32 unless it is told otherwise: the worker then warns, and the record takes a second hop.
+    /// kcat places keys by CRC32 by default. The worker then warns, and the record takes a second hop.
     @Test func everyKcatThatProducesHasThePartitioner() {
         var count = 0
         for file in ProjectFiles.allTextFiles() where !file.path.hasPrefix("Tests/TidyTests/") {

@@ -20,6 +20,7 @@ ENGINE = "Sources/PushEngine"
 CEILINGS = pathlib.Path(__file__).resolve().with_name("house.json")
 # Where the state of fan-out may be written: the files of its own types, by their names.
 CROWD_ROOM = re.compile(r"/(Crowd\w*|Crowd\+\w+|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|StartRound\+\w+|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
+FAN_OUT = re.compile(r"^Sources/(?:PushEngine/)?FanOut/")
 ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|StartRound\+\w+|Round|Round\+\w+)\.swift$")
 OWNER_ROOM = re.compile(r"/(AudienceOwners?|AudienceChannels?|Publication|VersionLedger|RollUp)(\+\w+)?\.swift$")
 PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable|FormerOwners)(\+\w+)?\.swift$")
@@ -137,8 +138,12 @@ def is_written(changes, is_lent, names, behind, own=1):
     return len(names) > own and behind.startswith("(") and names[-1] in changes
 
 
-def extensions(tree):
-    return [name for name, text in tree.engine().items() if re.search(r"^(?:public )?(?:extension|struct) ShardEngine\b", text, re.MULTILINE)]
+def extensions(tree, kind):
+    return [name for name, text in tree.engine().items() if re.search(r"^(?:public )?(?:extension|struct) " + kind + r"\b", text, re.MULTILINE)]
+
+
+def lines_of(tree, names):
+    return [f"{name}:{line}" for name in names for line in range(tree.comments[name].count(chr(10)))]
 
 
 def crowd_accesses(tree):
@@ -238,13 +243,15 @@ def crowd_bools(tree):
 
 
 def rows(tree):
-    extending = extensions(tree)
-    lines = [f"{name}:{line}" for name in extending for line in range(tree.comments[name].count(chr(10)))]
+    extending = extensions(tree, "ShardEngine")
     written = foreign_writes(tree)
     return [
         Row("files that extend ShardEngine", "24", extending),
-        Row("their lines", "4,500", lines, grain=250),
-        Row("accesses to a crowd's stored fields from outside its room", "0", crowd_accesses(tree)),
+        Row("their lines", "4,500", lines_of(tree, extending), grain=250),
+        Row("files that extend FanOut", "-", extensions(tree, "FanOut")),
+        Row("lines of files that extend FanOut", "-", lines_of(tree, extensions(tree, "FanOut")), grain=250),
+        Row("accesses to a crowd's stored fields from outside fan-out's folder", "0", [entry for entry in crowd_accesses(tree) if not FAN_OUT.search(entry)]),
+        Row("accesses to a crowd's stored fields by other files of fan-out", "0", [entry for entry in crowd_accesses(tree) if FAN_OUT.search(entry)]),
         *(Row(f"writes of {kind}'s state by files of other types", "0", places, by_file=True) for kind, places in written.items()),
         Row("state of the five types without one owner", "0", [kind for kind, places in written.items() if places]),
         Row("places where a record's layout stands, beyond one each", "0", layout_places(tree)),

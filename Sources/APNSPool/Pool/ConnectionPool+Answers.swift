@@ -10,7 +10,7 @@ extension ConnectionPool {
         /// The request had not left completely, or was above a GOAWAY's last stream. It was not processed, and the
         /// connection is not at fault.
         case neverLeft
-        /// APNs may have processed it.
+        /// APNs may have processed the request.
         case unknown
     }
 
@@ -23,7 +23,7 @@ extension ConnectionPool {
         self.busySucceeded()
         self.credentialsSucceeded(stream)
         self.tokenSucceeded()
-        if stream.state == .inFlight { self.window.noteWay(afterMicros: max(0, micros - stream.beganMicros)) }
+        if stream.state == .inFlight { self.window.measureRoundTrip(afterMicros: max(0, micros - stream.beganMicros)) }
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
     }
 
@@ -62,8 +62,8 @@ extension ConnectionPool {
         case .providerTokenTooManyUpdates:
             self.busySucceeded()
             if stream.tokenGeneration == self.tokenGeneration {
-                // The return to the old token was refused, too. The rule is one per connection, so another connection
-                // may work.
+                // The return to the old token was refused, too. The limit on new tokens is per connection, so another
+                // connection may work.
                 if self.tokenGate.state == .probing { self.retire(connection, now: now) }
                 self.tokenRefused(
                     .providerTokenTooManyUpdates, now: now, action: .revertToken(generation: stream.tokenGeneration))
@@ -119,12 +119,12 @@ extension ConnectionPool {
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// Notes that the store has another token, which all new requests carry. `isReturn`: it is the token before the
-    /// current one, and changes places with it.
+    /// Takes another token of the store, which all new requests carry. `isReturn`: the token is the previous one, and
+    /// the two are exchanged.
     ///
-    /// Apple counts new tokens per connection, and a quiet connection sees them late. A connection that got its last
-    /// new token within 20 minutes is retired, no matter when that token was signed, unless it has carried this one,
-    /// too.
+    /// Apple counts new tokens per connection, and a quiet connection sees a new token only with its next request. A
+    /// connection that got its last new token within 20 minutes is retired, no matter when that token was signed,
+    /// unless it has carried this one, too.
     public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
         if isReturn {
@@ -149,8 +149,8 @@ extension ConnectionPool {
         self.clearTokenAlarm()
     }
 
-    /// Notes the first generation of the key in use. `isUnproven`: APNs has not accepted the key yet. `isOnTrial`: if
-    /// APNs refuses it, there is another key to return to.
+    /// Takes the first generation of the key that is used from now on. `isUnproven`: APNs has not accepted the key yet.
+    /// `isOnTrial`: if APNs refuses it, there is another key to return to.
     public mutating func keyReplaced(firstGeneration: UInt32, isUnproven: Bool, isOnTrial: Bool) {
         self.keyGeneration = firstGeneration
         self.isKeyUnproven = isUnproven
@@ -158,7 +158,7 @@ extension ConnectionPool {
     }
 
     /// Retires connections that must not carry the new token: the key is another one (Apple: close them all), or the
-    /// token is sooner than a connection may change it.
+    /// token came sooner than a connection may change tokens.
     public mutating func connectionsOutdated(now: EngineTime) {
         let wasRefused = self.credentialGate.isHolding
         self.credentialGate.reset()
@@ -211,7 +211,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Notes that APNs accepts the key of the token in `stream`.
+    /// Marks the key of the token in `stream` as accepted by APNs.
     private mutating func credentialsSucceeded(_ stream: StreamTable.Stream) {
         if self.isKeyUnproven, stream.tokenGeneration >= self.keyGeneration {
             self.isKeyUnproven = false

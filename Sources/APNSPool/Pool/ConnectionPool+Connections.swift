@@ -9,7 +9,7 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Notes that pushes are ready without credit for them. Opens a connection if there is none, or, after
+    /// Remembers that pushes are ready without credit for them. Opens a connection if there is none, or, after
     /// `growthPauseMillis`, one more.
     public mutating func wanted(now: EngineTime) {
         guard self.credit == 0 else { return }
@@ -28,7 +28,7 @@ extension ConnectionPool {
 
     // MARK: Events of a connection
 
-    /// Notes that TCP is up; TLS and the peer's first SETTINGS follow.
+    /// Takes the event that TCP is up. TLS and the peer's first SETTINGS follow.
     public mutating func transportConnected(_ connection: Int, now: EngineTime) {
         self.members[connection].life.transportConnected(now: now)
     }
@@ -46,12 +46,12 @@ extension ConnectionPool {
         self.refreshCredit(connection)
     }
 
-    /// Notes bytes from the peer: it lives, and an unanswered PING counts as answered.
+    /// Takes the event that bytes arrived. The peer lives, and an unanswered PING counts as answered.
     public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
         self.members[connection].life.bytesReceived(now: now)
     }
 
-    /// Notes that the connection's output buffer reached its bound (`true`), or fell below it again.
+    /// Takes the event that the connection's output buffer reached its bound (`true`), or fell below it again.
     public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
         self.members[connection].life.outputBlocked(blocked)
         self.refreshCredit(connection)
@@ -71,12 +71,12 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Notes that the session takes no more requests on this connection, for a reason of its own.
+    /// Retires the connection: its session takes no more requests, for a reason of its own.
     public mutating func requestsRefused(_ connection: Int, now: EngineTime) {
         self.retire(connection, now: now)
     }
 
-    /// Notes that the connection could not be made, was lost, or was closed as requested. Its number is free again.
+    /// Removes the connection, which could not be made, was lost, or was closed as requested. Its number is free again.
     /// Requests still in flight are returned: nobody knows their result. `fault` is why it could not be made, if known.
     public mutating func connectionEnded(
         _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
@@ -93,7 +93,7 @@ extension ConnectionPool {
         self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)
-        self.noteEnd(of: member, fault: fault, now: now)
+        self.updateTrouble(of: member, fault: fault, now: now)
         self.countEnd(of: member, now: now)
         self.connectWhatIsDue(now: now)
         return left
@@ -108,12 +108,13 @@ extension ConnectionPool {
     // MARK: Time
 
     /// Ends the window's round if it is over, after which more or fewer requests may be in flight. It is cheap; call it
-    /// once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil` if unknown. It
-    /// is called only at the end of a round.
+    /// once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil` if unknown. The
+    /// closure is called only at the end of a round.
     public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
         let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)
-        // Otherwise the wait continues from round to round: the answers that would have ended it may never arrive.
+        // A window that has grown ends the wait even without an answer: the answers that would have ended it may never
+        // arrive.
         if hasGrown { self.waitsForWindow = false }
     }
 
@@ -138,7 +139,7 @@ extension ConnectionPool {
                 self.retire(connection, now: now, reason: .denied)
             }
         }
-        self.noteSlowness(now: now)
+        self.updateSlowness(now: now)
         _ = self.busyGate.advance(now: now)
         _ = self.credentialGate.advance(now: now)
         _ = self.tokenGate.advance(now: now)
@@ -165,7 +166,7 @@ extension ConnectionPool {
     // MARK: Internals
 
     private func deadlineMillis(ofRequestBegunMicros micros: Int64) -> Int64 {
-        // Rounded up, so that a timer set for this moment finds the request overdue.
+        // The time is rounded up, so that a timer set for this moment finds the request overdue.
         (micros + 999) / 1_000 + self.configuration.requestTimeoutMillis
     }
 

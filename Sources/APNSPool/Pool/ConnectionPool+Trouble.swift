@@ -29,8 +29,8 @@ extension ConnectionPool {
         }
     }
 
-    /// Notes why the connection was of no use, if it was not.
-    mutating func noteEnd(of member: Member, fault: ConnectFault, now: EngineTime) {
+    /// Remembers the trouble that a connection showed, if it ended without having been of use.
+    mutating func updateTrouble(of member: Member, fault: ConnectFault, now: EngineTime) {
         guard !self.isShutDown else { return }
         if member.isReady {
             if member.requestsBegan > 0, !member.life.hasAnswered { self.health.mute(now: now) }
@@ -47,7 +47,7 @@ extension ConnectionPool {
         }
     }
 
-    mutating func noteSlowness(now: EngineTime) {
+    mutating func updateSlowness(now: EngineTime) {
         for connection in self.members.indices {
             guard let due = self.members[connection].slowAtMillis, now.steadyMillis >= due else { continue }
             self.members[connection].slowness = Self.trouble(ofSlow: self.members[connection])
@@ -55,7 +55,7 @@ extension ConnectionPool {
         if let until = self.health.silentUntilMillis, now.steadyMillis >= until { self.health.wasAnswered() }
     }
 
-    /// The next time at which `noteSlowness` has something to note.
+    /// The next time at which `updateSlowness` has something to do.
     var nextTroubleMillis: Int64 {
         self.members.reduce(self.health.silentUntilMillis ?? .max) { min($0, $1.slowAtMillis ?? .max) }
     }

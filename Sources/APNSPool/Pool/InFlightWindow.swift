@@ -9,7 +9,7 @@
 ///
 /// A loop that waits for its core is as busy as one that has it. If only the CPU time it has used were counted, half a
 /// core would look like time to spare. The window would double from round to round up to the number of streams, and all
-/// other requests of the route would be answered late.
+/// other requests of the route would wait for their answers.
 public struct InFlightWindow: Sendable {
     /// The widest window, in requests.
     public static let countMax = 1 << 20
@@ -41,8 +41,8 @@ public struct InFlightWindow: Sendable {
         self.count = Swift.max(self.countMin, atFirst)
     }
 
-    /// Notes the time from a push's departure to its acceptance.
-    public mutating func noteWay(afterMicros: Int64) {
+    /// Takes a measured time, from a push's departure to its acceptance. The shortest counts.
+    public mutating func measureRoundTrip(afterMicros: Int64) {
         self.shortestMicros = min(self.shortestMicros ?? .max, afterMicros)
     }
 
@@ -73,8 +73,8 @@ public struct InFlightWindow: Sendable {
         }
         if let shortest = self.shortestMicros {
             let way = self.wayMicros ?? shortest
-            // A longer way than known may be queueing. If it lasts while this loop has time to spare, the known way
-            // approaches it.
+            // A longer way than the known one may be due to queues. If it lasts while this loop has time to spare, the
+            // known way approaches it.
             self.wayMicros = shortest <= way || isBusy ? min(way, shortest) : way + (shortest - way + 7) / 8
             if shortest > way + way / 2 + Self.queueingMicros {
                 if isBusy { self.count = max(self.countMin, self.count - self.count / 4) }

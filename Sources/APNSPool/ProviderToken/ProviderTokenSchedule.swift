@@ -1,12 +1,12 @@
 public import PushModel
 
 /// Decides when the provider token of one key is signed again, and with which issue time. There is one schedule per
-/// private key and process: tokens of another key go to new connections only, so its 20 minutes begin anew.
+/// private key and process: tokens of another key go to new connections only, so its 20 minutes start over.
 ///
 /// Apple's rules: a token is valid for 60 minutes from its issue time, and may change at most once in 20 minutes. Our
 /// choices on top: tokens are renewed at 45 minutes. Issue times are on a grid of 45 minutes that all workers share, so
-/// that a fleet behind one address presents one issue time at a time. A process that starts late in a period takes a
-/// point of a finer grid, and joins the common grid 20 minutes later.
+/// that a fleet behind one address presents one issue time at a time. A process that starts near the end of a period
+/// takes a point of a finer grid, and joins the common grid 20 minutes later.
 ///
 /// Age is counted on the steady clock, so a wall clock that steps does not change a token's age. APNs' answer decides
 /// then. A refused token is replaced at once. Each connection may carry few tokens, so the new one is for new
@@ -16,10 +16,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public enum Decision: Equatable, Sendable {
         /// Keep the current token.
         case keep
-        /// Sign with this issue time (`iat`), then call `signed`. `isOutOfTurn`: the token is sooner than a connection
-        /// may change it, so only connections that begin afterwards may see it.
-        case sign(issuedAtSeconds: Int64, isOutOfTurn: Bool)
-        /// Exchange the current token with the one before it, then call `exchanged`.
+        /// Sign with this issue time (`iat`), then call `signed`. `isAheadOfSchedule`: the token came sooner than a
+        /// connection may change tokens, so only connections that begin afterwards may see it.
+        case sign(issuedAtSeconds: Int64, isAheadOfSchedule: Bool)
+        /// Exchange the current token with the previous one, then call `exchanged`.
         case usePrevious
     }
 
@@ -27,11 +27,11 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let renewalAgeSeconds: Int64 = 2_700
     /// Apple's least time between two new tokens.
     public static let renewalDistanceSeconds: Int64 = 1_200
-    /// The finer grid for a process that starts late in a period.
+    /// The finer grid, for a process that starts near the end of a period.
     public static let fineGridSeconds: Int64 = 300
     /// Age up to which an older token may be used again. Apple refuses tokens older than 3,600 s.
     public static let ageSecondsMax: Int64 = 3_300
-    /// The grid of tokens that are signed because APNs refused the one before: as new as possible.
+    /// The grid of tokens that are signed because APNs refused the previous one: as new as possible.
     public static let exactGridSeconds: Int64 = 60
     /// How long a renewal waits for the next point of the grid.
     public static let gridPatienceSeconds: Int64 = 60
@@ -47,10 +47,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     private var previous: Issue?
     /// Earliest steady time of the next regular token.
     private var notBeforeMillis: Int64 = .min
-    /// Earliest steady time of the next token out of turn. APNs' answer allows one, on new connections.
+    /// Earliest steady time of the next token ahead of schedule. APNs' answer allows one, on new connections.
     private var noExceptionBeforeMillis: Int64 = .min
     /// Whether our clock is slow: APNs called a token expired that we thought young. The grid's older points are then
-    /// too old. It ends when the clock is set.
+    /// too old. The doubt ends when the clock is set.
     private var isClockDoubted = false
     private var wantsNewToken = false
     /// Wall time minus steady time when the newest token was signed.
@@ -84,7 +84,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         .sign(
             issuedAtSeconds: Self.issueTime(
                 wallSeconds: now.wallSeconds, isClockDoubted: self.isClockDoubted && !self.wasClockSet(now)),
-            isOutOfTurn: false)
+            isAheadOfSchedule: false)
     }
 
     /// Whether the wall clock was set since the newest token was signed.
@@ -93,7 +93,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
     }
 
-    /// Notes that a token with this issue time was signed, and is used from now on.
+    /// Takes a newly signed token with this issue time. It is used from now on.
     public mutating func signed(issuedAtSeconds: Int64, now: EngineTime) {
         let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
         let distanceMillis = Self.renewalDistanceSeconds * 1_000
@@ -111,7 +111,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     }
 
     /// Handles APNs' answer that the current token is expired. A new one is due at once if the last is 20 minutes old.
-    /// Otherwise it is out of turn, for new connections only, and not twice within 20 minutes.
+    /// Otherwise it is ahead of schedule, for new connections only, and not twice within 20 minutes.
     public mutating func expiredReported(now: EngineTime) -> Decision {
         guard self.current != nil else { return self.due(now: now) }
         if self.isReverted {
@@ -139,10 +139,10 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.noExceptionBeforeMillis = now.steadyMillis + Self.renewalDistanceSeconds * 1_000
         return .sign(
             issuedAtSeconds: now.wallSeconds - Self.remainder(now.wallSeconds, Self.exactGridSeconds),
-            isOutOfTurn: true)
+            isAheadOfSchedule: true)
     }
 
-    /// Handles APNs' answer that the token was changed too often. The one before is used again while it is young
+    /// Handles APNs' answer that the token was changed too often. The previous token is used again while it is young
     /// enough. The newer one returns after 20 minutes, or when the older one is too old. Nothing is signed for 20
     /// minutes.
     public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
@@ -156,7 +156,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return .usePrevious
     }
 
-    /// Notes that the current token and the one before changed places, as `usePrevious` asked.
+    /// Exchanges the current token and the previous one, as `usePrevious` asked.
     public mutating func exchanged(now: EngineTime) {
         swap(&self.current, &self.previous)
         self.isReverted.toggle()

@@ -15,17 +15,19 @@ public enum ProviderTokenClaims {
     ///   - teamID: `iss`, the 10 characters of the developer team.
     ///   - issuedAtSeconds: `iat`, seconds since 1970.
     public static func signingInput(keyID: String, teamID: String, issuedAtSeconds: Int64) -> [UInt8] {
-        var header: [UInt8] = []
-        header.append(utf8: "{\"alg\":\"ES256\",\"kid\":")
-        JSONBytes.appendString(keyID, to: &header)
-        header.append(utf8: ",\"typ\":\"JWT\"}")
-
-        var claims: [UInt8] = []
-        claims.append(utf8: "{\"iss\":")
-        JSONBytes.appendString(teamID, to: &claims)
-        claims.append(utf8: ",\"iat\":")
-        JSONBytes.appendInteger(issuedAtSeconds, to: &claims)
-        claims.append(UInt8(ascii: "}"))
+        let header = JSONWriter.bytes { json in
+            json.object { json in
+                json.member("alg", "ES256")
+                json.member("kid", keyID)
+                json.member("typ", "JWT")
+            }
+        }
+        let claims = JSONWriter.bytes { json in
+            json.object { json in
+                json.member("iss", teamID)
+                json.member("iat", issuedAtSeconds)
+            }
+        }
 
         var input: [UInt8] = []
         Base64URL.append(header.span, to: &input)

@@ -92,12 +92,11 @@ public enum ChannelRequest {
 
     /// The body of a request that makes a channel for Live Activities.
     public static func creationBody(_ policy: MessageStoragePolicy) -> [UInt8] {
-        var body: [UInt8] = []
-        body.append(utf8: "{\"")
-        body.append(utf8: Self.storagePolicyName)
-        body.append(utf8: "\":")
-        JSONBytes.appendInteger(Int64(policy.rawValue), to: &body)
-        body.append(utf8: ",\"push-type\":\"LiveActivity\"}")
-        return body
+        JSONWriter.bytes { json in
+            json.object { json in
+                json.member(Self.storagePolicyName, policy.rawValue)
+                json.member("push-type", literal: "LiveActivity")
+            }
+        }
     }
 }

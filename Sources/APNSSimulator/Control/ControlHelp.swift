@@ -56,9 +56,9 @@ extension ControlServer {
           {"kind": "streams", "max": 1}                SETTINGS_MAX_CONCURRENT_STREAMS from now on
         At once, to all connections or to one ("connection": number):
           {"kind": "now", "action": "goaway" (and its keys) | "cut" | "cut-mid-record" | "reset" (TCP) | "close" | "ping"}
-          {"kind": "now", "action": "silence"}         nothing is read or written any more, not even PING
+          {"kind": "now", "action": "silence"}         nothing is read or written now, not even PING
           {"kind": "now", "action": "slow-reads", "bytesPerSecond": 100}
-          {"kind": "now", "action": "starve"}          no WINDOW_UPDATE any more
+          {"kind": "now", "action": "starve"}          no WINDOW_UPDATE from now on
           {"kind": "now", "action": "resume"}          takes the last three back
           {"kind": "now", "action": "frames", "which": "empty" | "unknown" | "window" (to be borne) | "giant" |
            "empty-ping" | "push-promise" | "settings-on-stream" | "data-on-connection" | "window-overflow" |

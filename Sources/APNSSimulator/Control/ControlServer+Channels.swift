@@ -13,12 +13,11 @@ extension ControlServer {
             let app = request.uri.queryParameters.get("app")
             let limit = request.uri.queryParameters.get("limit").map { Int($0) ?? -1 } ?? Self.channelsShown
             guard limit >= 0 else { return Self.refusal("'limit' must be a whole number, 0 or more") }
-            var json: [UInt8] = Array("{\"channels\":[".utf8)
-            for (index, channel) in simulator.channels(app: app, limit: limit).enumerated() {
-                json += Array((index == 0 ? "\n" : ",\n").utf8)
-                Self.append(channel, to: &json)
+            return Self.object { json in
+                json.array("channels", simulator.channels(app: app, limit: limit), isOneALine: true) {
+                    Self.append($0, to: &$1)
+                }
             }
-            return Self.json(json + Array("\n]}\n".utf8))
         }
         router.post("/channels") { request, _ in
             try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
@@ -31,11 +30,7 @@ extension ControlServer {
                 guard let id = simulator.createChannel(app: app, storage: policy == 0 ? .none : .mostRecent) else {
                     throw FlatDocument.Refusal(text: "'\(app)' has as many channels as it may")
                 }
-                var json: [UInt8] = []
-                var object = JSONObjectWriter(&json)
-                object.text("id", id, &json)
-                object.end(&json)
-                return Self.json(json + [UInt8(ascii: "\n")])
+                return Self.object { $0.member("id", id) }
             }
         }
         router.delete("/channels") { request, _ in
@@ -84,20 +79,18 @@ extension ControlServer {
         }
     }
 
-    private static var done: Response { Self.json(Array("{\"ok\":true}\n".utf8)) }
-
-    private static func append(_ channel: SimulatedChannel, to json: inout [UInt8]) {
-        var object = JSONObjectWriter(&json)
-        object.text("id", channel.id, &json)
-        object.text("app", channel.app, &json)
-        object.integer("message-storage-policy", Int64(channel.storage.rawValue), &json)
-        object.integer("createdMillis", channel.createdMillis, &json)
-        object.integer("published", Int64(channel.publishedCount), &json)
-        object.integer("listeners", Int64(channel.listenerCount), &json)
-        object.raw("stored", channel.storedBody, &json)
-        object.raw("content-state", channel.witness.contentState, &json)
-        object.raw("newestAlert", channel.witness.alerts.last ?? [], &json)
-        object.bool("ended", channel.witness.phase == .ended || channel.witness.phase == .endedBySystem, &json)
-        object.end(&json)
+    private static func append(_ channel: SimulatedChannel, to json: inout JSONWriter) {
+        json.object { json in
+            json.member("id", channel.id)
+            json.member("app", channel.app)
+            json.member("message-storage-policy", channel.storage.rawValue)
+            json.member("createdMillis", channel.createdMillis)
+            json.member("published", channel.publishedCount)
+            json.member("listeners", channel.listenerCount)
+            json.member("stored", json: channel.storedBody)
+            json.member("content-state", json: channel.witness.contentState)
+            json.member("newestAlert", json: channel.witness.alerts.last ?? [])
+            json.member("ended", channel.witness.phase == .ended || channel.witness.phase == .endedBySystem)
+        }
     }
 }

@@ -17,18 +17,18 @@ extension ControlServer {
             let limit = parameters.take("limit") ?? Self.updateTokensShown
             if let problem = parameters.problem { return Self.refusal(problem) }
             let (tokens, next) = simulator.updateTokens(since: since, limit: limit)
-            var json: [UInt8] = Array("{\"next\":\(next),\"update-tokens\":[".utf8)
-            for (index, token) in tokens.enumerated() {
-                json += Array((index == 0 ? "\n" : ",\n").utf8)
-                var object = JSONObjectWriter(&json)
-                object.text("startToken", token.startToken, &json)
-                object.text("updateToken", token.updateToken, &json)
-                if let channel = token.channel { object.text("channel", channel, &json) }
-                object.integer("activity", Int64(token.activity), &json)
-                object.integer("atMillis", token.atMillis, &json)
-                object.end(&json)
+            return Self.object { json in
+                json.member("next", next)
+                json.array("update-tokens", tokens, isOneALine: true) { token, json in
+                    json.object { json in
+                        json.member("startToken", token.startToken)
+                        json.member("updateToken", token.updateToken)
+                        json.member("channel", token.channel)
+                        json.member("activity", token.activity)
+                        json.member("atMillis", token.atMillis)
+                    }
+                }
             }
-            return Self.json(json + Array("\n]}\n".utf8))
         }
         router.get("/summary") { request, _ in
             switch Self.summaryQuery(request) {
@@ -41,7 +41,8 @@ extension ControlServer {
             case .failure(let refusal): return Self.refusal(refusal.text)
             case .success(let query):
                 guard query.prefix.isEmpty, query.kind == nil else {
-                    return Self.refusal("'prefix' and 'kind' choose among all tokens; here the body names them")
+                    return Self.refusal(
+                        "'prefix' and 'kind' select from all tokens, but here the body names the tokens")
                 }
                 var asked = AskedTokens()
                 var word: [UInt8] = []

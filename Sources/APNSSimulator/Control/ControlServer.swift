@@ -6,6 +6,7 @@ import HTTPTypes
 import Hummingbird
 import Listening
 import NIOCore
+import PushModel
 
 /// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. It is for curl and for
 /// tests in other languages.
@@ -69,23 +70,18 @@ public struct ControlServer: Service {
             let prefix = request.uri.queryParameters.get("prefix") ?? ""
             let limit = request.uri.queryParameters.get("limit").map { Int($0) ?? -1 } ?? Self.devicesShown
             guard limit >= 0 else { return Self.refusal("'limit' must be a whole number, 0 or more") }
-            var json: [UInt8] = Array("{\"devices\":[".utf8)
-            for (index, device) in simulator.devices(prefix: prefix, limit: limit).enumerated() {
-                json += Array((index == 0 ? "\n" : ",\n").utf8)
-                simulator.appendJSON(device, to: &json)
+            return Self.object { json in
+                json.array("devices", simulator.devices(prefix: prefix, limit: limit), isOneALine: true) {
+                    simulator.appendJSON($0, to: &$1)
+                }
             }
-            json += Array("\n]}\n".utf8)
-            return Self.json(json)
         }
         router.get("/devices/:token") { _, context in
             let token = try context.parameters.require("token")
             guard let device = simulator.device(token: token) else {
                 return Self.refusal("no push and no setting for this token yet", .notFound)
             }
-            var json: [UInt8] = []
-            simulator.appendJSON(device, to: &json)
-            json.append(UInt8(ascii: "\n"))
-            return Self.json(json)
+            return Self.line { simulator.appendJSON(device, to: &$0) }
         }
         router.post("/tokens/:token") { request, context in
             let token = try context.parameters.require("token")
@@ -103,7 +99,7 @@ public struct ControlServer: Service {
                 guard isDone else {
                     throw FlatDocument.Refusal(text: "a token is an even number of hex digits, at most 512")
                 }
-                return Self.json(Array("{\"ok\":true}\n".utf8))
+                return Self.done
             }
         }
     }
@@ -128,9 +124,9 @@ public struct ControlServer: Service {
             try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 do throws(APNSSimulator.FaultRefusal) {
                     switch try await simulator.takeFault(body) {
-                    case .added(let id): return Self.json(Array("{\"id\":\(id.rawValue)}\n".utf8))
-                    case .done(let count): return Self.json(Array("{\"connections\":\(count)}\n".utf8))
-                    case .set: return Self.json(Array("{\"ok\":true}\n".utf8))
+                    case .added(let id): return Self.object { $0.member("id", id.rawValue) }
+                    case .done(let count): return Self.object { $0.member("connections", count) }
+                    case .set: return Self.done
                     }
                 } catch {
                     throw FlatDocument.Refusal(text: error.text)
@@ -139,13 +135,13 @@ public struct ControlServer: Service {
         }
         router.delete("/faults") { _, _ in
             simulator.clearFaults()
-            return Self.json(Array("{\"ok\":true}\n".utf8))
+            return Self.done
         }
         router.delete("/faults/:id") { _, context in
             guard let id = Int(try context.parameters.require("id")), simulator.remove(FaultID(rawValue: id)) else {
                 return Self.refusal("no fault with this id", .notFound)
             }
-            return Self.json(Array("{\"ok\":true}\n".utf8))
+            return Self.done
         }
     }
 
@@ -155,12 +151,12 @@ public struct ControlServer: Service {
         router.post("/keys") { request, _ in
             try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
                 simulator.register(try KeyDocument.read(body))
-                return Self.json(Array("{\"ok\":true}\n".utf8))
+                return Self.done
             }
         }
         router.delete("/keys/:id") { _, context in
             simulator.revokeKey(id: try context.parameters.require("id"))
-            return Self.json(Array("{\"ok\":true}\n".utf8))
+            return Self.done
         }
     }
 
@@ -232,6 +228,19 @@ public struct ControlServer: Service {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
+    /// An answer of one line: the value that `write` writes.
+    static func line(_ write: (inout JSONWriter) -> Void) -> Response {
+        Self.json(JSONWriter.bytes(write) + [UInt8(ascii: "\n")])
+    }
+
+    /// An answer that is an object, whose members `write` writes.
+    static func object(_ write: (inout JSONWriter) -> Void) -> Response {
+        Self.line { $0.object(write) }
+    }
+
+    /// The answer to an order that was carried out.
+    static var done: Response { Self.object { $0.member("ok", true) } }
+
     static func json(encoding value: some Encodable) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -245,15 +254,10 @@ public struct ControlServer: Service {
     }
 
     static func refusal(_ text: String, _ status: HTTPResponse.Status = .badRequest) -> Response {
-        var json: [UInt8] = []
-        var object = JSONObjectWriter(&json)
-        object.text("error", text, &json)
-        object.end(&json)
-        json.append(UInt8(ascii: "\n"))
-        var response = Self.json(json)
+        var response = Self.object { $0.member("error", text) }
         response.status = status
         return response
     }
 }
 
-extension ControlServer: Untold {}
+extension ControlServer: Redacted {}

@@ -4,121 +4,67 @@ import PushModel
 /// A device as the control API shows it. Content, alerts and attributes are copied as the bytes the phone got, which
 /// are JSON.
 enum DeviceJSON {
-    static func append(_ device: SimulatedDevice, nowMillis: Int64, rules: DeviceRules, to json: inout [UInt8]) {
+    static func append(_ device: SimulatedDevice, nowMillis: Int64, rules: DeviceRules, to json: inout JSONWriter) {
         let shown = device.device.shown(atSeconds: nowMillis / 1_000, rules: rules)
-        var object = JSONObjectWriter(&json)
-        object.text("token", device.token, &json)
-        if device.kind != .any { object.text("kind", "\(device.kind)", &json) }
-        object.text("state", "\(device.status.state)", &json)
-        if device.status.state != .alive { object.integer("sinceMillis", device.status.sinceMillis, &json) }
-        object.text("topic", device.topic, &json)
-        object.integer("accepted", Int64(device.accepted), &json)
-        object.integer("refused", Int64(device.refused), &json)
-        object.integer("leastDistanceMillis", device.leastDistanceMillis, &json)
-        object.integer("inFlightPeak", Int64(device.inFlightPeak), &json)
-        if let channel = device.channel { object.text("channel", channel, &json) }
-        if !device.isOnline { object.bool("online", false, &json) }
-        object.text("card", shown.card.rawValue, &json)
-        object.raw("content-state", shown.contentState, &json)
-        object.number("relevance-score", shown.relevanceScore, &json)
-        object.integer("stale-date", shown.staleDateSeconds, &json)
-        object.integer("dismissal-date", device.device.dismissalDateSeconds, &json)
-        object.integer("leaves", shown.dismissedAtSeconds, &json)
-        if device.device.stampSeconds != .min { object.integer("timestamp", device.device.stampSeconds, &json) }
-        object.raw("newestAlert", shown.newestAlert, &json)
-        object.integer("alerts", Int64(shown.alertCount), &json)
-        object.raw("attributes-type", device.device.attributesType, &json)
-        object.raw("attributes", device.device.attributes, &json)
-        object.integer("cardsStarted", Int64(device.device.cardCount), &json)
-        object.integer("shown", Int64(device.device.shownCount), &json)
-        object.integer("ignored", Int64(device.device.ignoredCount), &json)
-        if device.messages > 0 { object.integer("messages", Int64(device.messages), &json) }
-        if device.bothWays > 0 { object.integer("bothWays", Int64(device.bothWays), &json) }
-        object.integer("highPriorityLastHour", Int64(device.device.highPriorityCount(nowMillis: nowMillis)), &json)
-        object.integer("highPriorityPeak", Int64(device.device.highPriorityPeak), &json)
-        if !device.starts.isEmpty {
-            let overBudget = device.starts.count { $0.card == nil }
-            object.integer("startsOverBudget", Int64(overBudget), &json)
-            object.raw("starts", Self.starts(device.starts, nowSeconds: nowMillis / 1_000, rules: rules), &json)
+        json.object { json in
+            json.member("token", device.token)
+            if device.kind != .any { json.member("kind", "\(device.kind)") }
+            json.member("state", "\(device.status.state)")
+            if device.status.state != .alive { json.member("sinceMillis", device.status.sinceMillis) }
+            json.member("topic", device.topic)
+            json.member("accepted", device.accepted)
+            json.member("refused", device.refused)
+            json.member("leastDistanceMillis", device.leastDistanceMillis)
+            json.member("inFlightPeak", device.inFlightPeak)
+            json.member("channel", device.channel)
+            if !device.isOnline { json.member("online", false) }
+            json.member("card", shown.card.rawValue)
+            json.member("content-state", json: shown.contentState)
+            json.member("relevance-score", shown.relevanceScore)
+            json.member("stale-date", shown.staleDateSeconds)
+            json.member("dismissal-date", device.device.dismissalDateSeconds)
+            json.member("leaves", shown.dismissedAtSeconds)
+            if device.device.stampSeconds != .min { json.member("timestamp", device.device.stampSeconds) }
+            json.member("newestAlert", json: shown.newestAlert)
+            json.member("alerts", shown.alertCount)
+            json.member("attributes-type", json: device.device.attributesType)
+            json.member("attributes", json: device.device.attributes)
+            json.member("cardsStarted", device.device.cardCount)
+            json.member("shown", device.device.shownCount)
+            json.member("ignored", device.device.ignoredCount)
+            if device.messages > 0 { json.member("messages", device.messages) }
+            if device.bothWays > 0 { json.member("bothWays", device.bothWays) }
+            json.member("highPriorityLastHour", device.device.highPriorityCount(nowMillis: nowMillis))
+            json.member("highPriorityPeak", device.device.highPriorityPeak)
+            if !device.starts.isEmpty {
+                json.member("startsOverBudget", device.starts.count { $0.card == nil })
+                json.array("starts", device.starts) {
+                    Self.append($0, nowSeconds: nowMillis / 1_000, rules: rules, to: &$1)
+                }
+            }
         }
-        object.end(&json)
-    }
-
-    private static func starts(_ starts: [SimulatedStart], nowSeconds: Int64, rules: DeviceRules) -> [UInt8] {
-        var json: [UInt8] = [UInt8(ascii: "[")]
-        for (index, start) in starts.enumerated() {
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            Self.append(start, nowSeconds: nowSeconds, rules: rules, to: &json)
-        }
-        json.append(UInt8(ascii: "]"))
-        return json
     }
 
     private static func append(
-        _ start: SimulatedStart, nowSeconds: Int64, rules: DeviceRules, to json: inout [UInt8]
+        _ start: SimulatedStart, nowSeconds: Int64, rules: DeviceRules, to json: inout JSONWriter
     ) {
-        var object = JSONObjectWriter(&json)
-        object.integer("activity", Int64(start.activity), &json)
-        object.integer("atMillis", start.atMillis, &json)
-        object.integer("timestamp", start.stampSeconds, &json)
-        if !start.messageID.isEmpty { object.text("apns-id", start.messageID, &json) }
-        object.integer("startsWithinHour", Int64(start.startsWithinHour), &json)
-        if let card = start.card {
-            object.text("card", card.status(atSeconds: nowSeconds, rules: rules).rawValue, &json)
-            object.integer("shows", card.stampSeconds, &json)
-            object.raw("content-state", card.contentState, &json)
-            object.text("contentHash", SummaryJSON.text(card.contentHash), &json)
-            object.integer("alerts", Int64(card.alertCount), &json)
-            object.text("alertsHash", SummaryJSON.text(card.alertsHash), &json)
-        } else {
-            object.text("card", "overBudget", &json)
+        json.object { json in
+            json.member("activity", start.activity)
+            json.member("atMillis", start.atMillis)
+            json.member("timestamp", start.stampSeconds)
+            if !start.messageID.isEmpty { json.member("apns-id", start.messageID) }
+            json.member("startsWithinHour", start.startsWithinHour)
+            if let card = start.card {
+                json.member("card", card.status(atSeconds: nowSeconds, rules: rules).rawValue)
+                json.member("shows", card.stampSeconds)
+                json.member("content-state", json: card.contentState)
+                json.member("contentHash", SummaryJSON.text(card.contentHash))
+                json.member("alerts", card.alertCount)
+                json.member("alertsHash", SummaryJSON.text(card.alertsHash))
+            } else {
+                json.member("card", "overBudget")
+            }
+            json.member("updateToken", start.updateToken)
         }
-        if let token = start.updateToken { object.text("updateToken", token, &json) }
-        object.end(&json)
-    }
-}
-
-/// Writes the members of one JSON object with their commas. Absent values are left out.
-struct JSONObjectWriter {
-    private var isFirst = true
-
-    init(_ json: inout [UInt8]) { json.append(UInt8(ascii: "{")) }
-
-    mutating func text(_ name: String, _ value: String, _ json: inout [UInt8]) {
-        self.name(name, &json)
-        JSONBytes.appendString(value, to: &json)
-    }
-
-    mutating func bool(_ name: String, _ value: Bool, _ json: inout [UInt8]) {
-        self.name(name, &json)
-        json += Array((value ? "true" : "false").utf8)
-    }
-
-    mutating func integer(_ name: String, _ value: Int64?, _ json: inout [UInt8]) {
-        guard let value else { return }
-        self.name(name, &json)
-        JSONBytes.appendInteger(value, to: &json)
-    }
-
-    mutating func number(_ name: String, _ value: Double?, _ json: inout [UInt8]) {
-        guard let value else { return }
-        self.name(name, &json)
-        json += Array("\(value)".utf8)
-    }
-
-    /// Writes a member whose value is JSON already; nothing if it is empty.
-    mutating func raw(_ name: String, _ value: [UInt8], _ json: inout [UInt8]) {
-        guard !value.isEmpty else { return }
-        self.name(name, &json)
-        json += value
-    }
-
-    func end(_ json: inout [UInt8]) { json.append(UInt8(ascii: "}")) }
-
-    private mutating func name(_ name: String, _ json: inout [UInt8]) {
-        if !self.isFirst { json.append(UInt8(ascii: ",")) }
-        self.isFirst = false
-        JSONBytes.appendString(name, to: &json)
-        json.append(UInt8(ascii: ":"))
     }
 }

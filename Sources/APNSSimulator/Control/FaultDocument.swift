@@ -30,7 +30,7 @@ enum FaultDocument {
                     jitterMillis: Int64(try document.integer("jitterMillis", in: 0...most) ?? 0)))
         case "list-lag":
             guard let millis = try document.integer("millis", in: 0...Int(Latency.millisMax)) else {
-                throw FlatDocument.Refusal(text: "'millis' is missing: how old a list of channels is")
+                throw FlatDocument.Refusal(text: "'millis' is missing: the age of a list of channels")
             }
             read = .listLag(millis: Int64(millis))
         case "refuse":
@@ -101,7 +101,7 @@ enum FaultDocument {
         else {
             throw FlatDocument.Refusal(
                 text:
-                    "'id' is missing, or has not 1 to \(Self.channelIDByteCountMax) visible characters: what a creation is answered with"
+                    "'id' is missing, or does not have 1 to \(Self.channelIDByteCountMax) visible characters: it is the id in the answer to a creation"
             )
         }
         return Array(id.utf8)
@@ -128,7 +128,7 @@ enum FaultDocument {
                 text: "'status' is missing (it may only be left out with one of Apple's reasons in 'reason')")
         }
         if let body = try document.text("body") {
-            guard named == nil else { throw FlatDocument.Refusal(text: "'body' and 'reason' exclude one another") }
+            guard named == nil else { throw FlatDocument.Refusal(text: "'body' and 'reason' exclude each other") }
             return .answerRaw(status: status, body: Array(body.utf8))
         }
         guard named?.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) ?? true
@@ -163,7 +163,7 @@ enum FaultDocument {
         let byteCount = try document.integer("bodyBytes", in: 0...Self.oddBodyByteCountMax)
         if let body = try document.text("body") {
             guard byteCount == nil else {
-                throw FlatDocument.Refusal(text: "'body' and 'bodyBytes' exclude one another")
+                throw FlatDocument.Refusal(text: "'body' and 'bodyBytes' exclude each other")
             }
             odd.body = Array(body.utf8)
         } else if let byteCount {
@@ -236,7 +236,7 @@ enum FaultDocument {
             errorCode: try Self.errorCode(&document) ?? .noError, closes: try document.bool("closes") ?? true)
         let debug = try document.text("debug")
         if let reason = try document.text("reason") {
-            guard debug == nil else { throw FlatDocument.Refusal(text: "'debug' and 'reason' exclude one another") }
+            guard debug == nil else { throw FlatDocument.Refusal(text: "'debug' and 'reason' exclude each other") }
             goAway.debugData = GoAway(reason: reason).debugData
         } else if let debug {
             goAway.debugData = Array(debug.utf8)
@@ -244,14 +244,14 @@ enum FaultDocument {
         if try document.bool("current") ?? false { goAway.lastStream = .current }
         let below = try document.integer("below", in: 0...Self.numberMax)
         if let id = try document.integer("lastStream", in: 0...Self.numberMax) {
-            guard below == nil else { throw FlatDocument.Refusal(text: "'below' and 'lastStream' exclude one another") }
+            guard below == nil else { throw FlatDocument.Refusal(text: "'below' and 'lastStream' exclude each other") }
             guard goAway.lastStream != .current else {
-                throw FlatDocument.Refusal(text: "'current' and 'lastStream' exclude one another")
+                throw FlatDocument.Refusal(text: "'current' and 'lastStream' exclude each other")
             }
             goAway.lastStream = .id(Int32(id))
         } else if let below {
             guard goAway.lastStream != .current else {
-                throw FlatDocument.Refusal(text: "'current' and 'below' exclude one another")
+                throw FlatDocument.Refusal(text: "'current' and 'below' exclude each other")
             }
             goAway.lastStream = .below(highestBy: below)
         }

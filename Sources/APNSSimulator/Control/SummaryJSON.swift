@@ -5,30 +5,31 @@ import PushModel
 /// are JSON.
 enum SummaryJSON {
     static func bytes(_ summary: DeviceSummary) -> [UInt8] {
-        var json: [UInt8] = []
-        var object = JSONObjectWriter(&json)
-        object.integer("tokens", Int64(summary.tokens), &json)
-        object.integer("unknownTokens", Int64(summary.unknownTokens), &json)
-        object.raw("states", Self.counts(summary.states.map { ("\($0.key)", $0.value) }), &json)
-        object.integer("cards", Int64(summary.cards), &json)
-        object.raw("shown", Self.list(summary.shown, Self.shown), &json)
-        object.integer("cardsShownOtherwise", Int64(summary.cardsShownOtherwise), &json)
-        object.raw("alerts", Self.list(summary.alerts, Self.alerted), &json)
-        object.integer("cardsAlertedOtherwise", Int64(summary.cardsAlertedOtherwise), &json)
-        object.integer("listening", Int64(summary.listening), &json)
-        object.integer("messages", Int64(summary.messages), &json)
-        object.integer("pushes", Int64(summary.pushes), &json)
-        object.raw("fewestPushes", Self.extreme(summary.fewestPushes), &json)
-        object.raw("mostPushes", Self.extreme(summary.mostPushes), &json)
-        object.raw("leastDistanceMillis", Self.extreme(summary.leastDistanceMillis), &json)
-        object.raw("mostInFlight", Self.extreme(summary.mostInFlight), &json)
-        object.raw("mostHighPriorityPerHour", Self.extreme(summary.mostHighPriorityPerHour), &json)
-        object.raw("mostStartsPerHour", Self.extreme(summary.mostStartsPerHour), &json)
-        object.raw("phonesByCards", Self.counts(summary.phonesByCards.map { ("\($0.key)", $0.value) }), &json)
-        object.integer("startsOverBudget", Int64(summary.startsOverBudget), &json)
-        object.integer("differingCount", Int64(summary.differingCount), &json)
-        object.raw("differing", Self.list(summary.differing, Self.differing), &json)
-        object.end(&json)
+        let json = JSONWriter.bytes { json in
+            json.object { json in
+                json.member("tokens", summary.tokens)
+                json.member("unknownTokens", summary.unknownTokens)
+                Self.append("states", counts: summary.states, to: &json)
+                json.member("cards", summary.cards)
+                json.array("shown", summary.shown, Self.shown)
+                json.member("cardsShownOtherwise", summary.cardsShownOtherwise)
+                json.array("alerts", summary.alerts, Self.alerted)
+                json.member("cardsAlertedOtherwise", summary.cardsAlertedOtherwise)
+                json.member("listening", summary.listening)
+                json.member("messages", summary.messages)
+                json.member("pushes", summary.pushes)
+                Self.append("fewestPushes", summary.fewestPushes, to: &json)
+                Self.append("mostPushes", summary.mostPushes, to: &json)
+                Self.append("leastDistanceMillis", summary.leastDistanceMillis, to: &json)
+                Self.append("mostInFlight", summary.mostInFlight, to: &json)
+                Self.append("mostHighPriorityPerHour", summary.mostHighPriorityPerHour, to: &json)
+                Self.append("mostStartsPerHour", summary.mostStartsPerHour, to: &json)
+                Self.append("phonesByCards", counts: summary.phonesByCards, to: &json)
+                json.member("startsOverBudget", summary.startsOverBudget)
+                json.member("differingCount", summary.differingCount)
+                json.array("differing", summary.differing, Self.differing)
+            }
+        }
         return json + [UInt8(ascii: "\n")]
     }
 
@@ -38,64 +39,55 @@ enum SummaryJSON {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    private static func shown(_ group: DeviceSummary.Shown, _ json: inout [UInt8]) {
-        var object = JSONObjectWriter(&json)
-        object.integer("cards", Int64(group.cards), &json)
-        object.text("card", group.card.rawValue, &json)
-        object.integer("timestamp", group.stampSeconds, &json)
-        object.raw("content-state", group.contentState, &json)
-        object.text("contentHash", Self.text(group.contentHash), &json)
-        object.raw("attributes", group.attributes, &json)
-        object.text("example", group.example, &json)
-        object.end(&json)
-    }
-
-    private static func alerted(_ group: DeviceSummary.Alerted, _ json: inout [UInt8]) {
-        var object = JSONObjectWriter(&json)
-        object.integer("cards", Int64(group.cards), &json)
-        object.integer("alerts", Int64(group.alerts), &json)
-        object.text("alertsHash", Self.text(group.hash), &json)
-        object.raw("newestAlert", group.newest, &json)
-        object.text("example", group.example, &json)
-        object.end(&json)
-    }
-
-    private static func differing(_ token: DeviceSummary.Differing, _ json: inout [UInt8]) {
-        var object = JSONObjectWriter(&json)
-        object.text("token", token.token, &json)
-        let ways = Self.list(token.ways) { JSONBytes.appendString($0.rawValue, to: &$1) }
-        object.raw("ways", ways, &json)
-        object.end(&json)
-    }
-
-    private static func extreme(_ extreme: DeviceSummary.Extreme?) -> [UInt8] {
-        guard let extreme else { return [] }
-        var json: [UInt8] = []
-        var object = JSONObjectWriter(&json)
-        object.integer("value", extreme.value, &json)
-        object.text("token", extreme.token, &json)
-        object.end(&json)
-        return json
-    }
-
-    private static func counts(_ counts: [(String, Int)]) -> [UInt8] {
-        var json: [UInt8] = []
-        var object = JSONObjectWriter(&json)
-        // Sorted as text of numbers: shorter ones first.
-        for (name, count) in counts.sorted(by: { ($0.0.utf8.count, $0.0) < ($1.0.utf8.count, $1.0) }) {
-            object.integer(name, Int64(count), &json)
+    private static func shown(_ group: DeviceSummary.Shown, _ json: inout JSONWriter) {
+        json.object { json in
+            json.member("cards", group.cards)
+            json.member("card", group.card.rawValue)
+            json.member("timestamp", group.stampSeconds)
+            json.member("content-state", json: group.contentState)
+            json.member("contentHash", Self.text(group.contentHash))
+            json.member("attributes", json: group.attributes)
+            json.member("example", group.example)
         }
-        object.end(&json)
-        return json
     }
 
-    private static func list<Item>(_ items: [Item], _ append: (Item, inout [UInt8]) -> Void) -> [UInt8] {
-        var json: [UInt8] = [UInt8(ascii: "[")]
-        for (index, item) in items.enumerated() {
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            append(item, &json)
+    private static func alerted(_ group: DeviceSummary.Alerted, _ json: inout JSONWriter) {
+        json.object { json in
+            json.member("cards", group.cards)
+            json.member("alerts", group.alerts)
+            json.member("alertsHash", Self.text(group.hash))
+            json.member("newestAlert", json: group.newest)
+            json.member("example", group.example)
         }
-        json.append(UInt8(ascii: "]"))
-        return json
+    }
+
+    private static func differing(_ token: DeviceSummary.Differing, _ json: inout JSONWriter) {
+        json.object { json in
+            json.member("token", token.token)
+            json.array("ways", token.ways) { $1.value($0.rawValue) }
+        }
+    }
+
+    private static func append(
+        _ name: StaticString, _ extreme: DeviceSummary.Extreme?, to json: inout JSONWriter
+    ) {
+        guard let extreme else { return }
+        json.object(name) { json in
+            json.member("value", extreme.value)
+            json.member("token", extreme.token)
+        }
+    }
+
+    private static func append(
+        _ name: StaticString, counts: [some Hashable: Int], to json: inout JSONWriter
+    ) {
+        json.object(name) { json in
+            // Sorted as text of numbers: shorter ones first.
+            let counts = counts.map { (name: "\($0.key)", count: $0.value) }
+            for (name, count) in counts.sorted(by: { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }) {
+                json.name(escaping: name)
+                json.value(Int64(count))
+            }
+        }
     }
 }

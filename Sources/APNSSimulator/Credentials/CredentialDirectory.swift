@@ -96,4 +96,4 @@ public struct ProviderTokenMint: Sendable {
     }
 }
 
-extension ProviderTokenMint: Untold {}
+extension ProviderTokenMint: Redacted {}

@@ -28,4 +28,4 @@ public struct SimulatorCredentials: Sendable {
     }
 }
 
-extension SimulatorCredentials: Untold {}
+extension SimulatorCredentials: Redacted {}

@@ -44,14 +44,14 @@ extension DeviceStore {
         }
         let reaction = self.devices[device].apply(
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &self.contents)
-        self.note(reaction, to: content, by: way, of: device)
+        self.rememberWay(reaction, to: content, by: way, of: device)
         // An ended card no longer listens.
         if reaction == .shown, content.event == .end { self.stopListening(device) }
         return reaction
     }
 
-    /// Notes which way a card got its content, and whether the other way brought the same again.
-    private mutating func note(
+    /// Remembers which way a card got its content, and whether the other way brought the same again.
+    private mutating func rememberWay(
         _ reaction: Device.Reaction, to content: PushContent, by way: PhoneState.Way, of device: Int
     ) {
         guard let phone = self.phones[Int32(device)] else { return }
@@ -88,7 +88,7 @@ extension DeviceStore {
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
             channel.listeners.append(Int32(device))
-            // For a card that is newer than the channel's end, the channel begins anew.
+            // For a card that is newer than the channel's end, the channel starts over.
             if channel.witness.phase == .ended || channel.witness.phase == .endedBySystem { channel.witness = Device() }
         }
     }
@@ -164,7 +164,7 @@ extension DeviceStore {
 
     func isOnline(_ device: Int) -> Bool { self.phones[Int32(device)]?.isOnline ?? true }
 
-    /// Stores a push for a phone that is away, and drops the one before. An expired one is lost.
+    /// Stores a push for a phone that is away, and drops the previous one. An expired push is lost.
     mutating func keepWaiting(_ push: PhoneState.WaitingPush, for device: Int, nowMillis: Int64) {
         guard push.expirationSeconds * 1_000 > nowMillis else { return }
         self.phones[Int32(device)]?.waiting = push

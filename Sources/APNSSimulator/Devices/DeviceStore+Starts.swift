@@ -54,17 +54,17 @@ extension DeviceStore {
             return reaction
         }
         if self.hasLivingCard(token, nowMillis: nowMillis, rules: rules) { reaction = .shownAsSecondCard }
-        // Without room for another card, it replaces the newest.
-        let isInPlace = isFirstCard || self.devices.count >= self.devicesMax
-        let place = isInPlace ? device : self.devices.count
-        if isInPlace { self.devices[device] = card } else { self.devices.append(card) }
-        self.tokens[token].device = Int32(place)
-        record.card = Int32(place)
+        // Without room for another card, the new card replaces the newest.
+        let reusesDevice = isFirstCard || self.devices.count >= self.devicesMax
+        let index = reusesDevice ? device : self.devices.count
+        if reusesDevice { self.devices[device] = card } else { self.devices.append(card) }
+        self.tokens[token].device = Int32(index)
+        record.card = Int32(index)
         self.add(record)
         switch channel {
-        case .channel(let number): self.listen(place, to: number)
+        case .channel(let number): self.listen(index, to: number)
         // A new card listens to nothing.
-        case .none, .unknown: self.stopListening(place)
+        case .none, .unknown: self.stopListening(index)
         }
         return reaction
     }
@@ -168,8 +168,8 @@ extension DeviceStore {
         var startsPerHourPeak = 0
     }
 
-    /// - Parameter body: called for each card, with its device index: those that starts put up, or without starts the
-    ///   one behind the token.
+    /// - Parameter body: called with the device index of each card that a start has put up. If there is none, called
+    ///   with the token's own device.
     func eachCard(ofToken token: Int, _ body: (Int) -> Void) -> StartSummary {
         var summary = StartSummary()
         self.eachStart(token) { record in

@@ -11,8 +11,8 @@ struct TokenTable {
         /// When the last push was accepted, milliseconds since 1970.
         fileprivate(set) var lastPushMillis: Int64 = .min
         fileprivate var hash: UInt32
-        /// Where its bytes begin: the block, and the offset in it.
-        fileprivate var place: UInt32
+        /// Where the token's bytes begin: the block, and the offset in it.
+        fileprivate var address: UInt32
         /// Index into `DeviceStore.devices`.
         var device: Int32
         /// The newest start record of a push-to-start token, or the record of the start that put up an update token's
@@ -31,7 +31,7 @@ struct TokenTable {
         private(set) var inFlightPeak: UInt8 = 0
         fileprivate(set) var state: TokenState
         var kind = TokenKind.any
-        /// Whether it was answered as dead or unknown before.
+        /// Whether the token was answered as dead or unknown before.
         var wasRefusedAsDead = false
 
         mutating func took() {
@@ -90,11 +90,11 @@ struct TokenTable {
         }
         if (self.entries.count + 1) * 4 > self.slots.count * 3 { self.grow() }
         let block = self.blocks.count - 1
-        let place = UInt32(block) << Self.blockByteCountLog2 | UInt32(self.blocks[block].count)
+        let address = UInt32(block) << Self.blockByteCountLog2 | UInt32(self.blocks[block].count)
         for index in token.indices { self.blocks[block].append(token[index]) }
         self.entries.append(
             Entry(
-                hash: UInt32(truncatingIfNeeded: hash), place: place, device: device,
+                hash: UInt32(truncatingIfNeeded: hash), address: address, device: device,
                 byteCount: UInt16(token.count), state: status.state))
         let index = self.entries.count - 1
         self.setStatus(index, status)
@@ -105,7 +105,7 @@ struct TokenTable {
     /// The token's bytes.
     func token(_ index: Int) -> ArraySlice<UInt8> {
         let entry = self.entries[index]
-        let (block, position) = Self.split(entry.place)
+        let (block, position) = Self.split(entry.address)
         return self.blocks[block][position..<position + Int(entry.byteCount)]
     }
 
@@ -116,11 +116,12 @@ struct TokenTable {
     mutating func setStatus(_ index: Int, _ status: TokenStatus) {
         self.entries[index].state = status.state
         // The time is not needed for a valid token.
-        let isTold = status.state != .alive && status.sinceMillis != 0
-        if isTold { self.since[Int32(index)] = status.sinceMillis } else { self.since[Int32(index)] = nil }
+        let isDated = status.state != .alive && status.sinceMillis != 0
+        if isDated { self.since[Int32(index)] = status.sinceMillis } else { self.since[Int32(index)] = nil }
     }
 
-    /// Notes that a push was accepted. Returns the time since the one before, milliseconds; `nil` for the first.
+    /// Remembers the time of an accepted push. Returns the time since the previous one, milliseconds; `nil` for the
+    /// first.
     @discardableResult
     mutating func pushed(_ index: Int, nowMillis: Int64) -> Int64? {
         let last = self.entries[index].lastPushMillis
@@ -150,12 +151,12 @@ struct TokenTable {
     private func isEqual(_ index: Int, _ token: Span<UInt8>) -> Bool {
         let entry = self.entries[index]
         guard Int(entry.byteCount) == token.count else { return false }
-        let (block, position) = Self.split(entry.place)
+        let (block, position) = Self.split(entry.address)
         return token.equals(self.blocks[block][position..<position + token.count])
     }
 
-    private static func split(_ place: UInt32) -> (block: Int, position: Int) {
-        (Int(place >> Self.blockByteCountLog2), Int(place & (1 << Self.blockByteCountLog2 - 1)))
+    private static func split(_ address: UInt32) -> (block: Int, position: Int) {
+        (Int(address >> Self.blockByteCountLog2), Int(address & (1 << Self.blockByteCountLog2 - 1)))
     }
 
     private mutating func occupy(hash: UInt32, index: Int) {

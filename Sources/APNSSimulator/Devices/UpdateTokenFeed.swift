@@ -1,7 +1,7 @@
 /// Update tokens in the order in which apps report them to their servers, some of them later.
 struct UpdateTokenFeed {
     struct Entry {
-        /// When it is reported, milliseconds since 1970.
+        /// When the token is reported, milliseconds since 1970.
         var dueMillis: Int64
         /// Index of the token.
         var token: Int32
@@ -10,12 +10,12 @@ struct UpdateTokenFeed {
     }
 
     /// The reported tokens, in order.
-    private(set) var told = ChunkedArray<Entry>()
+    private(set) var reported = ChunkedArray<Entry>()
     /// A binary heap of tokens to be reported, earliest first; at the same time, in the order of their starts.
     private var waiting: [Entry] = []
 
     /// Number of tokens, reported or not.
-    var count: Int { self.told.count + self.waiting.count }
+    var count: Int { self.reported.count + self.waiting.count }
 
     mutating func add(_ entry: Entry) {
         self.waiting.append(entry)
@@ -29,9 +29,9 @@ struct UpdateTokenFeed {
     }
 
     /// Reports those that are due by now.
-    mutating func tell(nowMillis: Int64) {
+    mutating func report(nowMillis: Int64) {
         while let first = self.waiting.first, first.dueMillis <= nowMillis {
-            self.told.append(first)
+            self.reported.append(first)
             self.removeFirst()
         }
     }

@@ -26,7 +26,7 @@ extension SimulatorState {
         let pathBytes = bytes.extracting(fields.path ?? 0..<0)
         if path.resource == .device, let wantsPush = self.configuration.wantsPush {
             let status = rulings.answers.count > answerCount ? rulings.answers.last?.answer.status : nil
-            let glimpse = PushGlimpse(atMillis: nowMillis, status: status, phone: self.sight.phone)
+            let glimpse = PushGlimpse(atMillis: nowMillis, status: status, phone: self.sight.phone, hadWaited: false)
             guard wantsPush(glimpse, pathBytes.extracting(path.name), bytes.extracting(request.body)) else {
                 if status != nil { rulings.answers[rulings.answers.count - 1].answer.isPassedOver = true }
                 return
@@ -41,7 +41,7 @@ extension SimulatorState {
         let reason = answer.flatMap { $0.prepared?.name ?? $0.reason?.rawValue } ?? ""
         guard path.resource == .device else {
             let channel = fields.channelID.map { bytes.extracting($0).array } ?? []
-            self.tellOfBroadcast(
+            self.reportBroadcast(
                 ObservedBroadcast(
                     atMillis: nowMillis, messageID: messageID, channel: String(decoding: channel, as: UTF8.self),
                     app: name, priority: priority, body: bytes.extracting(request.body).array, status: status,
@@ -61,7 +61,7 @@ extension SimulatorState {
 
     private static func number(_ text: Span<UInt8>) -> Int? { Int(String(decoding: text.array, as: UTF8.self)) }
 
-    private func tellOfBroadcast(_ broadcast: ObservedBroadcast) {
+    private func reportBroadcast(_ broadcast: ObservedBroadcast) {
         guard let onBroadcast = self.configuration.onBroadcast else { return }
         var broadcast = broadcast
         let number = self.store.channels.number(id: Array(broadcast.channel.utf8))
@@ -72,11 +72,12 @@ extension SimulatorState {
     }
 
     /// Reports a push that had waited for its phone, which has just got it.
-    func tellOfLatePush(_ token: Int, body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64), nowMillis: Int64) {
+    func reportStoredPush(_ token: Int, body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64), nowMillis: Int64)
+    {
         guard let onPush = self.configuration.onPush else { return }
         let tokenText = TokenHex.encode(self.store.tokens.token(token))
         if let wantsPush = self.configuration.wantsPush {
-            let glimpse = PushGlimpse(atMillis: nowMillis, status: nil, phone: self.sight.phone)
+            let glimpse = PushGlimpse(atMillis: nowMillis, status: nil, phone: self.sight.phone, hadWaited: true)
             guard wantsPush(glimpse, Array(tokenText.utf8).span, body) else { return }
         }
         let topic = self.store.tokens[token].topic

@@ -31,7 +31,7 @@ extension SimulatorState {
                 .presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: false))
             return true
         }
-        // Written before the return, because a journal has each push when the phone gets it.
+        // The entry is written before the return, because a journal has each push when the phone gets it.
         for card in cards {
             guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
             self.sight = Sight()
@@ -39,7 +39,7 @@ extension SimulatorState {
             self.handOver(
                 push.token, try? PayloadReader.read(push.body.span), push.body.span, priority: push.priority,
                 messageID: push.messageID, on: nil, nowMillis: nowMillis)
-            self.tellOfLatePush(
+            self.reportStoredPush(
                 push.token, body: push.body.span, priority: push.priority, messageID: push.messageID,
                 nowMillis: nowMillis)
         }

@@ -96,7 +96,7 @@ struct SimulatorState {
             self.add(answer, to: &rulings, on: &connection)
             return
         }
-        var told: [UInt8]?
+        var givenID: [UInt8]?
         let hit = self.faults.isEmpty ? nil : self.faultHitting(path, fields, bytes: bytes, connection: connection)
         if let hit {
             self.counters.faultsFired += 1
@@ -135,16 +135,16 @@ struct SimulatorState {
             case .then(let action):
                 rulings.effects.append(.then(action))
             case .twice:
-                // As with a layer that resends on its own, the second answer counts.
+                // The second answer counts, as it does with a layer that resends on its own.
                 _ = self.verdict(
                     path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
                 answer.success = .push
-            case .channelID(let id): told = id
+            case .channelID(let id): givenID = id
             }
         }
         answer.reason = self.verdict(
             path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
-        if let told, case .created = answer.success { answer.success = .created(channelID: told) }
+        if let givenID, case .created = answer.success { answer.success = .created(channelID: givenID) }
         self.add(answer, to: &rulings, on: &connection)
     }
 
@@ -232,7 +232,7 @@ struct SimulatorState {
         rulings.answers.append((answer, delayNanos))
     }
 
-    /// Notes that these pushes are being answered: they are no longer in flight.
+    /// Ends the flight of pushes to these tokens: they are being answered.
     mutating func answered(_ tokens: [Int32]) {
         for token in tokens { self.store.tokens[Int(token)].answered() }
     }

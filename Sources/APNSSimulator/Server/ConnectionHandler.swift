@@ -5,7 +5,7 @@ import TLSSession
 
 /// One client's connection: runs TLS and HTTP/2 over the channel's bytes, and carries out the judge's rulings. It is
 /// confined to its event loop.
-final class ConnectionHandler: ChannelInboundHandler {
+final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -122,7 +122,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.sendDue()
         if !self.isStarved { self.http.releaseWindows() }
         self.flush(context)
-        // What a breach of the protocol was answered with shows when it has been written.
+        // How the session answered a breach of the protocol is known only after the answer was written.
         if self.http.isFinished || self.http.hasMalformedRequests { self.judge() }
         self.scheduleTimer(context)
         self.closeIfDone(context)
@@ -144,7 +144,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                         request, in: self.events, on: &self.record, nowMillis: nowMillis, rulings: &self.rulings)
                 case .goAwaySent(_, let errorCode, let debugData):
                     guard !self.isOurs(errorCode, self.events.bytes[debugData]) else { continue }
-                    // The session's own: the client broke the protocol, and how is said in words.
+                    // The session sent this GOAWAY itself: the client broke the protocol, and the debug data says how.
                     let words = String(decoding: self.events.bytes[debugData], as: UTF8.self)
                     state.record(
                         .http2, "\(errorCode): \(words)", connection: self.record.statistics.number,
@@ -229,7 +229,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// Puts the address at which a person can look at the push behind its id. - Returns: whether there is one.
+    /// Appends the address of the push's page, behind its id. - Returns: whether there is one.
     private func appendPage(_ answer: Answer) -> Bool {
         guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels, !answer.isPassedOver,
             let page = pageOfPush(MessageID.text(answer.messageID))
@@ -265,7 +265,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .below(let count): asked = max(0, self.http.lastStreamID &- Int32(clamping: min(count, 1 << 29)) * 2)
         case .id(let id): asked = max(0, id)
         }
-        // A later GOAWAY must not name a higher stream than the one before (RFC 9113 §6.8).
+        // A later GOAWAY must not name a higher stream than the previous one (RFC 9113 §6.8).
         self.record.lastStreamIDMax = min(self.record.lastStreamIDMax, asked)
         self.ordered.append(goAway)
         self.http.goAway(
@@ -365,13 +365,13 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // On demand
 
-    fileprivate func perform(_ action: ConnectionAction) {
+    func perform(_ action: ConnectionAction) {
         guard let context = self.context, !self.isClosing else { return }
         self.carryOut(action, context)
         self.turn(context)
     }
 
-    /// Does it, but for what the next flush writes.
+    /// Carries out the action, except for what the next flush writes.
     private func carryOut(_ action: ConnectionAction, _ context: ChannelHandlerContext) {
         guard !self.isClosing else { return }
         switch action {
@@ -433,22 +433,4 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         self.close(context)
     }
-}
-
-/// A handler as other threads see it.
-struct ConnectionReference: SimulatedConnection {
-    private let handler: NIOLoopBound<ConnectionHandler>
-    private let channel: any Channel
-
-    init(_ handler: ConnectionHandler, channel: any Channel) {
-        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
-        self.channel = channel
-    }
-
-    func perform(_ action: ConnectionAction) -> EventLoopFuture<Void> {
-        let handler = self.handler
-        return self.channel.eventLoop.submit { handler.value.perform(action) }
-    }
-
-    var closeFuture: EventLoopFuture<Void> { self.channel.closeFuture }
 }

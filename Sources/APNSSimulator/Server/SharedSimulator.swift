@@ -12,7 +12,7 @@ final class SharedSimulator: Sendable {
     private let registry = Mutex<Registry>(Registry())
 
     private struct Registry {
-        var connections: [Int: any SimulatedConnection] = [:]
+        var connections: [Int: SimulatedConnection] = [:]
         var nextNumber = 1
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 1
@@ -43,11 +43,12 @@ final class SharedSimulator: Sendable {
     /// Reads the state without changing it; `body` may change what its caller keeps.
     func look(_ body: (inout SimulatorState) -> Void) { self.state.withLock { state in body(&state) } }
 
-    /// As `withState`, for the loop of a connection, whose own values `body` may change.
+    /// Like `withState`, but for a connection's loop: `body` may change the connection's own values.
     func judge(_ body: (inout SimulatorState) -> Void) {
         self.state.withLock { state in
             body(&state)
-            // Before any answer leaves: the phones must have what a sender knows of.
+            // The journal is flushed before any answer leaves: a restarted simulator must have every push that a sender
+            // knows of.
             state.journal?.flush()
         }
     }
@@ -118,7 +119,7 @@ final class SharedSimulator: Sendable {
     }
 
     /// Adds an open connection. Returns `false` if the simulator was stopped meanwhile.
-    func opened(_ connection: any SimulatedConnection, number: Int) -> Bool {
+    func opened(_ connection: SimulatedConnection, number: Int) -> Bool {
         let isServed = self.registry.withLock { registry -> Bool in
             guard !registry.isStopped else { return false }
             registry.connections[number] = connection
@@ -153,8 +154,8 @@ final class SharedSimulator: Sendable {
     }
 
     /// Admits no further connection, and returns those that are open; `nil` if it was stopped before.
-    func stop() -> [any SimulatedConnection]? {
-        let (connections, waiters) = self.registry.withLock { registry -> ([any SimulatedConnection]?, [Waiter]) in
+    func stop() -> [SimulatedConnection]? {
+        let (connections, waiters) = self.registry.withLock { registry -> ([SimulatedConnection]?, [Waiter]) in
             guard !registry.isStopped else { return (nil, []) }
             registry.isStopped = true
             defer { registry.waiters.removeAll() }
@@ -198,7 +199,7 @@ final class SharedSimulator: Sendable {
                     return registry.isStopped
                 }
                 if isStopped || Task.isCancelled {
-                    // Registered or not, it is resumed once: by the code that removes it.
+                    // The caller is resumed once, registered or not: by the code that removes it.
                     if isStopped {
                         continuation.resume(throwing: CancellationError())
                     } else {
@@ -216,11 +217,4 @@ final class SharedSimulator: Sendable {
     private func endWait(_ id: Int, _ error: any Error) {
         self.registry.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: error)
     }
-}
-
-/// An open connection as others see it. May be called from any thread.
-protocol SimulatedConnection: Sendable {
-    func perform(_ action: ConnectionAction) -> EventLoopFuture<Void>
-    /// Closed for good.
-    var closeFuture: EventLoopFuture<Void> { get }
 }

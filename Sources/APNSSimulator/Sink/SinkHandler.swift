@@ -3,7 +3,7 @@ import TLSSession
 
 /// One client's connection in sink mode. It is confined to its event loop. It supports latency (without jitter) and the
 /// actions that end a connection or send nothing. Other faults need the full mode.
-final class SinkHandler: ChannelInboundHandler {
+final class SinkHandler: ChannelInboundHandler, ConnectionActor {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -139,7 +139,7 @@ final class SinkHandler: ChannelInboundHandler {
         context.writeAndFlush(self.wrapOutboundOut(self.ciphertext), promise: nil)
     }
 
-    fileprivate func perform(_ action: ConnectionAction) {
+    func perform(_ action: ConnectionAction) {
         guard let context = self.context, !self.isClosing else { return }
         switch action {
         case .cut, .reset, .cutMidRecord:
@@ -156,22 +156,4 @@ final class SinkHandler: ChannelInboundHandler {
             break
         }
     }
-}
-
-/// A sink's handler as other threads use it.
-struct SinkReference: SimulatedConnection {
-    private let handler: NIOLoopBound<SinkHandler>
-    private let channel: any Channel
-
-    init(_ handler: SinkHandler, channel: any Channel) {
-        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
-        self.channel = channel
-    }
-
-    func perform(_ action: ConnectionAction) -> EventLoopFuture<Void> {
-        let handler = self.handler
-        return self.channel.eventLoop.submit { handler.value.perform(action) }
-    }
-
-    var closeFuture: EventLoopFuture<Void> { self.channel.closeFuture }
 }

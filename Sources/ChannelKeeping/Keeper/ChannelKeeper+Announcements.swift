@@ -4,21 +4,21 @@ public import PushModel
 extension ChannelKeeper {
     mutating func announce() {
         while let number = self.table.toBeAnnounced.first, let held = self.table[number],
-            let owner = held.channel.owner, let news = held.newsToTell
+            let owner = held.channel.owner, let news = held.unsentNews
         {
             let announcement = self.token()
             self.announcements[announcement] = (number, news)
-            self.table.note(number) { $0.announcement = announcement }
+            self.table.update(number) { $0.announcement = announcement }
             self.actions.append(.announce(announcement: announcement, owner: owner, news: news))
         }
     }
 
-    /// Notes that the owner was told, and the outcome was published.
+    /// Ends an announcement: its report reached the owner, and the outcome was published.
     public mutating func announced(announcement: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let (number, news) = self.announcements.removeValue(forKey: announcement) else {
             return self.proceed(now: now)
         }
-        self.table.note(number) { $0.announcement = nil }
+        self.table.update(number) { $0.announcement = nil }
         guard let held = self.table[number], !held.isLeaving else { return self.proceed(now: now) }
         switch (news, held.channel.phase) {
         case (.refused, .wanted): self.table.leave(number)

@@ -19,7 +19,7 @@ extension ChannelKeeper {
         guard !lives.contains(where: { $0 > owner.life }) else {
             return self.refuse(owner, .lifeIsOver, receipt: receipt)
         }
-        // An end that was never reported ends with the next life; its content is not known.
+        // A life whose end was never reported ends when the next one begins. The content of its end is not known.
         for life in lives {
             self.end(KeptOwner(audience: owner.audience, life: life), content: [], receipt: nil, now: now)
         }
@@ -46,11 +46,11 @@ extension ChannelKeeper {
         switch held.channel.phase {
         case .wanted, .asked: break
         case .open:
-            // An unannounced channel will be announced. An owner that asks again was refused on the channel, or has
-            // missed the news: the list decides.
+            // An unannounced channel will be announced anyway. If the owner asks again for an announced one, APNs has
+            // refused the channel, or the owner missed the news. The list decides.
             if held.channel.isAnnounced { self.doubt(number, now: now) }
         case .ended, .deleting, .deleted:
-            self.actions.append(.tell(owner: owner, news: .refused(.lifeIsOver)))
+            self.actions.append(.send(owner: owner, news: .refused(.lifeIsOver)))
         case .possiblyOurs: break
         }
         self.resolve(receipt, with: number)
@@ -117,12 +117,12 @@ extension ChannelKeeper {
             self.actions.append(.resolve(receipt: receipt))
             return
         }
-        self.table.note(number) { $0.receipts.append(receipt) }
+        self.table.update(number) { $0.receipts.append(receipt) }
     }
 
     private mutating func refuse(_ owner: KeptOwner, _ refusal: KeeperRefusal, receipt: UInt64) {
         self.counters.refused += 1
-        self.actions.append(.tell(owner: owner, news: .refused(refusal)))
+        self.actions.append(.send(owner: owner, news: .refused(refusal)))
         self.actions.append(.resolve(receipt: receipt))
     }
 

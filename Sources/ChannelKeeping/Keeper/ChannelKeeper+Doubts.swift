@@ -3,23 +3,23 @@ import PushModel
 /// A channel that its audience's owner doubts: APNs has refused a broadcast as if there were no such channel. A list
 /// decides soon.
 extension ChannelKeeper {
-    /// Notes that the owner asks for a channel though it was told of this one.
+    /// Doubts a channel, because its owner asks for one although this channel was reported to it.
     mutating func doubt(_ number: Int64, now: EngineTime) {
-        self.table.note(number) { $0.doubtedMillis = now.steadyMillis }
+        self.table.update(number) { $0.doubtedMillis = now.steadyMillis }
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
     }
 
-    /// Decides doubts by a list. The owner is told again of a channel in the list. A channel that is missing, and was
-    /// made long enough ago, is gone: the refusal and the list both say so.
+    /// Decides doubts by a list. A channel in the list is reported to the owner again. A channel that is missing, and
+    /// was made long enough ago, is gone: the refusal and the list both say so.
     mutating func settleDoubts(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .open) {
             guard let held = self.table[number], let doubted = held.doubtedMillis, doubted <= askedMillis else {
                 continue
             }
             if listed.contains(held.channel.id) {
-                self.table.note(number) { $0.doubtedMillis = nil }
+                self.table.update(number) { $0.doubtedMillis = nil }
                 if let owner = held.channel.owner, held.isDurable, held.channel.isAnnounced {
-                    self.actions.append(.tell(owner: owner, news: .opened(id: held.channel.id)))
+                    self.actions.append(.send(owner: owner, news: .opened(id: held.channel.id)))
                 }
                 continue
             }
@@ -29,9 +29,9 @@ extension ChannelKeeper {
                 self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis + self.settings.settleMillis - age)
                 continue
             }
-            self.table.note(number) {
+            self.table.update(number) {
                 $0.doubtedMillis = nil
-                // As if a list had been without it that long ago.
+                // The refusal counts as a list without the channel, requested that long ago.
                 $0.absentSinceMillis = askedMillis - self.settings.settleMillis
                 $0.isAbsentForGood = true
             }

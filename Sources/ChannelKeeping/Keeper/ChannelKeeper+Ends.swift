@@ -18,7 +18,7 @@ extension ChannelKeeper {
     private mutating func sendBeacon(_ held: HeldChannel, dueCount: Int) {
         let request = self.token()
         self.beacons[request] = (held.number, dueCount)
-        self.table.note(held.number) { $0.isBeaconInFlight = true }
+        self.table.update(held.number) { $0.isBeaconInFlight = true }
         self.actions.append(
             .beacon(request: request, id: held.channel.id, policy: held.channel.policy, end: held.channel.end))
     }
@@ -26,20 +26,20 @@ extension ChannelKeeper {
     /// Takes the result of a beacon. One beacon makes up for all that were due when it left.
     public mutating func beaconAnswered(request: UInt64, _ answer: BeaconAnswer, now: EngineTime) -> [KeeperAction] {
         guard let (number, dueCount) = self.beacons.removeValue(forKey: request) else { return self.proceed(now: now) }
-        self.table.note(number) { $0.isBeaconInFlight = false }
+        self.table.update(number) { $0.isBeaconInFlight = false }
         guard let held = self.table[number], held.channel.phase == .ended else { return self.proceed(now: now) }
         switch answer {
         case .sent:
             self.counters.beacons += 1
             self.table.change(number) {
                 $0.channel.beaconsSent = dueCount
-                // Apple stores the one that it has accepted.
+                // Apple stores this beacon, because it has accepted it.
                 if $0.channel.policy == .mostRecent { $0.channel.end = [] }
             }
         case .failed:
-            self.table.note(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }
+            self.table.update(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }
         case .channelGone:
-            self.noteVanished(held.channel.id)
+            self.reportVanished(held.channel.id)
             self.gone(number, now: now)
         }
         return self.proceed(now: now)

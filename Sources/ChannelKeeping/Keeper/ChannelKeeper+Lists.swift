@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Uses Apple's list: the number of channels, those that a lost answer has made, those that are gone.
+/// Uses Apple's list: the number of channels, those made by requests whose answer was lost, and those that are gone.
 extension ChannelKeeper {
     /// Takes the result of a request for the list.
     public mutating func listed(request: UInt64, _ answer: ListAnswer, now: EngineTime) -> [KeeperAction] {
@@ -28,7 +28,7 @@ extension ChannelKeeper {
         if let hold = self.hold, now.steadyMillis >= hold.untilMillis { self.hold = nil }
         let listed = Set(ids)
         if askedMillis >= self.listWantedMillis { self.listWantedMillis = .max }
-        self.noteAbsence(from: listed, askedMillis: askedMillis)
+        self.updateAbsence(from: listed, askedMillis: askedMillis)
         self.settleDoubts(listed, askedMillis: askedMillis, now: now)
         let plan = self.plan(ids, now: now)
         self.reconcileSteps = plan.steps
@@ -90,7 +90,7 @@ extension ChannelKeeper {
         channel.openedMillis = now.wallMillis
         let number = self.table.add(channel)
         self.table.change(number) { _ in }
-        // It is written to `state` before the record forgets which ids were in the list before.
+        // The shown id is written to `state` before the creation's record forgets which ids were in the list before.
         self.flush(number)
         self.counters.shown += 1
         self.actions.append(.alarm(alarm))
@@ -136,12 +136,12 @@ extension ChannelKeeper {
 
     // MARK: Absence
 
-    private mutating func noteAbsence(from listed: Set<[UInt8]>, askedMillis: Int64) {
+    private mutating func updateAbsence(from listed: Set<[UInt8]>, askedMillis: Int64) {
         let phases: [KeptChannel.Phase] = [.open, .ended, .possiblyOurs]
         for number in phases.flatMap({ self.table.numbers(in: $0) }) {
             guard let held = self.table[number] else { continue }
             let since = listed.contains(held.channel.id) ? nil : held.absentSinceMillis ?? askedMillis
-            self.table.note(number) {
+            self.table.update(number) {
                 $0.absentSinceMillis = since
                 $0.isAbsentForGood = since.map { askedMillis - $0 >= self.settings.settleMillis } ?? false
             }

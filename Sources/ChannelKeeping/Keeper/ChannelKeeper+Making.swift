@@ -143,7 +143,7 @@ extension ChannelKeeper {
     /// Number of bytes shown of an answer's id, which may be anything.
     private static var shownIDByteCountMax: Int { 128 }
 
-    /// Writes a new channel's id to `state`, before anybody is told.
+    /// Writes a new channel's id to `state`, before it is reported to anybody.
     mutating func record(_ id: [UInt8], as number: Int64, now: EngineTime) {
         self.table.change(number) {
             $0.channel.enter(.open, wallMillis: now.wallMillis)
@@ -178,7 +178,7 @@ extension ChannelKeeper {
 
     // MARK: Refusals
 
-    /// Refuses every wish, and those of the near future, because key, topic or capability is refused.
+    /// Refuses every wish, and those of the near future, because Apple refuses the key, topic or capability.
     mutating func refuseForGood(status: UInt16, reason: String, now: EngineTime) {
         self.alarmRefused(status: status, reason: reason)
         self.refuseWishes(.byAPNs(status: status, reason: reason), now: now)
@@ -196,7 +196,7 @@ extension ChannelKeeper {
             self.makingNotBeforeMillis, now.steadyMillis + self.settings.holdMillis)
         for number in self.table.numbers(in: .wanted) {
             self.counters.refused += 1
-            self.table.note(number) { $0.news = .refused(refusal) }
+            self.table.update(number) { $0.news = .refused(refusal) }
         }
     }
 }

@@ -36,13 +36,13 @@ extension ChannelKeeper {
             guard let held = self.vanished(number, id), held.channel.phase == .open, held.channel.owner != nil,
                 held.news == nil
             else { return false }
-            self.noteVanished(id)
-            self.table.note(number) { $0.news = .vanished(id: id) }
+            self.reportVanished(id)
+            self.table.update(number) { $0.news = .vanished(id: id) }
             return true
         case .forget(let number, let id):
             guard let held = self.vanished(number, id), held.channel.isWarm || held.channel.phase == .ended
             else { return false }
-            self.noteVanished(id)
+            self.reportVanished(id)
             self.gone(number, now: now)
             return true
         }
@@ -55,7 +55,7 @@ extension ChannelKeeper {
         return held
     }
 
-    mutating func noteVanished(_ id: [UInt8]) {
+    mutating func reportVanished(_ id: [UInt8]) {
         self.counters.vanished += 1
         self.actions.append(.alarm(.vanished(id: id)))
     }

@@ -5,14 +5,15 @@ public import PushModel
 /// (fan-out contract: The keeper). It only decides, and never touches a socket, a clock or a lock. Each method takes
 /// one event and returns what to do.
 ///
-/// - The intent of a creation is in `state`, acknowledged, before the request leaves. The id is in `state` before
-///   anybody is told.
+/// - The intent of a creation is in `state`, acknowledged, before the request leaves. The id is in `state` before it is
+///   reported to anybody.
 /// - There is one creation at a time, and a list before each. After a lost answer the next list is not requested until
 ///   `settleMillis` have passed. A new id in it is shown as possibly ours, or adopted with `isExclusive`.
 /// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and it was not in
 ///   the list before.
 ///
-/// A list is compared with all records. Any other event costs only what it touches, however many records there are.
+/// A list is compared with all records. Any other event costs only what it touches, no matter how many records there
+/// are.
 ///
 /// Its runner passes every record of the app and environment first, and stops carrying out its actions when the
 /// partition is lost.
@@ -31,7 +32,7 @@ public struct ChannelKeeper: Sendable {
         case settling(Int64, untilMillis: Int64)
         /// The result of a lost answer is being written.
         case showing(Int64)
-        /// The id is being written, or that there is none. `state` never has two intents.
+        /// The id is being written, or the fact that there is none. `state` never has two intents.
         case recording(Int64)
     }
     enum Deleting: Equatable {
@@ -39,11 +40,11 @@ public struct ChannelKeeper: Sendable {
         case deleting(request: UInt64, number: Int64)
     }
 
-    /// The settings at its start.
+    /// The settings that the keeper was started with.
     public let settings: KeeperSettings
     /// When to call `timePassed`, steady milliseconds; `nil` for never.
     public private(set) var deadlineMillis: Int64?
-    /// Counts since its start.
+    /// Counts since the keeper's start.
     public internal(set) var counters = KeeperCounters()
 
     let schedule: BeaconSchedule
@@ -51,7 +52,7 @@ public struct ChannelKeeper: Sendable {
     var actions: [KeeperAction] = []
 
     var making = Making.idle
-    /// Further records whose answer was lost, for when `making` has resolved the first.
+    /// Further records whose answer was lost. They wait until `making` has resolved the first.
     var lost: [Int64] = []
     /// No list and no creation is requested before this time, steady milliseconds.
     var makingNotBeforeMillis = Int64.min
@@ -59,12 +60,12 @@ public struct ChannelKeeper: Sendable {
     var deleting = Deleting.idle
     var deletingNotBeforeMillis = Int64.min
     var deletingBackoff: JitteredBackoff
-    /// The last record whose deletion was requested, so that the next one gets its turn.
+    /// The last record whose deletion was requested. The next deletion is that of the record after it.
     var lastDeleted = Int64.min
 
     /// The result of the last list.
     var listing: ListingStanding?
-    /// Steps of reconciliation that wait for their turn.
+    /// Steps of reconciliation that wait to be taken.
     var reconcileSteps: [ReconcilePlan.Step] = []
     var reconcileNotBeforeMillis = Int64.min
     /// The refusal of every wish, and the time until which it lasts, steady milliseconds.
@@ -88,7 +89,7 @@ public struct ChannelKeeper: Sendable {
 
     /// - Parameters:
     ///   - records: all that `state` has of the app and environment, by number.
-    ///   - seed: of the jitter of its back-off.
+    ///   - seed: the seed for the jitter of the back-off.
     public init(
         settings: KeeperSettings, records: [(number: Int64, channel: KeptChannel)], seed: UInt64, now: EngineTime
     ) {
@@ -112,10 +113,10 @@ public struct ChannelKeeper: Sendable {
             let elapsed = self.schedule.elapsedMillis(
                 endedMillis: channel.endedMillis ?? channel.sinceMillis, beaconsSent: channel.beaconsSent,
                 wallMillis: now.wallMillis)
-            self.table.note(number) { $0.anchorMillis = now.steadyMillis - elapsed }
+            self.table.update(number) { $0.anchorMillis = now.steadyMillis - elapsed }
         }
         for number in self.table.numbers(in: .deleted) {
-            self.table.note(number) { $0.anchorMillis = now.steadyMillis }
+            self.table.update(number) { $0.anchorMillis = now.steadyMillis }
         }
         for number in self.table.numbers(in: .wanted) {
             guard let owner = self.table[number]?.channel.owner else { continue }
@@ -140,7 +141,7 @@ public struct ChannelKeeper: Sendable {
     /// Does what is due at this time. It is also the first call to a new keeper.
     public mutating func timePassed(now: EngineTime) -> [KeeperAction] { self.proceed(now: now) }
 
-    // MARK: Turns
+    // MARK: Steps
 
     /// Does everything that can be done, and returns the actions requested since.
     mutating func proceed(now: EngineTime) -> [KeeperAction] {
@@ -180,7 +181,7 @@ public struct ChannelKeeper: Sendable {
         while let number = self.table.toBeWritten.first { self.flush(number) }
     }
 
-    /// Requests the record's write, unless the one before is under way.
+    /// Requests the record's write, unless the previous write is under way.
     mutating func flush(_ number: Int64) {
         guard let held = self.table[number], held.isDirty, held.write == nil else { return }
         let write = self.token()
@@ -189,12 +190,12 @@ public struct ChannelKeeper: Sendable {
         self.actions.append(.write(number: number, channel: held.isLeaving ? nil : held.channel, write: write))
     }
 
-    /// Notes that `state` has the record of this write.
+    /// Takes the acknowledgement of this write's record, which `state` has.
     public mutating func stateAcknowledged(write: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let number = self.writes.removeValue(forKey: write) else { return self.proceed(now: now) }
-        self.table.note(number) { $0.write = nil }
+        self.table.update(number) { $0.write = nil }
         guard let held = self.table[number], !held.isDirty else { return self.proceed(now: now) }
-        self.table.note(number) { $0.receipts = [] }
+        self.table.update(number) { $0.receipts = [] }
         for receipt in held.receipts { self.actions.append(.resolve(receipt: receipt)) }
         if held.isLeaving { self.table.remove(number) }
         return self.proceed(now: now)

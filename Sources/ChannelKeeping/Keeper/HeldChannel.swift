@@ -14,19 +14,19 @@ struct HeldChannel {
     /// reader of `routed` limits.
     var receipts: [UInt64] = []
 
-    /// News to announce before it continues: a refusal, or that it has vanished.
+    /// News to announce before the record continues: a refusal, or that the channel has vanished.
     var news: KeeperNews?
     /// The unacknowledged announcement.
     var announcement: UInt64?
 
-    /// Steady milliseconds. In `ended`: the end's time by a clock that never steps. In `deleted`: when it was certainly
-    /// gone.
+    /// A time whose meaning depends on the phase, steady milliseconds. In `ended`: the end's time by a clock that never
+    /// steps. In `deleted`: when the channel was certainly gone.
     var anchorMillis: Int64 = 0
-    /// When the first list without it was requested, steady milliseconds.
+    /// When the first list without the channel was requested, steady milliseconds.
     var absentSinceMillis: Int64?
-    /// Whether a second list without it was requested so much later that no lag explains it.
+    /// Whether a second list without the channel was requested so much later that no lag explains its absence.
     var isAbsentForGood = false
-    /// When its audience's owner began to doubt that Apple has it, steady milliseconds; `nil` without a doubt.
+    /// When the audience's owner began to doubt that Apple has the channel, steady milliseconds; `nil` without a doubt.
     var doubtedMillis: Int64?
     var isBeaconInFlight = false
     /// No beacon leaves before this time, steady milliseconds.
@@ -40,8 +40,8 @@ struct HeldChannel {
     /// Whether `state` says what `channel` says.
     var isDurable: Bool { !self.isDirty && self.write == nil && !self.isLeaving }
 
-    /// The next news for its owner.
-    var newsToTell: KeeperNews? {
+    /// The next news for the channel's owner.
+    var unsentNews: KeeperNews? {
         if let news = self.news { return news }
         guard !self.channel.isAnnounced else { return nil }
         switch self.channel.phase {
@@ -63,22 +63,22 @@ struct DueNumber: Comparable {
 
 /// What a record waits for. The table indexes records by it, so that nobody has to search through all of them.
 struct HeldDuties: Equatable {
-    /// Whether its write can be requested.
+    /// Whether the record's write can be requested.
     var isToBeWritten: Bool
-    /// Its phase; `nil` if it is leaving.
+    /// The record's phase; `nil` if it is leaving.
     var phase: KeptChannel.Phase?
-    /// Whether its owner can be told something.
+    /// Whether something can be announced to the channel's owner.
     var isToBeAnnounced = false
-    /// Whether an audience waits for it, and is not refused.
+    /// Whether an audience waits for the channel, and is not refused.
     var isWish = false
-    /// Whether it waits for an audience; one that is durable can be given away.
+    /// Whether the channel waits for an audience. It can be given away once its record is durable.
     var isWarm = false
     var isWarmAndDurable = false
-    /// Whether its deletion can be requested.
+    /// Whether the channel's deletion can be requested.
     var isToBeDeleted = false
     /// The policy that separates wishes and warm channels.
     var policy: MessageStoragePolicy
-    /// When its end must be broadcast again, and when it has lingered; steady.
+    /// When the end must be broadcast again, and when the channel has lingered; on the steady clock.
     var beaconMillis: Int64?
     var lingeredMillis: Int64?
 
@@ -91,7 +91,7 @@ struct HeldDuties: Equatable {
         self.isWarm = held.channel.isWarm
         guard held.isDurable else { return }
         self.isWarmAndDurable = self.isWarm
-        self.isToBeAnnounced = held.announcement == nil && held.channel.owner != nil && held.newsToTell != nil
+        self.isToBeAnnounced = held.announcement == nil && held.channel.owner != nil && held.unsentNews != nil
         self.isWish = phase == .wanted && held.news == nil
         self.isToBeDeleted = phase == .deleting
         guard phase == .ended, !held.isBeaconInFlight else { return }

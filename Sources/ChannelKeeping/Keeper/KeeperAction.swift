@@ -14,10 +14,10 @@ public enum KeeperAction: Equatable, Sendable {
     case delete(request: UInt64, id: [UInt8])
     /// Broadcast the end again, on a channel with this storage policy.
     case beacon(request: UInt64, id: [UInt8], policy: MessageStoragePolicy, end: [UInt8])
-    /// Tell the audience's owner, publish the outcome, and report when both are acknowledged.
+    /// Announce the news to the audience's owner, publish the outcome, and report when both are acknowledged.
     case announce(announcement: UInt64, owner: KeptOwner, news: KeeperNews)
-    /// Tell the audience's owner again. It asks again if that is lost.
-    case tell(owner: KeptOwner, news: KeeperNews)
+    /// Send the news to the audience's owner again. The owner asks again if that is lost.
+    case send(owner: KeptOwner, news: KeeperNews)
     /// The message with this receipt is durable, or was answered: its position may be committed.
     case resolve(receipt: UInt64)
     /// Alert the operator.
@@ -52,8 +52,8 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .quota(let count, let quota):
-            "the app has \(count) channels in this environment, and none is made from \(quota.refusalCount) on, as Apple"
-                + " allows \(quota.countMax): delete what is of no use"
+            "the app has \(count) channels in this environment: from \(quota.refusalCount) on no new one is made, because"
+                + " Apple allows \(quota.countMax): delete useless ones"
         case .byAPNs(let status, let reason):
             "APNs says \(status) \(reason.isEmpty ? "without a reason" : reason)"
         case .full(let max): "\(max) channels are kept for this app and environment already"

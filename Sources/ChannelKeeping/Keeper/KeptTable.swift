@@ -12,7 +12,7 @@ struct KeptTable {
 
     /// Records whose write can be requested.
     private(set) var toBeWritten = SortedSet<Int64>()
-    /// Records whose owner can be told something.
+    /// Records with something that can be announced to their owner.
     private(set) var toBeAnnounced = SortedSet<Int64>()
     /// Records whose deletion can be requested.
     private(set) var toBeDeleted = SortedSet<Int64>()
@@ -69,7 +69,7 @@ struct KeptTable {
     }
 
     /// Changes what is known about a record beyond `state`.
-    mutating func note(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
+    mutating func update(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let index = self.held.index(forKey: number) else { return }
         let before = self.duties(of: self.held.values[index])
         body(&self.held.values[index])
@@ -80,7 +80,7 @@ struct KeptTable {
     mutating func change(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
-        self.note(number) {
+        self.update(number) {
             body(&$0)
             $0.isDirty = true
         }
@@ -91,15 +91,15 @@ struct KeptTable {
     mutating func leave(_ number: Int64) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
-        self.note(number) {
+        self.update(number) {
             $0.isLeaving = true
             $0.isDirty = true
         }
     }
 
-    /// Notes that a write was requested.
+    /// Remembers a write that was requested.
     mutating func begin(_ write: UInt64, of number: Int64) {
-        self.note(number) {
+        self.update(number) {
             $0.isDirty = false
             $0.write = write
         }

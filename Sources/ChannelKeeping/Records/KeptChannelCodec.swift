@@ -1,7 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// The value of a kept channel's record in `state`, version 1. Integers LEB128 (signed: zigzag), byte runs behind their count.
+/// The value of a kept channel's record in `state`, version 1. Integers are LEB128 (signed ones zigzag encoded), and
+/// byte runs follow their count.
 public enum KeptChannelCodec {
     /// The version in the first byte.
     public static let version: UInt8 = 1
@@ -12,9 +13,9 @@ public enum KeptChannelCodec {
     public static let audienceByteCountMax = 256
     /// Longest channel id, bytes. A header field must hold it.
     public static let idByteCountMax = 2_048
-    /// Longest end, bytes: more than a broadcast's body with what is known about it.
+    /// Longest stored end, bytes. It has room for a broadcast's body and the facts stored with it.
     public static let endByteCountMax = 16_384
-    /// Most beacons: more than any linger has.
+    /// Most beacons that a record may count: more than any linger time has.
     static let beaconsMax = 1_000
     /// Latest time: 2^50 seconds, as for any time in `state`.
     static let timeMillisMax: Int64 = (1 << 50) * 1_000
@@ -32,7 +33,7 @@ public enum KeptChannelCodec {
     /// - Parameters:
     ///   - channel: what the record says.
     ///   - epoch: offset of the owner's marker.
-    ///   - writer: where it goes.
+    ///   - writer: where the record is appended.
     public static func write(_ channel: KeptChannel, epoch: Int64, to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.byte(Self.kind)
@@ -158,5 +159,21 @@ public enum KeptChannelCodec {
             throw .malformed("the time of an end in phase \(channel.phase)")
         case .wanted, .asked, .open, .ended, .deleting, .deleted, .possiblyOurs: break
         }
+    }
+}
+
+extension KeptChannel {
+    /// Describes the record for tools.
+    /// - Parameters:
+    ///   - key: the record's key.
+    ///   - epoch: offset of the marker of the owner that wrote the record.
+    public func described(key: KeptChannelKey, epoch: Int64) -> KeptChannelDescription {
+        KeptChannelDescription(
+            epoch: epoch, environment: "\(key.environment)", number: key.number, phase: "\(self.phase)",
+            sinceMillis: self.sinceMillis, isAnnounced: self.isAnnounced, storage: self.policy.name,
+            id: self.id.isEmpty ? nil : String(decoding: self.id, as: UTF8.self),
+            openedMillis: self.openedMillis == 0 ? nil : self.openedMillis,
+            audience: self.owner.map { String(decoding: $0.audience, as: UTF8.self) }, audienceLife: self.owner?.life,
+            endedMillis: self.endedMillis, beaconsSent: self.beaconsSent, endByteCount: self.end.count)
     }
 }

@@ -56,13 +56,19 @@ enum CommandEnding<Root: AsyncParsableCommand> {
         let status = Root.exitCode(for: error)
         guard status.isSuccess else {
             let said = line.shown(Root.fullMessage(for: error))
+            // The parser has checked the values of options before it looks at the rest.
+            if running == nil, !said.contains("Unknown option"),
+                let fault = CommandWords(words, root: Root.self).unknownOption()
+            {
+                return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
+            }
             let parts = said.split(separator: "\nUsage: ", maxSplits: 1, omittingEmptySubsequences: false)
             return (
                 Self.fit(String(parts[0])) + (parts.count > 1 ? "\n" + HelpText.usage("Usage: " + parts[1]) : ""),
                 status
             )
         }
-        return (HelpText.text { Root.fullMessage(for: error, columns: $0) }, status)
+        return (CompletionScript.mended(HelpText.text { Root.fullMessage(for: error, columns: $0) }), status)
     }
 
     private static func withUsage(_ fault: String, _ path: [any ParsableCommand.Type]) -> String {

@@ -55,7 +55,7 @@ package struct CommandLineText {
             || (text.contains(":") && ShownText.addresses(text) == text)
     }
 
-    // MARK: What begins with a dash
+    // MARK: Words that begin with a dash
 
     /// The beginning of the parser's message about an option that seems to be followed by another.
     private static let missing = "Missing value for '"
@@ -64,8 +64,8 @@ package struct CommandLineText {
     private func hint(_ fault: String, usage: String) -> String {
         if let start = fault.firstRange(of: Self.missing) {
             let option = fault[start.upperBound...].prefix { $0 != " " && $0 != "'" }
-            guard let place = self.words.firstIndex(of: String(option)), place + 1 < self.words.count,
-                Self.isDashed(self.words[place + 1]), !usage.contains("[\(self.words[place + 1])")
+            guard let index = self.words.firstIndex(of: String(option)), index + 1 < self.words.count,
+                Self.isDashed(self.words[index + 1]), !usage.contains("[\(self.words[index + 1])")
             else { return "" }
             return "\nA value that begins with '-' is written \(option)=VALUE."
         }
@@ -92,8 +92,8 @@ private struct RefusedValue {
             let middle = fault.ranges(of: Self.middle).last, start.upperBound <= middle.lowerBound,
             let end = fault[middle.upperBound...].firstIndex(of: "'")
         else { return nil }
-        let place = fault[middle.upperBound..<end]
-        let name = place.hasPrefix("-") ? place.prefix { $0 != " " } : place
+        let argument = fault[middle.upperBound..<end]
+        let name = argument.hasPrefix("-") ? argument.prefix { $0 != " " } : argument
         let rest = fault[fault.index(after: end)...]
         let reason = rest[..<(rest.firstRange(of: "\nHelp:")?.lowerBound ?? rest.endIndex)]
         let value = Self.shown(String(fault[start.upperBound..<middle.lowerBound]))

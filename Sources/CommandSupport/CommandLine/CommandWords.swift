@@ -2,8 +2,8 @@ import ArgumentParser
 import PushWorker
 import Redaction
 
-/// The words of a command line, checked before the parser reads them: for what it would silently accept, or
-/// misunderstand.
+/// The words of a command line, checked before the parser reads them. The check finds words that the parser would
+/// silently accept, or misunderstand.
 struct CommandWords {
     /// What is wrong with the words, and the command whose usage helps.
     struct Fault: Error {
@@ -59,9 +59,9 @@ struct CommandWords {
         return path
     }
 
-    /// What other programs take for `--version`.
+    /// Words that other programs take for `--version`.
     private static let versionWords: Set<String> = ["-v", "-V", "-version"]
-    /// What asks for a text in place of work.
+    /// Words that ask for a text instead of work.
     private static let helpWords: Set<String> = ["--help", "-h", "--version"]
 
     /// A command that consists of others does nothing by itself.
@@ -102,12 +102,32 @@ struct CommandWords {
         return next.isASCII && (next.isNumber || next == ".") && Double(word) != nil
     }
 
+    private static func command(
+        _ path: [any ParsableCommand.Type], in description: CommandDescription
+    ) -> CommandDescription {
+        path.dropFirst().reduce(description) { whole, part in
+            whole.parts.first { $0.commandName == part._commandName } ?? whole
+        }
+    }
+
+    /// The first long option that the command does not have, as a fault; `nil`: it has all of them.
+    func unknownOption() -> Fault? {
+        guard let path = try? self.path(), let description = CommandDescription(of: self.root) else { return nil }
+        let names = (Self.command(path, in: description).arguments ?? []).flatMap { ($0.names ?? []).map(\.word) }
+        let options = self.given.dropFirst(path.count - 1).prefix { $0 != "--" }
+            .map { String($0.prefix { $0 != "=" }) }
+        let unknown = options.first { word in
+            word.hasPrefix("--") && !names.contains(word) && !Self.helpWords.contains(word)
+        }
+        guard let unknown, let near = NearSpelling.of(unknown, among: names) else { return nil }
+        let command = path.map { $0._commandName }.joined(separator: " ")
+        return Fault(text: "'\(command)' has no option '\(unknown)'; did you mean '\(near)'?", path: path)
+    }
+
     private func checkValues(
         _ path: [any ParsableCommand.Type], _ description: CommandDescription
     ) throws -> [String] {
-        let command = path.dropFirst().reduce(description) { whole, part in
-            whole.parts.first { $0.commandName == part._commandName } ?? whole
-        }
+        let command = Self.command(path, in: description)
         func check(_ value: Substring, of argument: CommandDescription.Argument) throws {
             guard value.isEmpty else { return }
             // The option's own name says nothing about its values.

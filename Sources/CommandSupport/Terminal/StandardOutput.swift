@@ -20,7 +20,7 @@ package enum StandardOutput {
 
     /// Writes a line of a command that only shows something. The command ends here if nobody can read it.
     package static func print(_ line: String) {
-        Self.tell(line)
+        Self.printAlways(line)
         Self.endIfBroken()
     }
 
@@ -28,7 +28,7 @@ package enum StandardOutput {
     package static func endIfBroken() { if Self.isBroken { _exit(1) } }
 
     /// Writes a line of a command whose work must be finished even if nobody reads the output.
-    package static func tell(_ line: String) { Self.write(TerminalText.escaped(line) + "\n") }
+    package static func printAlways(_ line: String) { Self.write(TerminalText.escaped(line) + "\n") }
 
     /// Writes a line with control sequences of ours. The caller has escaped foreign text.
     package static func showLine(_ line: String) { Self.write(line + "\n") }

@@ -38,7 +38,7 @@ extension DevRouter {
         }
         guard let id = self.house.makeChannel(storage: storage, app: app) else {
             throw DevRefusal(
-                .conflict, "there are \(DevPageLimits.channelsMax) channels already: delete one that is of no use")
+                .conflict, "there are \(DevPageLimits.channelsMax) channels already: delete a useless one")
         }
         return DevAnswer.json(["channel": .string(id), "app": .string(app)], status: .created)
     }

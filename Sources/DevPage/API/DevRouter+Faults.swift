@@ -10,7 +10,7 @@ extension DevRouter {
         router.post("/api/faults") { request, _ in try await self.addFault(request) }
         router.delete("/api/faults") { _, _ in
             self.house.simulator.clearFaults()
-            self.house.note("APNs is well again.")
+            self.house.addNote("APNs is well again.")
             return DevAnswer.json(["done": "clear"])
         }
     }
@@ -53,21 +53,21 @@ extension DevRouter {
     private func say(_ answer: APNSSimulator.FaultAnswer) -> Response {
         switch answer {
         case .added(let id):
-            self.noteFault { $0["id"] == .integer(id.rawValue) }
+            self.addFaultNote { $0["id"] == .integer(id.rawValue) }
             return DevAnswer.json(["id": .integer(id.rawValue)], status: .created)
         case .done(let count):
-            self.house.note("Something was done to \(count) connections of the worker.")
+            self.house.addNote("Something was done to \(count) connections of the worker.")
             return DevAnswer.json(["connections": .integer(count)])
         case .set:
-            self.noteFault { $0["id"] == nil }
+            self.addFaultNote { $0["id"] == nil }
             return DevAnswer.json(["done": "set"])
         }
     }
 
     /// Writes into the timeline which faults apply from now on.
-    private func noteFault(_ isMeant: (JSONTree) -> Bool) {
+    private func addFaultNote(_ isMeant: (JSONTree) -> Bool) {
         guard case .array(let faults) = self.faults() else { return }
         let sentences = faults.filter(isMeant).compactMap { $0["text"]?.plainText }
-        self.house.note(sentences.isEmpty ? "APNs is not as it was." : sentences.joined(separator: " "))
+        self.house.addNote(sentences.isEmpty ? "Something about APNs was changed." : sentences.joined(separator: " "))
     }
 }

@@ -23,6 +23,7 @@ extension DevRouter {
     /// What does not change while the page is open: where and how to publish.
     func about() -> JSONTree {
         let settings = self.house.settings
+        let snippets = DevSnippets(settings: settings, origin: self.origin())
         return [
             "run": .string(self.run), "app": .string(settings.app.isEmpty ? settings.appNamed : settings.app),
             "bootstrap": .string(settings.bootstrapShown), "apns": .string(settings.apnsShown),
@@ -30,11 +31,9 @@ extension DevRouter {
             "workerPage": self.house.worker.adminPort.map { .string("http://127.0.0.1:\($0)/page") } ?? .null,
             "makesPhones": .bool(settings.makesPhones), "apps": .array(settings.apps.map { .string($0) }),
             "snippets": .array(
-                DevSnippets(settings: settings, origin: self.origin()).all.map {
-                    ["name": .string($0.name), "text": .string($0.text)]
-                }),
+                snippets.all.map { ["name": .string($0.name), "text": .string($0.text)] }),
             "samples": .array(
-                DevSnippets(settings: settings, origin: self.origin()).samples.map {
+                snippets.samples(nowSeconds: self.house.nowMillis / 1_000).map {
                     ["name": .string($0.name), "text": .string($0.text)]
                 }),
         ]
@@ -76,7 +75,7 @@ extension DevRouter {
                     news.writeBytes(DevAnswer.bytes(of: state))
                     news.writeString("\n\n")
                     try await writer.write(news)
-                    // Cancelled: the next write reports it.
+                    // If the sleep is cancelled, the next write reports that.
                     try? await Task.sleep(for: .milliseconds(DevPageLimits.followDistanceMillis))
                 }
                 try await writer.finish(nil)

@@ -14,7 +14,7 @@ extension DevRouter {
                     .notFound, app.map { "\($0) has no schema of its own" } ?? "there is no schema for all apps")
             }
             let hasOther = app != nil && self.house.store.schemas.all.contains { $0.app == nil }
-            self.house.note(
+            self.house.addNote(
                 "\(self.decoder(app)) \(hasOther ? "as those of the other apps" : "whatever comes") from now on.")
             return DevAnswer.json(self.schemas())
         }
@@ -44,7 +44,7 @@ extension DevRouter {
             case .sample: "sample"
             case .swift: "Swift type"
             }
-        self.house.note("\(self.decoder(app)) from now on by a \(kind) that was given in the page.")
+        self.house.addNote("\(self.decoder(app)) from now on by a \(kind) that was given in the page.")
         return DevAnswer.json(self.schemas())
     }
 

@@ -12,7 +12,7 @@ struct DevRouter: Sendable {
     let house: DevHouse
     /// The page's origin, such as `http://127.0.0.1:8484`. It is known once the port is.
     let origin: @Sendable () -> String
-    /// Name of this run of the page. A browser that was open during an earlier run begins anew.
+    /// Name of this run of the page. A browser that was open during an earlier run starts over.
     let run: String
 
     func router() -> Router<BasicRequestContext> {
@@ -77,9 +77,9 @@ struct DevRouter: Sendable {
 
     private func publish(_ request: Request) async throws -> Response {
         let value = try await Self.body(of: request)
-        try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
+        try Self.refuseParameters(of: request, besides: "activity", meaning: Self.keyExpected)
         guard let key = try FormQuery(of: request)["activity"] else {
-            throw DevRefusal(.badRequest, "“activity” is missing: expected /events?activity=ID, the record's key")
+            throw DevRefusal(.badRequest, "“activity” is missing: expected /events?activity=ID, \(Self.keyExpected)")
         }
         let reading = EventReading(
             key: Array(key.utf8), value: value, nowSeconds: self.house.nowMillis / 1_000)
@@ -93,9 +93,22 @@ struct DevRouter: Sendable {
         let position = try await self.house.publish(key: Array(key.utf8), value: value)
         let answer: JSONTree = [
             "topic": .string(self.house.settings.eventsTopic), "partition": .integer(position.partition),
-            "offset": .integer(position.offset), "activity": .string(TokenText.shortened(key)),
+            "offset": .integer(position.offset),
+            Self.addressee(of: reading.event): .string(TokenText.shortened(key)),
         ]
         return DevAnswer.json(answer, status: .accepted)
+    }
+
+    private static let keyExpected =
+        "the record's key: the id of the activity, audience or channel that the event is for, or the token of a member who joins or leaves"
+
+    /// What the key of an event's record names.
+    private static func addressee(of event: EventReading.Event?) -> String {
+        switch event?.target {
+        case .audience: [.register, .unregister].contains(event?.kind) ? "member" : "audience"
+        case .channel: "channel"
+        case .activity, .token, .startToken, nil: "activity"
+        }
     }
 
     private static func refusal(field: String, reason: String) -> Response {
@@ -131,7 +144,7 @@ struct DevRouter: Sendable {
             case .string(let activity)? = document["activity"]
         else {
             throw DevRefusal(
-                .badRequest, "the body must be {\"activity\": ID, \"app\": BUNDLE-ID}, of which app may be missing")
+                .badRequest, "the body must be {\"activity\": ID, \"app\": BUNDLE-ID}; app may be left out")
         }
         var app = self.house.settings.appNamed
         switch document["app"] {
@@ -176,7 +189,7 @@ struct DevRouter: Sendable {
     /// Commands that publish the event of the form from a terminal.
     private func snippets(_ request: Request) async throws -> Response {
         let body = try await Self.body(of: request)
-        try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
+        try Self.refuseParameters(of: request, besides: "activity", meaning: Self.keyExpected)
         let activity = try FormQuery(of: request)["activity"] ?? ""
         // The event on one line, if it is JSON.
         let event = (try? JSONTree.parse(body))?.text ?? String(decoding: body, as: UTF8.self)

@@ -17,13 +17,15 @@ enum DevPageFiles {
     private static let scripts: [(name: String, bytes: [UInt8])] = [
         ("page", PackageResources.page_js), ("address", PackageResources.address_js),
         ("layout", PackageResources.layout_js), ("keys", PackageResources.keys_js),
+        ("roving", PackageResources.roving_js),
         ("search", PackageResources.search_js), ("timeline", PackageResources.timeline_js),
         ("entry", PackageResources.entry_js), ("phones", PackageResources.phones_js),
         ("phonelist", PackageResources.phonelist_js), ("card", PackageResources.card_js),
         ("remedies", PackageResources.remedies_js), ("budget", PackageResources.budget_js),
         ("publish", PackageResources.publish_js), ("audiences", PackageResources.audiences_js),
         ("channels", PackageResources.channels_js), ("faults", PackageResources.faults_js),
-        ("tokens", PackageResources.tokens_js), ("templates", PackageResources.templates_js),
+        ("choice", PackageResources.choice_js), ("tokens", PackageResources.tokens_js),
+        ("templates", PackageResources.templates_js),
         ("schemas", PackageResources.schemas_js),
     ]
 }

@@ -144,8 +144,9 @@ class AudienceView {
     this.rounds.replaceChildren(...(audience.rounds.length ? [el("table", {}, el("caption", {}, "Rounds of pushes, the newest first"),
       el("thead", {}, el("tr", {}, ["version", "pushes", "on the phones"].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, [...audience.rounds].reverse().map((round) => el("tr", {}, el("td", {}, `${round.event} of ${time(round.stamp)}`),
-        el("td", {}, `${round.pushes.toLocaleString("en")} in ${round.tookMillis.toLocaleString("en")} ms`),
-        el("td", {}, el("span", { class: "row" }, round.verdicts.map((verdict) => el("span", {}, badge(verdict.word), ` ${verdict.count.toLocaleString("en")}`))))))))] : []));
+        el("td", {}, `${many(round.pushes, "push", "pushes")} in ${round.tookMillis.toLocaleString("en")} ms`),
+        el("td", {}, el("span", { class: "row" }, round.verdicts.map((verdict) => el("span", {}, badge(verdict.word), ` ${verdict.count.toLocaleString("en")}`))),
+          round.dropped ? el("span", { class: "hint" }, `${round.dropped.toLocaleString("en")} dropped while away`) : null)))))] : []));
   }
 }
 

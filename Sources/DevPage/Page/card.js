@@ -47,15 +47,24 @@ export const alertText = (part) => typeof part === "string" ? part : part?.["loc
 
 const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.card === "ended";
 
-// `isCalm`: nothing came just before, and a card that moves says that something has come.
-function lockCard(phone, isCalm) {
-  if (phone.card === "untouched") return [el("p", { class: "lock-empty" }, "No push has been shown yet.")];
-  if (phone.card === "dismissed") return [el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
+// Cards that the Lock Screen shows: the one of the phone, and others on the same device.
+export const isUp = (phone) => phone.face && ["active", "stale", "ended"].includes(phone.card);
+
+// As iOS stacks them: the most relevant first, else the newest.
+const stacked = (phones) => [...phones].sort((one, other) => (other.relevanceScore ?? 0) - (one.relevanceScore ?? 0) || other.id - one.id);
+
+// `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `isBelow`: it is one of those.
+function lockCard(phone, isCalm, isNamed = false, isBelow = false) {
+  const named = isNamed ? [el("p", { class: "card-name" }, name(phone.activity || `phone ${phone.id}`))] : [];
+  if (phone.card === "untouched") return [...named, el("p", { class: "lock-empty" }, "No push has been shown yet.")];
+  if (phone.card === "dismissed") return [...named, el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
   const until = phone.dismissedAt ? `, leaves ${clock(phone.dismissedAt * 1000)}` : "";
+  const title = isNamed ? ` of ${phone.activity || `phone ${phone.id}`}` : "";
   return [
-    phone.alert && phone.isAlertNew ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
+    ...named,
+    phone.alert && phone.isAlertNew && !isBelow ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
     words[phone.card] ? el("p", { class: `card-state ${phone.card}` }, words[phone.card] + until) : null,
-    el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": "Lock Screen card" }, face(phone.face, phone.dates)),
+    el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": `Lock Screen card${title}` }, face(phone.face, phone.dates)),
     el("p", { class: "cut", hidden: true }),
   ].filter(Boolean);
 }
@@ -66,7 +75,8 @@ function compact(phone) {
     el("span", {}, islandText(phone.face.leading, phone.dates)), el("span", { "aria-hidden": "true" }), el("span", {}, islandText(phone.face.trailing, phone.dates)));
 }
 
-export function lockScreen(phone, isCalm) {
+// `beside`: the phones of other cards on the same device.
+export function lockScreen(phone, beside, isCalm) {
   const now = new Date();
   return el("div", { class: "screen", role: "group", "aria-label": `Lock Screen of phone ${phone.id}` },
     compact(phone),
@@ -74,7 +84,7 @@ export function lockScreen(phone, isCalm) {
       el("p", { class: "lock-date" }, now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" })),
       el("p", { class: "lock-time" }, `${two(now.getHours())}:${two(now.getMinutes())}`)),
     phone.online ? null : el("p", { class: "away-note" }, phone.rebooting ? "⟳ starting up: nothing reaches it" : "✈ away: nothing reaches it"),
-    lockCard(phone, isCalm));
+    beside.length ? stacked([phone, ...beside]).flatMap((one) => lockCard(one, isCalm && one === phone, true, one !== phone)) : lockCard(phone, isCalm));
 }
 
 export function islands(phone) {

@@ -19,13 +19,20 @@ function pushParts(push) {
   return parts;
 }
 
+// How long the event was in the worker, and for what it waited there.
+function tookText(entry) {
+  const millis = entry.outcome.queuedMillis;
+  const took = millis < 10000 ? `${millis} ms` : millis < 600000 ? `${Math.round(millis / 1000)} s` : `${Math.round(millis / 60000)} min`;
+  return entry.waitedFor ? `${took}, waiting for ${entry.waitedFor}` : `${took} in the worker`;
+}
+
 function eventParts(entry) {
   const into = entry.outcome?.into;
   return [el("ol", { class: "chain" },
     el("li", {}, el("b", {}, "Event"), el("span", {}, `number ${entry.id}, partition ${entry.partition}, offset ${entry.offset}` +
       (entry.priority === null ? "" : `, asks for priority ${entry.priority}`))),
     el("li", {}, el("b", {}, "Became"), el("span", {}, became(entry), into ? el("a", { href: href({ entry: String(into) }) }, ` Show event ${into}`) : null)),
-    entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, `${entry.outcome.queuedMillis} ms in the worker` +
+    entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, tookText(entry) +
       (entry.outcome.apnsMillis != null ? `, ${entry.outcome.apnsMillis} ms at APNs` : ""))) : null)];
 }
 
@@ -45,6 +52,8 @@ async function missing(entry, entries) {
   return found.filter(isPush);
 }
 
+const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
+
 // What is behind a line: the way of the event, its pushes, what can be copied.
 export async function fillEntry(item) {
   const { entry, entries, body, text } = item;
@@ -54,8 +63,9 @@ export async function fillEntry(item) {
   const said = el("p", { class: "answer", role: "status" });
   const focused = body.contains(document.activeElement) ? document.activeElement.textContent : "";
   body.replaceChildren(...(entry.type === "event" ? eventParts(entry) : []), ...pushes.flatMap(pushParts), row, said);
-  const link = copyButton("Copy a link", `${location.origin}/#entry=${entry.id}`);
-  if (entry.type === "note") return row.replaceChildren(...(entry.phone ? tokenButtons(entry.phone, entry.activity, said) : []), link);
+  const link = [copyButton("Copy a link", `${location.origin}/#entry=${entry.id}`),
+    isLoopback ? el("span", { class: "hint" }, "On another machine this needs --host and --expose.") : ""];
+  if (entry.type === "note") return row.replaceChildren(...(entry.phone ? tokenButtons(entry.phone, entry.activity, said) : []), ...link);
   try {
     const copies = await ask(`/api/entries/${entry.id}/copies`);
     // Something has come meanwhile, and another filling has begun.
@@ -64,10 +74,10 @@ export async function fillEntry(item) {
     if (entry.type === "event" && !entry.rejection) {
       buttons.unshift(el("button", { type: "button", class: "small", onclick: () => publishAgain(entry.id, said) }, "Publish again"));
     }
-    row.replaceChildren(...buttons, link);
+    row.replaceChildren(...buttons, ...link);
     // As it was spelt: the browser's own numbers would lose a digit or a zero.
     const shown = copies.shown ?? copies.json;
     if (shown) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, shown));
-  } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), link); }
+  } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), ...link); }
   if (focused) [...row.children].find((button) => button.textContent === focused)?.focus();
 }

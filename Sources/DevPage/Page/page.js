@@ -1,11 +1,11 @@
 // Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
-import { el, byID, ask, clock } from "/elements.js";
+import { el, byID, ask, say, silence, clock } from "/elements.js";
 import { read, href, go, onChange } from "/address.js";
 import { drawLayout, followRoom, isNarrow, isSeen } from "/layout.js";
 import { followKeys } from "/keys.js";
 import { PhonePanel } from "/phones.js";
 import { drawPhoneList } from "/phonelist.js";
-import { Timeline, head, isPush, pushesOf, says } from "/timeline.js";
+import { Timeline, line, isPush, pushesOf } from "/timeline.js";
 import { Search } from "/search.js";
 import { BudgetPanel } from "/budget.js";
 import { AudiencesPanel } from "/audiences.js";
@@ -13,33 +13,28 @@ import { ChannelsPanel } from "/channels.js";
 import { FaultsPanel } from "/faults.js";
 import { TemplatesPanel } from "/templates.js";
 import { SchemasPanel } from "/schemas.js";
-import { preparePublishing, drawAbout, writeForAudience, writeForChannel } from "/publish.js";
+import { PhoneChoice } from "/choice.js";
+import { preparePublishing, drawAbout, drawHints, followPhone, writeForAudience, writeForChannel } from "/publish.js";
 
-const state = { run: "", phones: new Map(), entries: new Map(), firstEntry: 1, newestPhone: 0, ready: false, trouble: [] };
-const panel = new PhonePanel(byID("phone"));
+const state = { run: "", phones: new Map(), entries: new Map(), firstEntry: 1, ready: false, trouble: [] };
+const choice = new PhoneChoice(state.phones, besideLine);
+const panel = new PhonePanel(byID("phone"), state.phones);
 const timeline = new Timeline(byID("entries"));
-const search = new Search(state, timeline, () => chosenPhone()?.activity ?? "");
+const search = new Search(state, timeline, () => choice.phone()?.activity ?? "");
 timeline.redraw = () => search.draw();
+search.redraw = draw;
 timeline.phoneOf = phoneOf;
 const audiences = new AudiencesPanel(writeForAudience);
 const channels = new ChannelsPanel(writeForChannel);
 const budget = new BudgetPanel(byID("budget"), "activity");
-const schemas = new SchemasPanel(() => chosenPhone());
+const schemas = new SchemasPanel(() => choice.phone());
 const templates = new TemplatesPanel();
-const faults = new FaultsPanel(() => chosenPhone()?.id ?? 0);
+const faults = new FaultsPanel(() => choice.phone()?.id ?? 0);
 // What is asked for once it is looked at.
 const openers = { app: () => { schemas.open(); templates.open(); }, audiences: () => audiences.draw(), numbers };
 
 // Pixels scrolled, from which on the newest line is out of view.
 const scrolledMin = 120;
-
-// The one that the address names, while it is there; else that of the open line; else the newest.
-function chosenPhone() {
-  const { phone, entry } = read();
-  const opened = entry && !phone ? search.known(Number(entry)) : undefined;
-  const beside = opened && phoneOf(opened, pushesOf(opened, state.entries));
-  return state.phones.get(Number(phone)) ?? state.phones.get(beside) ?? state.phones.get(state.newestPhone) ?? [...state.phones.values()].at(-1);
-}
 
 // The phone that an entry is about; 0: none that is here.
 function phoneOf(entry, pushes) {
@@ -47,31 +42,26 @@ function phoneOf(entry, pushes) {
   return state.phones.has(id) ? id : [...state.phones.values()].findLast((one) => entry.activity && one.activity === entry.activity)?.id ?? 0;
 }
 
-// Shows the phone of an activity. Says whether there is one.
-function see(activity) {
-  const phone = [...state.phones.values()].findLast((one) => one.activity === activity);
-  if (phone) choose(phone.id);
-  return phone !== undefined;
-}
-
-// A link may name a phone that is not here: another is not passed off as it.
-function drawGonePhone(shown) {
-  const wanted = Number(read().phone);
-  const text = wanted && state.run && !state.phones.has(wanted)
-    ? `Phone ${wanted} is not listed here.${shown ? ` This is phone ${shown.id}.` : ""} Search activity:NAME to bring one back.` : "";
-  const place = byID("gone-phone");
-  if (place.textContent !== text) place.textContent = text;
-  place.hidden = !text;
+// The phone of the open line; without one, the only phone of what a search has found. 0: none. null: the search is for an activity that is not here.
+function besideLine(id) {
+  const activity = !id && search.found?.length === 0 ? /(?:^|\s)activity:(\S+)/.exec(search.text)?.[1] : undefined;
+  if (activity) return [...state.phones.values()].findLast((one) => one.activity === activity)?.id ?? null;
+  const ids = new Set((id ? [search.known(id)] : search.found ?? []).map((entry) => entry ? phoneOf(entry, pushesOf(entry, state.entries)) : 0));
+  ids.delete(0);
+  return ids.size === 1 ? [...ids][0] : 0;
 }
 
 function apply(change) {
-  if (change.run !== state.run) {
+  const isFirst = change.run !== state.run;
+  if (isFirst) {
     // Another process answers: what is shown here is not its. At the first answer, what the page's address asks for stays, and so does what was found for it.
     if (state.run) {
-      go({ phone: "", search: "", entry: "", after: "" }, false);
+      byID("restarted").textContent = "mailboat dev was started again; what it had listed is gone.";
+      go({ phone: "", entry: "", after: "" }, false);
       search.clear();
     }
-    Object.assign(state, { run: change.run, newestPhone: 0 });
+    state.run = change.run;
+    choice.clear();
     state.phones.clear();
     state.entries.clear();
     audiences.clear();
@@ -81,18 +71,22 @@ function apply(change) {
       schemas.take(about.apps);
     }).catch((error) => status(error.message, "bad"));
   }
+  // The list begins anew.
+  else if (change.entries.length) byID("restarted").textContent = "";
   const known = new Set(change.phoneIDs);
   for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
   for (const phone of change.phones) {
-    if (!state.phones.has(phone.id)) state.newestPhone = phone.id;
+    if (!state.phones.has(phone.id)) choice.newest = phone.id;
     state.phones.set(phone.id, phone);
   }
   for (const id of state.entries.keys()) if (id < change.firstEntry) state.entries.delete(id);
   for (const entry of change.entries) state.entries.set(entry.id, entry);
   Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, phonesMet: change.phonesMet, hasChannels: change.channels.length > 0 });
+  choice.met(isFirst);
   drawState();
   search.renew();
   audiences.take(change.audiences);
+  drawHints();
   channels.draw(change.channels);
   faults.draw(change.faults);
   drawUnlisted(change);
@@ -133,25 +127,17 @@ function drawState() {
     state.view = view;
     openers[view]?.();
   }
-  const phone = chosenPhone();
+  const phone = choice.phone();
   panel.canListen = state.hasChannels;
   if (isSeen("phone")) {
-    drawPhoneList([...state.phones.values()], state.phonesMet ?? 0, phone?.id, choose);
-    drawGonePhone(phone);
-    if (phone) panel.draw(phone); else panel.clear();
+    drawPhoneList([...state.phones.values()], state.phonesMet ?? 0, phone?.id, (id) => choice.choose(id), Number(read().after));
+    if (state.run) choice.drawGone(phone);
+    choice.drawNewcomer(phone);
+    if (phone) panel.draw(phone); else panel.clear(state.phones.size > 0);
   }
+  followPhone(phone?.activity ?? "");
   budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
   drawNewest();
-}
-
-function choose(id) {
-  const activity = state.phones.get(id)?.activity;
-  if (activity) byID("publish-activity").value = activity;
-  // The chosen one is seen, however many were unfolded.
-  byID("quiet-phones").open = false;
-  byID("phones").scrollTop = 0;
-  go({ phone: String(id), tab: isNarrow() ? "phone" : read().tab });
-  document.querySelector(`#phone-list [data-phone="${id}"]`)?.focus();
 }
 
 // Older entries that were asked for stand behind the newer ones.
@@ -168,14 +154,15 @@ function drawNewest() {
   if (place.parentElement !== home) home.insertBefore(place, isBeside ? null : byID("phones"));
   const isHere = isSeen("timeline") && (isNarrow() ? window.scrollY : column.scrollTop) < scrolledMin;
   const entry = isHere ? undefined : newestEvent();
-  place.hidden = !entry;
+  // While it has the focus, it stays: Tab would lead nowhere.
+  place.hidden = !entry && !place.contains(document.activeElement);
   if (!entry) return;
   const pushes = pushesOf(entry, state.entries);
   const text = JSON.stringify([entry, pushes]);
   if (place.dataset.drawn === text) return;
   place.dataset.drawn = text;
   place.replaceChildren(el("a", { href: href({ tab: "timeline", entry: String(entry.id) }) },
-    el("span", { class: "hint" }, clock(entry.atMillis)), " ", head(entry, pushes), el("span", { class: "says" }, says(entry, pushes))));
+    el("span", { class: "hint" }, clock(entry.atMillis)), " ", ...line(entry, pushes)));
 }
 
 async function numbers() {
@@ -186,24 +173,32 @@ async function numbers() {
   } catch { /* the status line says that nobody answers */ }
 }
 
+let source;
+
+// A page that is not seen does not follow: a browser has six connections to one host, and each stream takes one. Once it is seen, it is told all anew.
 function follow() {
-  const source = new EventSource("/api/stream");
-  source.onmessage = (event) => apply(JSON.parse(event.data));
-  source.onerror = () => {
+  source?.close();
+  source = undefined;
+  if (document.hidden) return;
+  const stream = new EventSource("/api/stream");
+  source = stream;
+  stream.onopen = () => { for (const place of document.querySelectorAll(".answer.bad")) if (place.textContent.endsWith(silence)) say(place, ""); };
+  stream.onmessage = (event) => apply(JSON.parse(event.data));
+  stream.onerror = () => {
     status("Nobody answers. Is mailboat dev still running? Trying again …", "bad");
     // The browser tries again by itself, unless it was refused.
-    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2000);
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => { if (source === stream) follow(); }, 2000);
   };
 }
 
-for (const [link, tab, target] of [[byID("skip"), "timeline", byID("timeline")], [byID("skip-publish"), "publish", byID("publish-event")]]) {
+for (const [link, tab, target] of [[byID("skip"), "timeline", () => timeline.firstStop() ?? byID("timeline")], [byID("skip-publish"), "publish", () => byID("publish-activity")]]) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
     go({ tab });
-    target.focus();
+    target().focus();
   });
 }
-preparePublishing(see);
+preparePublishing(choice, (name) => [...audiences.audiences.values()].find((one) => one.name === name));
 for (const scrolled of [byID("timeline"), window]) scrolled.addEventListener("scroll", drawNewest, { passive: true });
 followKeys(() => search.end());
 followRoom(draw);
@@ -212,4 +207,5 @@ search.follow();
 drawLayout();
 panel.clear();
 follow();
+document.addEventListener("visibilitychange", follow);
 setInterval(numbers, 3000);

@@ -1,10 +1,13 @@
 // The list of phones: the chosen one, those that fail, and the others folded away.
 import { el, byID, badge, name, tone } from "/elements.js";
+import { Roving } from "/roving.js";
 
 // Phones that are all seen, at most.
 const fewMax = 5;
 // Phones that fail and stand in the open, at most.
 const openMax = 6;
+
+const stops = new Roving(byID("phones"), "#phone-list button, #quiet-phones[open] button", (button) => button.ariaPressed === "true");
 
 const ranks = { bad: 0, warn: 1, info: 2, good: 3 };
 const rank = (phone) => phone.verdict ? ranks[tone(phone.verdict.word)] : 2;
@@ -19,17 +22,18 @@ function fill(list, phones, chosen, nameOf, choose) {
 }
 
 // How many of each word, the worst first: “2 refused, 60 shown”.
-function countsOf(phones) {
+function countsOf(phones, isCleared) {
   const counts = new Map();
   for (const phone of phones) {
-    const word = phone.verdict?.word ?? "without a push";
+    const word = isCleared(phone) ? "cleared" : phone.verdict?.word ?? "without a push";
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
-// A button for each phone; the chosen one is pressed and comes first, then those that fail. Those that are well are folded away.
-export function drawPhoneList(phones, metCount, chosen, choose) {
+// A button for each phone; the chosen one is pressed and comes first, then those that fail. Those that are well are folded away,
+// and those that failed by nothing newer than the entry `after`, up to which the timeline was cleared.
+export function drawPhoneList(phones, metCount, chosen, choose, after) {
   const [list, quiet] = [byID("phone-list"), byID("quiet-list")];
   const focused = document.activeElement?.dataset?.phone;
   const named = new Map();
@@ -38,19 +42,25 @@ export function drawPhoneList(phones, metCount, chosen, choose) {
   const nameOf = (phone) => !phone.activity ? `phone ${phone.id}` : phone.activity + (named.get(phone.activity) > 1 ? `, phone ${phone.id}` : "");
   const sorted = [...phones].sort((one, other) => rank(one) - rank(other) || other.id - one.id);
   const first = sorted.filter((phone) => phone.id === chosen);
+  const isCleared = (phone) => rank(phone) < 2 && phone.id !== chosen && Math.max(phone.lastPush, phone.waitingEvent) <= after;
   const others = sorted.filter((phone) => phone.id !== chosen);
-  const failing = phones.length <= fewMax ? others : others.filter((phone) => rank(phone) < 2).slice(0, openMax);
+  const open = others.filter((phone) => !isCleared(phone));
+  const failing = phones.length <= fewMax ? open : open.filter((phone) => rank(phone) < 2).slice(0, openMax);
   const rest = others.filter((phone) => !failing.includes(phone));
   fill(list, [...first, ...failing], chosen, nameOf, choose);
   const fold = byID("quiet-phones");
   fold.hidden = rest.length === 0;
-  const title = `${rest.length} more: ${countsOf(rest)}`;
+  const title = `${rest.length} more: ${countsOf(rest, isCleared)}`;
   if (byID("quiet-title").textContent !== title) byID("quiet-title").textContent = title;
   // What is folded away is drawn when it is opened.
-  fold.ontoggle = () => { if (fold.open) fill(quiet, rest, chosen, nameOf, choose); };
-  if (fold.open) fill(quiet, rest, chosen, nameOf, choose);
+  const unfold = () => {
+    if (fold.open) fill(quiet, rest, chosen, nameOf, choose);
+    stops.draw();
+  };
+  fold.ontoggle = unfold;
+  unfold();
   const unlisted = metCount > phones.length ? `. ${phones.length} of ${metCount.toLocaleString("en")} are listed; search activity:NAME to find another` : "";
-  const counts = phones.length ? countsOf(sorted) + unlisted : "";
+  const counts = phones.length ? countsOf(sorted, isCleared) + unlisted : "";
   if (byID("phone-counts").textContent !== counts) byID("phone-counts").textContent = counts;
   if (focused && document.activeElement?.dataset?.phone !== focused) document.querySelector(`#phones [data-phone="${CSS.escape(focused)}"]`)?.focus();
 }

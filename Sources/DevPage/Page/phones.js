@@ -1,6 +1,6 @@
 // Draws the chosen phone, and does to it what can be done to one.
 import { el, ask, say, tone, badge, clock, dateNotes, localTimes, name } from "/elements.js";
-import { lockScreen, islands, measure, alertText } from "/card.js";
+import { lockScreen, islands, isUp, measure, alertText } from "/card.js";
 import { remedyButtons } from "/remedies.js";
 import { tokenButtons } from "/tokens.js";
 import { waitText } from "/timeline.js";
@@ -8,8 +8,9 @@ import { waitText } from "/timeline.js";
 // How it stands, what is waited for, and what can be done: above the phone, as it is asked for first.
 function standing(phone, said) {
   const verdict = phone.verdict;
-  if (!verdict) return el("p", { class: "note info" }, phone.textWithoutPush);
-  return el("div", { class: `note ${tone(verdict.word)}` },
+  // A button that is gone leaves its focus to the note.
+  if (!verdict) return el("p", { class: "note info", tabindex: -1 }, phone.textWithoutPush);
+  return el("div", { class: `note ${tone(verdict.word)}`, tabindex: -1 },
     el("p", {}, badge(verdict.word), ` ${localTimes(verdict.text)}`),
     verdict.wait ? el("p", { class: "wait" }, waitText(verdict.wait)) : null,
     verdict.remedies?.length ? el("div", { class: "row", role: "group", "aria-label": "What can be done" }, remedyButtons(phone, said)) : null);
@@ -22,8 +23,9 @@ const calmMillis = 1500;
 
 // The parts are made once and filled anew, so that a button keeps its focus while the card changes.
 export class PhonePanel {
-  constructor(root) {
-    this.root = root;
+  // `phones` holds all phones by their ids.
+  constructor(root, phones) {
+    Object.assign(this, { root, phones });
     this.drawnMillis = 0;
     this.title = el("h3", { class: "sr" });
     this.device = el("div", { class: "device" });
@@ -54,10 +56,11 @@ export class PhonePanel {
     } }, label);
   }
 
-  clear() {
+  // `areOthers`: there are phones, and none that is meant.
+  clear(areOthers = false) {
     this.phone = undefined;
     this.drawn = "";
-    this.root.replaceChildren(el("p", { class: "empty" }, "No phone yet. Publish an event, and one comes by itself."));
+    this.root.replaceChildren(el("p", { class: "empty" }, areOthers ? "No phone that the search is for. Choose one, or end the search." : "No phone yet. Publish an event, and one comes by itself."));
   }
 
   draw(phone) {
@@ -71,12 +74,14 @@ export class PhonePanel {
     this.listen.hidden = phone.swiped || !(phone.channel || this.canListen);
     this.listen.textContent = phone.channel ? "Stop listening" : "Listen to the newest channel";
     // The clock ticks on; what did not change is not drawn again.
-    const text = JSON.stringify(phone);
+    const others = phone.beside.map((id) => this.phones.get(id)).filter(Boolean);
+    const beside = others.filter(isUp);
+    const text = JSON.stringify([phone, beside]);
     if (text === this.drawn) return;
     this.drawn = text;
     this.title.replaceChildren(...name(phone.activity || `Phone ${phone.id}`));
     this.device.className = phone.online ? "device" : "device away";
-    this.device.replaceChildren(lockScreen(phone, Date.now() - this.drawnMillis > calmMillis));
+    this.device.replaceChildren(lockScreen(phone, beside, Date.now() - this.drawnMillis > calmMillis));
     this.drawnMillis = Date.now();
     this.islands.replaceChildren(...islands(phone));
     this.drawStanding(phone);
@@ -86,21 +91,24 @@ export class PhonePanel {
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
     this.facts.textContent = `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+      (others.length ? `, on one device with ${others.map((one) => one.activity || `phone ${one.id}`).join(", ")}` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
       (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`);
     this.online.textContent = phone.online ? "Take it offline" : "Bring it back";
+    const focused = document.activeElement;
     this.online.hidden = phone.rebooting;
     this.reboot.hidden = phone.rebooting;
     this.swipe.hidden = phone.swiped;
     this.change.hidden = phone.swiped || has(phone, "renew-token");
     this.register.hidden = phone.swiped || !phone.hasUntoldToken || !phone.activity || has(phone, "register-token");
+    if (focused.hidden && this.actions.contains(focused)) this.standing.firstElementChild.focus();
     measure(this.root);
   }
 
   drawStanding(phone) {
     const focused = this.standing.contains(document.activeElement) ? document.activeElement.textContent : "";
     this.standing.replaceChildren(standing(phone, this.answer));
-    if (focused) [...this.standing.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+    if (focused) ([...this.standing.querySelectorAll("button")].find((button) => button.textContent === focused) ?? this.standing.firstElementChild).focus();
   }
 }

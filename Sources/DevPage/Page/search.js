@@ -14,6 +14,8 @@ const renewMillis = 500;
 export class Search {
   constructor(state, timeline, activity) {
     Object.assign(this, { state, timeline, activity, field: byID("search-text"), answer: byID("search-answer") });
+    // Draws all that depends on what was found, the phone included.
+    this.redraw = () => this.draw();
     // Those of a search: `null` while there is none. `text` is what they were found for.
     Object.assign(this, { found: null, text: "", isTyping: false, drawnMax: pageSize, mayBeOlder: true });
     this.field.addEventListener("input", () => {
@@ -30,7 +32,11 @@ export class Search {
   // An entry that is here: listed, or found.
   known(id) { return this.state.entries.get(id) ?? this.found?.find((one) => one.id === id); }
 
-  clear() { Object.assign(this, { found: null, text: "", mayBeOlder: true }); }
+  // Nothing that was found is here any longer; what was searched for is searched anew.
+  clear() {
+    Object.assign(this, { found: this.text ? [] : null, text: "", mayBeOlder: true });
+    this.follow();
+  }
 
   end() {
     this.field.value = "";
@@ -77,7 +83,7 @@ export class Search {
       this.found = null;
       say(this.answer, "");
       if (isByHand) byID("search-said").textContent = "";
-      return this.draw();
+      return this.redraw();
     }
     try {
       const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
@@ -92,7 +98,7 @@ export class Search {
       this.found = [];
       say(this.answer, error.message, true);
     }
-    this.draw();
+    this.redraw();
     // Who listens is told what was found, once.
     if (isByHand) byID("search-said").textContent = this.answer.textContent || byID("entry-count").textContent;
     this.openWhatIsLinked();
@@ -139,8 +145,11 @@ export class Search {
     byID("uncleared").hidden = !after;
     // A push stands behind its event, and is counted with that.
     const count = this.answer.textContent ? "" : this.found ? `${rows} found${isMore ? ", and older ones" : ""}` : rows ? `${rows}${isMore ? ", and older ones" : ""}` : "";
-    if (byID("entry-count").textContent !== count) byID("entry-count").textContent = count;
-    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? "Nothing fits." : activity ? "Nothing of this activity." : "Nothing yet. Publish an event, and you will see here what becomes of it.", !this.found && !activity);
+    if (byID("entry-count").textContent !== count) {
+      byID("entry-count").textContent = count;
+      byID("search-said").textContent = "";
+    }
+    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? "Nothing fits. mailboat dev knows only events of this run." : activity ? "Nothing of this activity." : "Nothing yet. Publish an event, and you will see here what becomes of it.", !this.found && !activity);
     this.openUnlisted(Number(entry), known);
   }
 

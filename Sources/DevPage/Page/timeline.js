@@ -2,6 +2,7 @@
 import { el, badge, clock, localTimes, name } from "/elements.js";
 import { go } from "/address.js";
 import { fillEntry } from "/entry.js";
+import { Roving } from "/roving.js";
 
 // A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
 const unlinkedMillis = 1500;
@@ -22,16 +23,26 @@ function verdictBadges(pushes) {
   return [...counts].map(([word, count]) => badge(word, count > 1 ? ` ${count}×` : ""));
 }
 
-export function head(entry, pushes) {
-  if (entry.type === "event") {
-    return el("span", { class: "head" }, el("b", {}, entry.event || "event"), activityOf(entry),
-      badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"),
-      entry.outcome?.isDowngraded ? badge("downgraded") : null, verdictBadges(counting(entry, pushes)));
-  }
-  if (isPush(entry)) {
-    return el("span", { class: "head" }, el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`), activityOf(entry), entry.phone ? el("span", { class: "hint" }, `phone ${entry.phone}`) : null, badge(entry.word));
-  }
-  return el("span", { class: "head" }, el("b", {}, entry.phone ? `phone ${entry.phone}` : "note"), activityOf(entry));
+// Kinds that begin or end a story stand out; what happens beside it stands back.
+const weights = { start: "strong", end: "strong", update: "", event: "" };
+const kindOf = (kind) => el("span", { class: `kind ${weights[kind] ?? "weak"}` }, kind);
+
+function badgesOf(entry, pushes) {
+  if (isPush(entry)) return [badge(entry.word)];
+  return entry.type === "event" ? [badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"),
+    entry.outcome?.isDowngraded ? badge("downgraded") : null, ...verdictBadges(counting(entry, pushes))] : [];
+}
+
+// A line: kind, activity and outcome, each in its place; then what it brings, and what became of it.
+export function line(entry, pushes) {
+  const kind = entry.type === "note" ? entry.phone ? `phone ${entry.phone}` : "note" : entry.event || entry.type;
+  const badges = badgesOf(entry, pushes);
+  return [
+    el("span", { class: "head" }, kindOf(kind), activityOf(entry),
+      isPush(entry) ? el("span", { class: "hint" }, entry.type + (entry.phone ? `, phone ${entry.phone}` : "")) : null,
+      badges.length ? el("span", { class: "badges" }, badges) : null),
+    el("span", { class: "says" }, entry.gist ? el("span", { class: "gist" }, entry.gist) : null, entry.gist ? " · " : null, says(entry, pushes)),
+  ];
 }
 
 // What became of an event, or what it waits for. Moments are written as all others here.
@@ -41,7 +52,7 @@ export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(
 // What became of a push, and which of its values are no dates that the app reads as they were meant.
 const pushText = (push) => [push.verdict.text, ...(push.word === "date?" ? push.dates.filter((date) => date.isTrouble).map((date) => `“${date.path}”: ${date.advice}`) : [])].join(" ");
 
-export function says(entry, pushes) {
+function says(entry, pushes) {
   if (isPush(entry)) return localTimes(pushText(entry));
   if (entry.type === "note") return entry.text;
   const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
@@ -56,6 +67,7 @@ export class Timeline {
     // The phone that an entry is about; 0: none that is here.
     this.phoneOf = () => 0;
     this.list = list;
+    this.stops = new Roving(list, "summary", (summary) => summary.parentElement.open);
     this.items = new Map();
     this.opened = 0;
   }
@@ -70,7 +82,9 @@ export class Timeline {
     if (shown.some(isFresh)) this.later = setTimeout(this.redraw, unlinkedMillis);
     const rows = shown.filter((entry) => !isHidden(entry));
     const target = rows.findIndex((entry) => entry.id === open || (entry.type === "event" && entry.related.includes(open)));
-    const wanted = rows.slice(0, Math.max(drawnMax, target + 1));
+    // A line that has the focus keeps it, however many come before it.
+    const focused = rows.findIndex((entry) => this.items.get(entry.id)?.element.contains(document.activeElement));
+    const wanted = rows.slice(0, Math.max(drawnMax, target + 1, focused + 1));
     const kept = new Set(wanted.map((entry) => entry.id));
     for (const [id, item] of this.items) if (!kept.has(id)) { item.element.remove(); this.items.delete(id); }
     let before = null;
@@ -82,6 +96,7 @@ export class Timeline {
       before = item.element;
     }
     this.open(rows[target]?.id ?? 0, open);
+    this.stops.draw();
     return { rows: rows.length, drawn: wanted.length };
   }
 
@@ -105,10 +120,13 @@ export class Timeline {
     if (item.text !== text) {
       item.text = text;
       item.summary.replaceChildren(el("time", { datetime: new Date(entry.atMillis).toISOString() }, clock(entry.atMillis)),
-        head(entry, pushes), el("span", { class: "says" }, says(entry, pushes)));
+        ...line(entry, pushes));
     }
     return item;
   }
+
+  // The line that somebody who comes here by keyboard begins at: the open one, else the newest.
+  firstStop() { return this.list.querySelector("details[open] > summary") ?? this.list.querySelector("summary"); }
 
   // With what is behind it, as far as there is room.
   bringIntoView(element) {
@@ -128,6 +146,8 @@ export class Timeline {
     }
     if (asked === this.opened || (asked && !id)) return;
     this.opened = asked;
-    if (id) this.bringIntoView(this.items.get(id).element);
+    if (!id) return;
+    this.stops.stay(this.items.get(id).summary);
+    this.bringIntoView(this.items.get(id).element);
   }
 }

@@ -34,7 +34,7 @@ extension DevHouse {
                 timeline.joinMember(token: token, audience: audience, isStartMember: isStart, app: self.app)
             }
             let what = isStart ? "push-to-start tokens" : "update tokens"
-            timeline.note(
+            timeline.addNote(
                 "\(count) simulated phones joined the audience “\(audience)” with \(what).", phone: 0,
                 nowMillis: nowMillis, activity: audience)
         }

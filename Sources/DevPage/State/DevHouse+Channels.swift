@@ -27,7 +27,7 @@ extension DevHouse {
         guard self.simulator.channels().count < DevPageLimits.channelsMax,
             let id = self.simulator.createChannel(app: app, storage: storage)
         else { return nil }
-        self.noteChannel("The broadcast channel \(id) was made. Cards can listen on it.", channel: id)
+        self.addChannelNote("The broadcast channel \(id) was made. Cards can listen on it.", channel: id)
         return id
     }
 
@@ -35,7 +35,7 @@ extension DevHouse {
     /// - Returns: whether the channel existed.
     func deleteChannel(_ id: String) -> Bool {
         guard self.simulator.deleteChannel(id: id) else { return false }
-        self.noteChannel("The broadcast channel \(id) was deleted. What is published for it is refused.", channel: id)
+        self.addChannelNote("The broadcast channel \(id) was deleted. Events for it are refused.", channel: id)
         return true
     }
 
@@ -58,20 +58,20 @@ extension DevHouse {
         guard isOn else {
             guard phone.channel != nil else { return "the card listens to no channel" }
             self.simulator.setListening(token: phone.token, channel: nil)
-            self.note("The card listens to no channel any more.", on: phone)
+            self.addNote("The card no longer listens to a channel.", on: phone)
             return nil
         }
-        guard !phone.isSwiped else { return "the activity is over: it listens to nothing any more" }
+        guard !phone.isSwiped else { return "the activity is over: it no longer listens to a channel" }
         guard let id = channel ?? self.simulator.channels(app: phone.app).last?.id else {
             return "the app has no broadcast channel: make one first"
         }
         guard self.simulator.setListening(token: phone.token, channel: id) else { return "there is no such channel" }
-        self.note("The card listens to the broadcast channel \(id).", on: phone)
+        self.addNote("The card listens to the broadcast channel \(id).", on: phone)
         return nil
     }
 
-    private func noteChannel(_ text: String, channel: String) {
+    private func addChannelNote(_ text: String, channel: String) {
         let nowMillis = self.nowMillis
-        self.store.change { $0.note(text, phone: 0, nowMillis: nowMillis, activity: channel) }
+        self.store.change { $0.addNote(text, phone: 0, nowMillis: nowMillis, activity: channel) }
     }
 }

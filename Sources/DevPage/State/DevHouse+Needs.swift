@@ -56,7 +56,7 @@ extension DevHouse {
         guard self.settings.makesPhones else {
             let nowMillis = self.nowMillis
             self.store.change {
-                $0.note(
+                $0.addNote(
                     "Nobody has registered a phone for “\(shownActivity)”. Publish, with the same key: "
                         + "{\"event\": \"register\", \"token\": \"…\"}", phone: 0, nowMillis: nowMillis)
             }

@@ -18,13 +18,13 @@ final class DevHouse: Sendable {
     let follower: TopicFollower
     let logger: Logger
     /// Number of update tokens of started cards that were taken from the simulator.
-    private let updateTokensTaken = Mutex(0)
+    let updateTokensTaken = Mutex(0)
     /// References of the simulator to the members of each audience, by the audience's id.
     let memberReferences = Mutex<[Int: [APNSSimulator.TokenReference?]]>([:])
     /// Number of events whose phone the worker is being asked for.
     let needsAsked = Mutex(0)
 
-    /// How often phones are looked at without a reason. Cards turn stale by the clock.
+    /// How often phones are looked at without a reason. Cards become stale by the clock.
     private static let lookSpacing = Duration.seconds(1)
     /// How often followers are woken without a reason. A closed follower is noticed this way.
     private static let lookCountBetweenHeartbeats = 15
@@ -72,8 +72,8 @@ final class DevHouse: Sendable {
         let nowMillis = self.nowMillis
         // A card's update token may join at once. Its owner must be known by then.
         if record.key?.count ?? 0 >= Self.tokenByteCount * 2 {
-            let untold = self.readUpdateTokens()
-            if !untold.isEmpty { Task.detached { for one in untold { await self.tell(one) } } }
+            let unregistered = self.readUpdateTokens()
+            if !unregistered.isEmpty { Task.detached { for one in unregistered { await self.register(one) } } }
         }
         let need = self.store.change {
             $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
@@ -87,7 +87,7 @@ final class DevHouse: Sendable {
 
     /// Publishes a record to the events topic.
     /// - Returns: the record's position.
-    /// - Throws: `EventPublisher.Failure`, as every method here that publishes.
+    /// - Throws: `EventPublisher.Failure`, as does every method here that publishes.
     func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
         try await self.publisher.publish(key: key, value: value)
     }
@@ -103,12 +103,12 @@ final class DevHouse: Sendable {
         return phone
     }
 
-    private func register(_ token: String, activity: String, app: String) async throws {
+    func register(_ token: String, activity: String, app: String) async throws {
         let event: JSONTree = [
             "event": "register", "app": app.isEmpty ? nil : .string(app), "token": .string(token),
         ]
         let position = try await self.publisher.publish(key: Array(activity.utf8), value: event.bytes)
-        self.store.change { $0.noteOwnRecord(at: position) }
+        self.store.change { $0.markOwnRecord(at: position) }
     }
 
     static func newToken() -> String {
@@ -129,17 +129,17 @@ final class DevHouse: Sendable {
         case listen, unlisten
     }
 
-    /// Does this to a phone.
+    /// Performs an action on a phone.
     /// - Parameter channel: the channel to listen to; `nil`: the newest.
     /// - Returns: why it cannot be done; `nil`: it is done.
     func perform(_ action: PhoneAction, on phone: SimulatedPhone, channel: String?) async throws -> String? {
         // The next request must see the result.
         defer { self.lookAtPhones() }
         if action == .registerToken {
-            guard let token = phone.untoldToken else { return "the newest token is registered already" }
+            guard let token = phone.unreportedToken else { return "the newest token is registered already" }
             guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
             try await self.register(token, activity: phone.activity, app: phone.app)
-            self.note("The app told its server the new token, and the server registered it.", on: phone)
+            self.addNote("The app reported the new token to its server, and the server registered it.", on: phone)
             return nil
         }
         if action == .listen || action == .unlisten {
@@ -154,25 +154,25 @@ final class DevHouse: Sendable {
         case .offline:
             guard phone.isOnline else { return "the phone is away already" }
             _ = self.simulator.setOnline(token: phone.token, false)
-            self.note("The phone went away: APNs keeps the newest push for it.", on: phone)
+            self.addNote("The phone is offline: APNs keeps the newest push for it.", on: phone)
         case .reboot: return self.reboot(phone)
         case .online:
-            guard !phone.isRebooting else { return "the phone is starting up: it comes back by itself" }
+            guard !phone.isRebooting else { return "the phone is starting up: it comes online by itself" }
             guard !phone.isOnline else { return "the phone is there already" }
             _ = self.simulator.setOnline(token: phone.token, true)
-            self.note("The phone is back.", on: phone)
+            self.addNote("The phone is back.", on: phone)
         case .swipe:
             guard !phone.isSwiped else { return "the card is gone already" }
             self.simulator.setToken(phone.token, .dead)
             self.store.change { $0.setSwiped(phone.id) }
-            self.note("The card was swiped away: the activity is over, and APNs refuses its token.", on: phone)
+            self.addNote("The card was swiped away: the activity is over, and APNs refuses its token.", on: phone)
         case .changeToken:
-            guard !phone.isSwiped else { return "the activity is over: it gets no token any more" }
+            guard !phone.isSwiped else { return "the activity is over: it no longer gets a token" }
             let token = Self.newToken()
             self.simulator.rotateToken(from: phone.token, to: token)
-            self.store.change { $0.addToken(token, to: phone.id, isTold: false) }
-            self.note(
-                "The phone gave the app a new token, which the app has not told its server. APNs refuses the old one.",
+            self.store.change { $0.addToken(token, to: phone.id, isReported: false) }
+            self.addNote(
+                "The phone gave the app a new token, which the app has not reported to its server. APNs refuses the old one.",
                 on: phone)
         }
         return nil
@@ -185,30 +185,30 @@ final class DevHouse: Sendable {
         guard phone.isOnline else { return "the phone is away: bring it back first" }
         _ = self.simulator.setOnline(token: phone.token, false)
         self.store.change { $0.setRebooting(phone.id, true) }
-        self.note(
+        self.addNote(
             "The phone restarts. Nothing reaches it until it is up again: APNs keeps the newest push for it.", on: phone
         )
         Task.detached {
             try? await Task.sleep(for: self.settings.bootTime)
-            // Its token may have changed meanwhile. A phone that was forgotten returns all the same.
+            // The phone's token may have changed meanwhile. A phone that was forgotten returns all the same.
             let known = self.store.read { $0.phones[phone.id] }
             _ = self.simulator.setOnline(token: (known ?? phone).token, true)
             guard let back = known else { return }
             self.store.change { $0.setRebooting(back.id, false) }
-            self.note("The phone is up again, with its card and its token.", on: back)
+            self.addNote("The phone is up again, with its card and its token.", on: back)
             self.lookAtPhones()
         }
         return nil
     }
 
-    func note(_ text: String) {
+    func addNote(_ text: String) {
         let nowMillis = self.nowMillis
-        self.store.change { $0.note(text, phone: 0, nowMillis: nowMillis) }
+        self.store.change { $0.addNote(text, phone: 0, nowMillis: nowMillis) }
     }
 
-    func note(_ text: String, on phone: SimulatedPhone) {
+    func addNote(_ text: String, on phone: SimulatedPhone) {
         let nowMillis = self.nowMillis
-        self.store.change { $0.note(text, phone: phone.id, nowMillis: nowMillis) }
+        self.store.change { $0.addNote(text, phone: phone.id, nowMillis: nowMillis) }
     }
 
     private func watchPhones() async {
@@ -247,67 +247,17 @@ final class DevHouse: Sendable {
         }
     }
 
-    /// An update token that an app has not yet reported to its server.
-    private struct UntoldToken {
-        var token: String
-        /// The phone with a card; `nil`: the member is drawn as a pixel.
-        var phone: SimulatedPhone?
-        /// The audiences of its push-to-start token.
-        var audiences: [String]
-    }
-
-    /// Plays the apps that a push has started: each receives its card's update token and reports it to its server.
-    private func takeUpdateTokens() async {
-        for untold in self.readUpdateTokens() { await self.tell(untold) }
-    }
-
-    private func readUpdateTokens() -> [UntoldToken] {
-        let returned = self.updateTokensTaken.withLock { taken in
-            let (tokens, next) = self.simulator.updateTokens(since: taken)
-            taken = next
-            return tokens
-        }
-        return returned.map { token in
-            let untold = self.store.change { timeline -> UntoldToken in
-                let audiences = timeline.audienceNames(ofMember: token.startToken)
-                timeline.addUpdateToken(token.updateToken, ofStartToken: token.startToken)
-                var untold = UntoldToken(token: token.updateToken, audiences: audiences)
-                guard timeline.phone(token: token.updateToken) == nil,
-                    let phone = timeline.phone(token: token.startToken)
-                else { return untold }
-                timeline.addToken(token.updateToken, to: phone.id, isTold: false)
-                untold.phone = timeline.phones[phone.id]
-                return untold
-            }
-            if let phone = untold.phone {
-                self.note("The push put up a card, and the app was given its update token.", on: phone)
-            }
-            return untold
-        }
-    }
-
-    private func tell(_ untold: UntoldToken) async {
-        guard self.settings.makesPhones else { return }
-        guard untold.audiences.isEmpty else { return await self.join(untold.audiences, updateToken: untold.token) }
-        guard let phone = untold.phone, !phone.activity.isEmpty else { return }
-        do {
-            try await self.register(untold.token, activity: phone.activity, app: phone.app)
-        } catch {
-            self.logger.warning("an update token was not registered", metadata: ["cause": "\(error)"])
-        }
-    }
-
     func lookAtPhones() {
-        let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token) } }
+        let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token, start: $0.start) } }
         let nowMillis = self.nowMillis
         let nowSeconds = nowMillis / 1_000
         typealias Seen = (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)
         let seen = phones.compactMap { phone -> Seen? in
             guard let device = self.simulator.device(token: phone.token) else { return nil }
-            // The newest card of a push-to-start token; otherwise the device itself.
-            let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)
+            let card = Self.card(of: device, startedBy: phone.start)
+            let shown = card.shown(atSeconds: nowSeconds, rules: .phone)
             // The value as a JSON string, quotes included.
-            let type = (try? JSONTree.parse(device.device.attributesType))?.plainText ?? ""
+            let type = (try? JSONTree.parse(card.attributesType))?.plainText ?? ""
             return (phone.id, shown, device.isOnline, device.channel, type)
         }
         self.store.change { timeline in

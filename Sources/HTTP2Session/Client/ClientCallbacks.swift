@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// The callbacks of nghttp2. Each notes in `ClientState` what happened, and returns. None calls nghttp2's receive or
+/// The callbacks of nghttp2. Each records in `ClientState` what happened, and returns. None calls nghttp2's receive or
 /// send functions, which the library forbids.
 enum ClientCallbacks {
     @inline(__always)
@@ -8,11 +8,7 @@ enum ClientCallbacks {
         context!.assumingMemoryBound(to: ClientState.self)
     }
 
-    static func make() -> OpaquePointer {
-        var made: OpaquePointer?
-        precondition(nghttp2_session_callbacks_new(&made) == 0, "no memory for HTTP/2 callbacks")
-        let callbacks = made!
-
+    static func set(_ callbacks: OpaquePointer) {
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
             session, frame, name, nameCount, value, valueCount, _, context in
             Self.state(context).pointee.headerReceived(
@@ -42,17 +38,13 @@ enum ClientCallbacks {
             state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
             return state.pointee.line.isFull ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
-        return callbacks
     }
 
     /// Returns how many bytes of a stream's body go into the next DATA frame: at most `length`, which the windows and
     /// the frame size allow. The send-data callback writes the bytes themselves (NO_COPY).
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let entry = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
-        let left = entry.pointee.request.bodyLeft
-        flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
-        if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-        return min(left, length)
+        return bodyPiece(left: entry.pointee.request.bodyLeft, length: length, flags: flags!)
     }
 
     private static func frameReceived(
@@ -114,14 +106,4 @@ enum ClientCallbacks {
         default: return
         }
     }
-}
-
-/// The eight bytes of a PING as a number, first byte highest.
-func pingPayload(_ ping: nghttp2_ping) -> UInt64 {
-    withUnsafeBytes(of: ping.opaque_data) { $0.reduce(0) { $0 << 8 | UInt64($1) } }
-}
-
-/// The debug data of a GOAWAY. It is valid as long as the frame.
-func debugData(_ goAway: nghttp2_goaway) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
 }

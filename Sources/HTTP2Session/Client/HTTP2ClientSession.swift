@@ -16,7 +16,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ClientState(settings: settings))
         super.init(
-            state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ClientCallbacks.make(),
+            state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ClientCallbacks.set,
             make: nghttp2_session_client_new3
         ) { option in
             // nghttp2's checks of HTTP's own rules cost 9 % of a request. Only `:status` and `retry-after` of a
@@ -84,7 +84,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         entry.pointee.request.fill(values: values, body: body)
         entry.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
 
-        // No fields: see `HeaderEncoder`.
+        // nghttp2 gets no fields: see `HeaderEncoder`.
         let streamID: Int32
         if body.count == 0 {
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, nil, streamUserData(index))
@@ -174,7 +174,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Notes that the connection is gone: each open stream gets its final event, `.requestIncomplete` or
+    /// Ends the session, whose connection is gone. Each open stream gets its final event, `.requestIncomplete` or
     /// `.connectionEnded`. Afterwards `submit` returns `.closing`, and nothing is read or written. Further calls do
     /// nothing.
     public func connectionLost() {

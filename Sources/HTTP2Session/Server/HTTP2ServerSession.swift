@@ -14,14 +14,14 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ServerState(settings: settings))
         super.init(
-            state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ServerCallbacks.make(),
+            state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ServerCallbacks.set,
             make: nghttp2_session_server_new3
         ) { option in
             nghttp2_option_set_no_http_messaging(option, settings.checksMessages ? 0 : 1)
             nghttp2_option_set_no_auto_window_update(option, settings.acknowledgesData ? 0 : 1)
             nghttp2_option_set_no_closed_streams(option, 1)
             // In some versions, nghttp2's guard against rapid resets silently ends a connection with more than 1,000 in
-            // a burst, by a GOAWAY INTERNAL_ERROR. A sender whose answers are late resets as many.
+            // a burst, by a GOAWAY INTERNAL_ERROR. A sender that waits too long for answers may reset that many.
             mailboat_allow_any_stream_resets(option)
         }
         self.change(
@@ -69,7 +69,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         let entry = self.state.pointee.streams[index]
         guard !entry.pointee.isAnswered else { return false }
         entry.pointee.response.fill(values: values, body: body)
-        // No fields: see `HeaderEncoder`.
+        // nghttp2 gets no fields: see `HeaderEncoder`.
         let result: Int32
         if body.count == 0 {
             result = nghttp2_submit_response(self.session, streamID, nil, 0, nil)

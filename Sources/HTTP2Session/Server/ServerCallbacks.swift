@@ -1,17 +1,14 @@
 import CNGHTTP2
 
-/// The callbacks of nghttp2 on the server's side. See `ClientCallbacks`.
+/// The callbacks of nghttp2 on the server's side. See `ClientCallbacks`. A C function cannot be generic, so both sides
+/// set their own.
 enum ServerCallbacks {
     @inline(__always)
     private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ServerState> {
         context!.assumingMemoryBound(to: ServerState.self)
     }
 
-    static func make() -> OpaquePointer {
-        var made: OpaquePointer?
-        precondition(nghttp2_session_callbacks_new(&made) == 0, "no memory for HTTP/2 callbacks")
-        let callbacks = made!
-
+    static func set(_ callbacks: OpaquePointer) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
             guard frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
             Self.state(context).pointee.requestBegan(session!, frame!.pointee.hd.stream_id)
@@ -64,7 +61,6 @@ enum ServerCallbacks {
             state.pointee.dataSent(Int(source!.pointee.fd), header: header!, byteCount: byteCount)
             return state.pointee.line.isFull ? NGHTTP2_ERR_PAUSE.rawValue : 0
         }
-        return callbacks
     }
 
     /// Number of bytes of a foreign field name that are shown.
@@ -73,10 +69,7 @@ enum ServerCallbacks {
     /// See `ClientCallbacks.readBody`.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let entry = ServerCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
-        let left = entry.pointee.response.bodyLeft
-        flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
-        if left <= length { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-        return min(left, length)
+        return bodyPiece(left: entry.pointee.response.bodyLeft, length: length, flags: flags!)
     }
 
     private static func frameReceived(

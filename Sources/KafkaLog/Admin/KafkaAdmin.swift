@@ -108,9 +108,9 @@ public final class KafkaAdmin: Sendable {
         return complaint
     }
 
-    /// Creates topics and waits until they exist; answers for each. The answer for a topic that exists already is
-    /// Kafka's `TOPIC_ALREADY_EXISTS`, and the topic is not touched. Throws `unsupportedFeature` for a broker without
-    /// administration (the embedded one).
+    /// Creates topics and waits until they exist. Returns an answer for each. The answer for a topic that exists
+    /// already is Kafka's `TOPIC_ALREADY_EXISTS`, and the topic is not touched. Throws `unsupportedFeature` for a
+    /// broker without administration (the embedded one).
     /// - Parameter isOnlyAsked: whether to create nothing, and only ask the brokers if they would, policies of the
     ///   cluster included.
     public func createTopics(
@@ -197,8 +197,8 @@ public final class KafkaAdmin: Sendable {
         return values
     }
 
-    /// Throws where the cluster has no administration: librdkafka would wait for its controller in vain. Such a cluster
-    /// names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1).
+    /// Throws where the cluster has no administration: librdkafka would wait for a controller that never answers. Such
+    /// a cluster names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1).
     private func requireController(within limit: Duration) throws(KafkaError) {
         // The metadata is asked for first, because this notices refusals.
         let metadata = try self.metadata(within: limit)
@@ -211,7 +211,7 @@ public final class KafkaAdmin: Sendable {
         else {
             throw KafkaError(
                 code: .unsupportedFeature,
-                text: "the cluster has no controller to ask: it offers no administration, as the embedded one does not")
+                text: "the cluster has no controller to ask: it offers no administration, like the embedded cluster")
         }
     }
 

@@ -36,7 +36,7 @@ struct ClientConfiguration: ~Copyable {
         return client
     }
 
-    /// Sets every property in order; refuses those of `fixedProperties`.
+    /// Sets every property in order, and refuses those for which `reasonFixed` has a reason.
     mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
         self.tokens = settings.tokens ?? self.tokens
         for property in settings.properties {
@@ -56,9 +56,9 @@ struct ClientConfiguration: ~Copyable {
                 code: .invalidArgument, text: text,
                 subject: .setting(name: property.shownName, value: property.shownValue))
         }
-        // librdkafka warns of such a broker, and its warning repeats the user.
+        // librdkafka warns of a broker with a user, and the warning repeats the user.
         if PropertyKind.all[name] == .addresses, value.contains("@") {
-            throw refusal("expected brokers as host:port, separated by commas; a user belongs into sasl.username")
+            throw refusal("expected brokers as host:port, separated by commas; a user belongs in sasl.username")
         }
         if PropertyKind.all[name] == .addresses, !BrokerList.isValid(value) {
             throw refusal("expected \(BrokerList.expected)")
@@ -69,7 +69,7 @@ struct ClientConfiguration: ~Copyable {
         let result = rd_kafka_conf_set(self.pointer, name, value, &reason, reasonCapacity)
         guard result != RD_KAFKA_CONF_OK else { return }
         if name == "sasl.jaas.config" {
-            throw refusal("this is Java's: expected sasl.username and sasl.password in its place")
+            throw refusal("this is a property of Java clients: expected sasl.username and sasl.password instead")
         }
         guard result != RD_KAFKA_CONF_UNKNOWN else { throw refusal("No such configuration property") }
         // librdkafka repeats the value in some of its reasons.
@@ -99,7 +99,7 @@ struct ClientConfiguration: ~Copyable {
         throw KafkaError(
             code: .invalidArgument,
             text:
-                "nobody brings the tokens of this login: expected kafka.oauth.token-file, kafka.oauth.token-command or kafka.oauth.token-endpoint, or PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI here",
+                "there is no source of tokens for this login: expected kafka.oauth.token-file, kafka.oauth.token-command or kafka.oauth.token-endpoint, or PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI here",
             subject: .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
     }
 
@@ -107,7 +107,7 @@ struct ClientConfiguration: ~Copyable {
     /// is contacted.
     /// - Throws: what the client would be refused for, in librdkafka's words.
     consuming func tryOut() throws(KafkaError) {
-        // Without this, Kerberos would be asked for a ticket. Not every build has the property.
+        // Without this property, Kerberos would be asked for a ticket. Not every build has the property.
         _ = rd_kafka_conf_set(self.pointer, "sasl.kerberos.min.time.before.relogin", "0", nil, 0)
         do throws(KafkaError) {
             try self.makeClient(log: { _ in }, isNeeded: false).destroyAndWait()
@@ -207,7 +207,7 @@ public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 /// The part of a client that C callbacks can reach.
 final class ClientContext: Sendable {
     let log: KafkaLogHandler?
-    /// Kept here so that it lives as long as the client.
+    /// The watch is kept here so that it lives as long as the client.
     private let joinWatch: JoinWatch?
     /// Secret values that are removed from every text of librdkafka and of brokers.
     private let withheld: WithheldValues

@@ -20,13 +20,13 @@ extension KafkaError {
         // The error's text names the source of tokens already.
         case .authentication where self.isWithoutToken: nil
         case .authentication where self.text.hasPrefix(Self.refusedTokenStart):
-            "check that it is for them (audience, scope, issuer), that this machine's clock and theirs agree, and kafka.oauth.extensions"
+            "check that the token is meant for these brokers (audience, scope, issuer), that this machine's clock and theirs agree, and kafka.oauth.extensions"
         case .authentication, .saslAuthenticationFailed:
             "check sasl.username, sasl.password and sasl.mechanisms, and that the brokers know this user"
         // librdkafka's names of what a connection does: AUTH_LEGACY, AUTH_HANDSHAKE, AUTH_REQ.
         case .transport, .timedOut, .allBrokersDown:
             self.text.contains("in state AUTH_") || self.text.contains(Self.cutShort)
-                ? "the broker hung up during the login: check sasl.username, sasl.password and sasl.mechanisms, and that security.protocol is the listener's"
+                ? "the broker closed the connection during the login: check sasl.username, sasl.password and sasl.mechanisms, and that security.protocol is the listener's"
                 : nil
         case .ssl:
             self.text.contains("certificate verify failed") || self.text.contains("could not be verified")

@@ -35,9 +35,9 @@ extension LogBounds {
             leftCount -= 1
             do throws(KafkaError) {
                 let found = try self.ask(client: client, indexes.map { partitions[$0] }, until: limit)
-                for (place, answer) in zip(indexes, found) { answers[place] = answer }
+                for (index, answer) in zip(indexes, found) { answers[index] = answer }
             } catch {
-                for place in indexes { answers[place] = .failure(error) }
+                for index in indexes { answers[index] = .failure(error) }
             }
         }
         return answers.enumerated().map { index, answer in

@@ -24,7 +24,7 @@ final class ConsumerControl {
     private var groupLookDue = ContinuousClock.now
     private var closing: Closing?
     /// Completions of those who asked to close while a close was under way.
-    private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
+    private var waitingCloseCompletions: [@Sendable (Bool) -> Void] = []
     private var isEnded = false
 
     /// The queue where librdkafka posts events during the close, as `rd_kafka_consumer_close_queue` needs it.
@@ -64,7 +64,7 @@ final class ConsumerControl {
         while true {
             for command in self.inbox.takeCommands() { self.perform(command) }
             self.completeOverdueSteps()
-            self.beginLate()
+            self.beginOutsideRebalance()
             if self.isCloseOver() { return }
             self.haveGroupLookedAt()
             let wait = self.pollWait
@@ -197,7 +197,7 @@ final class ConsumerControl {
 
     /// Adds partitions to the assignment outside of a rebalance. Partitions that have left since are not among the
     /// readers.
-    private func beginLate() {
+    private func beginOutsideRebalance() {
         guard !self.toBegin.isEmpty, self.steps.open.isEmpty, self.closing == nil else { return }
         let list = PartitionList(capacity: self.toBegin.count)
         for (reader, start) in self.toBegin {
@@ -216,7 +216,8 @@ final class ConsumerControl {
     // MARK: Revocation
 
     private func revoke(_ partitions: [Int32], isLost: Bool) {
-        // An assignment that is still open is void; its later completion finds no step.
+        // An assignment of these partitions that is still open ends here. Its later completion finds no step, and
+        // changes nothing.
         for id in self.steps.removeAssignments(of: partitions) { _ = self.inbox.claimStep(id) }
         let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
         self.handler(
@@ -244,7 +245,7 @@ final class ConsumerControl {
         self.wakeFetching()
     }
 
-    /// Wakes the threads that fetch the partitions that stay. Nobody else tells them that the pause is over.
+    /// Wakes the threads that fetch the partitions that stay. Nothing else ends their sleep when the pause is over.
     private func wakeFetching() {
         guard self.closing == nil else { return }
         self.waker.wake(self.readers.values.joined().map(\.topicPartition).filter(self.begun.contains))
@@ -312,7 +313,7 @@ final class ConsumerControl {
 
     private func beginClose(deadline: ContinuousClock.Instant, completion: @escaping @Sendable (Bool) -> Void) {
         guard self.closing == nil else {
-            self.lateCloseCompletions.append(completion)
+            self.waitingCloseCompletions.append(completion)
             return
         }
         // The close needs a queue of its own: librdkafka forwards the consumer queue to the one given here.
@@ -354,7 +355,7 @@ final class ConsumerControl {
             commit.completion(CommitResult(refusing: commit.positions, KafkaError(code: .closed)))
         }
         self.closing?.completion(isClosed)
-        for completion in self.lateCloseCompletions { completion(isClosed) }
+        for completion in self.waitingCloseCompletions { completion(isClosed) }
         for case .close(_, let completion) in left.commands { completion(isClosed) }
         self.closing = nil
     }

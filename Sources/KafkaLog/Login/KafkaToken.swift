@@ -45,4 +45,4 @@ public struct KafkaToken: Sendable, Hashable {
     }
 }
 
-extension KafkaToken: Untold {}
+extension KafkaToken: Redacted {}

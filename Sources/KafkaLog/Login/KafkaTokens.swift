@@ -26,7 +26,7 @@ public final class KafkaTokens: Sendable {
     }
 
     /// The lifetime reported to librdkafka. It asks for another token at four fifths of this, and nobody would answer.
-    private static let toldLifeMillis: Int64 = 10 * 365 * 86_400_000
+    private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
 
@@ -115,7 +115,7 @@ public final class KafkaTokens: Sendable {
         // librdkafka writes here what it did not understand, which may be the token, so nobody reads it. What
         // librdkafka checks has been checked already.
         var reason = [CChar](repeating: 0, count: reasonCapacity)
-        let lifeEnd = Int64(max(0, token.expiresAtMillis)).addingReportingOverflow(Self.toldLifeMillis)
+        let lifeEnd = Int64(max(0, token.expiresAtMillis)).addingReportingOverflow(Self.reportedLifeMillis)
         let failure = rd_kafka_oauthbearer_set_token(
             client.pointer, token.value, lifeEnd.overflow ? .max / 1_000 : min(lifeEnd.partialValue, .max / 1_000),
             token.principal, &pointers, pointers.count, &reason, reasonCapacity)

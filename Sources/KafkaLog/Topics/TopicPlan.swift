@@ -1,5 +1,5 @@
-/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; the caller
-/// asks the cluster.
+/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. It only decides;
+/// the caller asks the cluster.
 public struct TopicPlan: Sendable {
     /// A topic that the deployment needs.
     public struct Topic: Sendable, Hashable {
@@ -119,7 +119,7 @@ public struct TopicPlan: Sendable {
             : more <= 0
                 ? "events, routed and state have the same count"
                 : topic.role == .events
-                    ? "records of the others are forwarded, or wait with placement: trust, until publishers stop, workers drain, and all begin on new topics"
+                    ? "records of the other partitions are forwarded, or wait with placement: trust, until publishers stop, workers drain, and all begin with new topics"
                     : "the others are not used"
         return TopicFinding(
             topic: topic.name, setting: "partitions", value: String(found.partitionCount),

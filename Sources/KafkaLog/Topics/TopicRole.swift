@@ -35,7 +35,7 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
         .atLeast(
             "retention.ms", TopicRule.dayMillis, .required, created: 7 * TopicRule.dayMillis,
             "an outage this long loses nothing"),
-        .equal("retention.bytes", "-1", .advised, "a bound in bytes can cut events that nobody has read yet"),
+        .equal("retention.bytes", "-1", .advised, "a bound in bytes can delete events that were not read yet"),
         .atLeast(
             "max.message.bytes", 65_536, .required, created: 1_048_588,
             "an event of 16 KiB with its key and headers"),
@@ -49,7 +49,7 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
             "a late writer's record must be found before compaction hides it"),
         .atLeast(
             "max.message.bytes", 262_144, .required, created: 1_048_588,
-            "one record holds all of a slot, its pending update too"),
+            "one record holds all of a slot, including its pending update"),
         .equal(
             "unclean.leader.election.enable", "false", .required,
             "an unclean leader may lack acknowledged state"),
@@ -67,7 +67,7 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
         .cleanupPolicy("delete"),
         .atLeast(
             "retention.ms", TopicRule.dayMillis, .advised, created: 7 * TopicRule.dayMillis,
-            "time to read what became of events"),
+            "time to read the outcomes"),
         .atLeast(
             "max.message.bytes", 65_536, .advised, created: 1_048_588,
             "an outcome with its key, its reason and its headers"),
@@ -80,6 +80,6 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
             "time to repair and replay"),
         .atLeast(
             "max.message.bytes", 1_048_588, .advised, created: 2_097_152,
-            "the largest record that came in, and its headers"),
+            "the largest record that arrived, and its headers"),
     ]
 }

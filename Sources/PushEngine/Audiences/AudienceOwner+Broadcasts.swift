@@ -1,12 +1,13 @@
 import APNSProtocol
 import PushModel
 
-/// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). A version that APNs does not
-/// take falls back to tokens, and later versions go both ways.
+/// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). If APNs does not accept a
+/// version, members get it by token, and later versions go both ways.
 extension AudienceOwner {
-    /// Looks at all channels: what waits is broadcast, falls back, or is reported to the keeper.
+    /// Looks at all channels: waiting versions are broadcast, or fall back to tokens, and the keeper gets the reports
+    /// that are due.
     /// - Parameter isPaused: whether an operator has stopped what the audience sends.
-    /// - Returns: when they have to be looked at again, steady; `Int64.max`: they wait for no time.
+    /// - Returns: when the channels have to be looked at again, steady; `Int64.max`: they wait for no time.
     mutating func lookAtChannels(
         isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) -> Int64 {
@@ -22,9 +23,9 @@ extension AudienceOwner {
             if self.advance(channel: index, isPaused: isPaused, by: rules, now: now, into: &effects) {
                 isChanged = true
             }
-            // A version that has just fallen back is still owed to the channel.
-            if let end, !self.channels[index].isEndTold, !self.owesBroadcast(channel: index, now: now) {
-                self.tellEnd(end, channel: index, by: rules, into: &effects)
+            // If the end has just fallen back to tokens, it is still to be broadcast.
+            if let end, !self.channels[index].isEndReported, !self.owesBroadcast(channel: index, now: now) {
+                self.reportEnd(end, channel: index, by: rules, into: &effects)
                 effects.append(.write)
             }
             next = min(next, self.channels[index].nextMillis(isOver: end != nil, by: rules, now: now))
@@ -37,7 +38,7 @@ extension AudienceOwner {
         return next
     }
     /// Advances one channel.
-    /// - Returns: whether something has to be written down before it goes on.
+    /// - Returns: whether something has to be written down before the channel continues.
     private mutating func advance(
         channel index: Int, isPaused: Bool, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
@@ -79,18 +80,18 @@ extension AudienceOwner {
         }
         return self.channels[index].waitsForTokens(by: rules, now: now)
     }
-    /// The next broadcast on a channel; `nil`: it has had everything.
+    /// The next broadcast on a channel; `nil`: the channel has had everything.
     private func broadcast(channel index: Int, now: EngineTime) -> (version: Version, alert: Version?)? {
         self.newest.flatMap { self.channels.next(on: index, of: $0.versions, nowSeconds: now.wallSeconds) }
     }
-    /// Lets a version go both ways. A phone that listens may get it by its token and by broadcast: with priority 10
-    /// both ways, it costs two units. Without a second unit the broadcast has priority 5.
+    /// Lets a version go both by token and by broadcast. A phone that listens may get it both ways, which costs two
+    /// units with priority 10. Without a second unit the broadcast has priority 5.
     mutating func goBothWays(
         _ version: Version, channel index: Int, by rules: OwnerRules, now: EngineTime
     ) {
         self.channels[index].goesBothWays(version)
         guard version.isHigh, self.channels[index].highStampSeconds < version.stampSeconds else { return }
-        // A phone listens in one environment.
+        // A phone listens in one environment only, so one second unit is enough for all channels.
         guard
             self.channels.all.contains(where: { $0.highStampSeconds == version.stampSeconds })
                 || self.budget.takeSecondUnits(for: version, by: rules, now: now)
@@ -108,7 +109,7 @@ extension AudienceOwner {
         self.redeclareChannels()
         self.returnUnits(now: now)
     }
-    /// Fills a broadcast whose turn it is with the newest version.
+    /// Fills a broadcast that is about to leave with the newest version.
     /// - Parameter mayLeave: whether nothing waits for `state`, and no operator has stopped the audience.
     /// - Returns: `nil`: nothing has to be sent.
     mutating func broadcastLeaves(
@@ -130,7 +131,8 @@ extension AudienceOwner {
         _ errand: ChannelErrand, _ result: PushAnswer.Result, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
     ) -> BroadcastEffect {
-        // A broadcast that has not left names no channel. The result for a channel that has gone does not matter.
+        // A broadcast that has not left names no channel. If the channel that it names has been replaced, the result
+        // does not matter.
         guard let index = self.channels.index(errand.environment),
             errand.target.isEmpty || errand.target == self.channels[index].id
         else { return .ignored }
@@ -175,13 +177,13 @@ extension AudienceOwner {
         switch response.verdict.consequence.push {
         case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
         case .tokenDead:
-            // The keeper is told at once, unless it has just said that the channel exists.
+            // The keeper gets a report at once, unless it has just reported that the channel exists.
             self.channels[index].broadcastFoundNothing()
             self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
             effects.append(.writeFirst)
             return .done
         case .refused:
-            // The next version is another message.
+            // This message was refused; the next version is another message.
             self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
             effects.append(.writeFirst)
             return .done
@@ -192,7 +194,7 @@ extension AudienceOwner {
             attempt: self.channels[index].goesAgain(isRefused: true), retryAfterSeconds: response.retryAfterSeconds,
             distanceMillis: distanceMillis)
     }
-    /// How long a broadcast that is tried again waits, milliseconds.
+    /// Lets a broadcast wait before it is tried again.
     mutating func broadcastWaits(
         _ environment: PushEnvironment, delayMillis: Int64, distanceMillis: Int64, now: EngineTime
     ) {

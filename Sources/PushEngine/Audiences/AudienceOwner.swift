@@ -2,44 +2,45 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// The owner of an audience (fan-out contract: Owner and versions): who has asked, which versions are on their way to
-/// them, what they report, and the audience's channels.
+/// The owner of an audience (fan-out contract: Owner and versions). It knows which partitions have asked, which
+/// versions are on their way to them, what they report, and the audience's channels.
 ///
-/// It decides, and knows neither slots nor Kafka. It has one method for each event. What has to be done is appended to
-/// the effects that are lent to it. Its record in `state` is the *book*, part of the slot's record.
+/// It only decides: it knows neither slots nor Kafka. It has one method for each event, and appends what has to be done
+/// to the effects that are passed in. Its record in `state` is the *book*, a part of the slot's record.
 struct AudienceOwner {
     /// What became of the start that waited when a version was made.
     enum StartEffect { case nothing, leaves, expired }
-    /// What follows a broadcast's answer.
+    /// What follows from a broadcast's answer.
     enum BroadcastEffect: Equatable {
-        /// The broadcast was on no channel that the audience has now.
+        /// The broadcast was not on one of the audience's present channels.
         case ignored
         case done
-        /// The broadcast is tried again. The values: the number of attempts before, APNs' `retry-after`, and the least
-        /// distance between throttled broadcasts in milliseconds.
+        /// The broadcast is tried again. The values are the number of earlier attempts, APNs' `retry-after`, and the
+        /// least distance between throttled broadcasts in milliseconds.
         case goesAgain(attempt: UInt8, retryAfterSeconds: Int64?, distanceMillis: Int64)
     }
-    /// Number of versions whose event may be without an outcome because a partition of `routed` is slow. At the limit
+    /// Maximum number of versions whose event has no outcome yet, because a partition of `routed` is slow. At the limit
     /// the next version waits.
     static let publicationsMax = 4
-    /// Number of ends that may become versions beyond that, because a start arrived behind each.
+    /// Maximum number of further ends that may become versions beyond `publicationsMax`, because a start arrived after
+    /// each.
     static let endsBeforeStartsMax = 4
 
-    /// Which life of the audience this is: the time in seconds since 1970 when it began, or later. It only grows.
+    /// The number of the audience's life: the time when it began, in seconds since 1970, or later. It only grows.
     private(set) var life: Int64 = 0
-    /// Partitions that have asked, in ascending order.
+    /// Partitions that have asked for versions, in ascending order.
     private(set) var asked: [Int32] = []
-    /// The versions on their way, the oldest first. The newest stays, to answer new questions.
+    /// The versions on their way, the oldest first. The newest one stays, so that later questions can be answered.
     private(set) var publications: [Publication] = []
     var budget = AudienceBudget()
-    /// The newest stamp up to which no member gets priority 10, for each partition that has asked.
+    /// The stamp up to which no member gets priority 10 now, for each partition that has asked.
     private(set) var reported: [Int32: Int64] = [:]
     /// Until when some partition keeps start members, seconds since 1970; 0: none does.
     private(set) var startsUntilSeconds: Int64 = 0
     /// A start that goes out with the next version: one element, or none.
     private(set) var waitingStarts: [StartOrder] = []
     var channels = AudienceChannels()
-    /// The results reported for its newest versions. They are not written down.
+    /// The results reported for the audience's newest versions. They are not written down.
     var rollUps = RollUps()
 
     init() {}
@@ -70,14 +71,14 @@ struct AudienceOwner {
 
     // MARK: Lives
 
-    /// Begins the life with the audience's first version or first channel. A reader of its channel and one of its
-    /// version find the same life.
+    /// Begins the life with the audience's first version or first channel, so that the records of both have the same
+    /// life.
     private mutating func beginLife(now: EngineTime) {
         guard self.life == 0 else { return }
         self.life = self.channels.life == 0 ? max(1, now.wallSeconds) : self.channels.life
     }
-    /// Notes that a partition asks.
-    /// - Returns: whether it has not asked before.
+    /// Remembers a partition that asks for versions.
+    /// - Returns: whether it had not asked before.
     private mutating func ask(_ partition: Int32) -> Bool {
         guard !self.asked.contains(partition) else { return false }
         self.asked.append(partition)
@@ -92,12 +93,12 @@ struct AudienceOwner {
         let isFirst = self.asked.isEmpty
         let isKnown = !self.ask(question.partition)
         if self.publications.isEmpty {
-            // A life named by an `open` is the life of everything that follows.
+            // If an `open` has named a life, everything that follows belongs to that life.
             let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
             self.life = max(self.life, question.life + 1, named)
         } else if question.life > self.life {
-            // The clock has been set back since the previous life, or is another's. The next version belongs to a life
-            // that is newer for everybody.
+            // The clock has been set back since the previous life, or differs from the former owner's. The next version
+            // gets a life that is newer than all that are known.
             let former = self.life
             self.life = question.life + 1
             if isFirst {
@@ -107,17 +108,18 @@ struct AudienceOwner {
             }
         }
         self.startsUntilSeconds = max(self.startsUntilSeconds, question.startsUntilSeconds)
-        self.note(environments: question.environments, by: rules, now: now, into: &effects)
+        self.add(environments: question.environments, by: rules, now: now, into: &effects)
         effects.append(.write)
         guard let newest = self.newest else { return }
-        // The newest version, and what outlives it. Its content is late for the partition that asks now, unless it is
-        // still on its way there: this answer may arrive first.
+        // The answer is the newest version, and those that outlive it. The asking partition's members get an alert only
+        // if they joined before its event, or if the newest version is still on its way there. In the latter case this
+        // answer may arrive first.
         let versions = newest.versions.map {
-            var version = $0.answer(keepsAlert: newest.isOpen)
-            // Members that have joined since may have missed a broadcast that has left.
+            var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
+            // Members that have joined since may have missed a broadcast that has left already.
             if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
-            // The asking partition knows a newer life, which is over, and would take this version for an older one.
-            // Others keep what they were sent.
+            // The asking partition knows a newer life that is over, and would take this version for an older one. Other
+            // partitions keep what they were sent.
             if question.life > version.life { version.enterLife(self.life) }
             return version
         }
@@ -129,34 +131,34 @@ struct AudienceOwner {
     }
     /// Takes a partition's report about a version of this life.
     mutating func reportCame(_ report: BusRecord.Report, now: EngineTime, into effects: inout OwnerEffects) {
-        // The partition serves members of this life, whether or not its question is known here.
+        // The partition serves members of this life, even if its question is not known here.
         if self.ask(report.partition) { effects.append(.write) }
         self.reported[report.partition] = max(self.reported[report.partition] ?? 0, report.doneStampSeconds)
         self.returnUnits(now: now)
         self.rollUps.take(report, nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Forgets the audience: nothing has arrived for it for too long, or it has ended. Partitions that have asked are
-    /// told.
+    /// Forgets the audience, because nothing has arrived for it for too long, or it has ended. Partitions that have
+    /// asked are informed.
     mutating func forgotten(by rules: OwnerRules, into effects: inout OwnerEffects) {
         if let end = self.newestVersion, end.isEnd {
-            self.tellEnds(end, by: rules, into: &effects)
+            self.reportEnds(end, by: rules, into: &effects)
         } else {
             for channel in self.channels.all {
                 effects.append(.wish(.voided, channel.environment, life: self.channels.life, stateWaits: true))
             }
         }
         self.channels.giveUp()
-        effects.append(.tellVoid(life: self.life, to: self.asked))
+        effects.append(.sendVoid(life: self.life, to: self.asked))
     }
 
     // MARK: Starts
 
-    /// Takes a start that waits for the next version, in place of an earlier one.
+    /// Takes a start that waits for the next version, and replaces an earlier one.
     mutating func startCame(_ order: StartOrder) { self.waitingStarts = [order] }
-    /// Forgets the waiting start: the audience's life is over, and nobody is started from here on.
+    /// Forgets the waiting start, because the audience's life is over, and nobody is started from here on.
     mutating func forgetStart() { self.waitingStarts = [] }
-    /// Drops a start that has expired unsent, which makes room for another.
-    /// - Parameter staleSeconds: when the content that waits with it becomes stale.
+    /// Drops a start that has expired unsent, to make room for another.
+    /// - Parameter staleSeconds: when the content that waits with the start becomes stale.
     /// - Returns: whether a start was dropped.
     mutating func dropExpiredStart(staleSeconds: Int64, now: EngineTime) -> Bool {
         guard let order = self.waitingStarts.first,
@@ -165,7 +167,7 @@ struct AudienceOwner {
         self.waitingStarts = []
         return true
     }
-    /// The start that goes out with a version, if one waits and has not expired. A start after an end belongs to a new
+    /// The start that leaves with a version, if one waits and has not expired. A start after an end belongs to a new
     /// life.
     private mutating func takeStart(for offer: VersionOffer, now: EngineTime) -> (StartOrder?, StartEffect) {
         let order = self.waitingStarts.first
@@ -173,9 +175,9 @@ struct AudienceOwner {
         if self.newestVersion?.isEnd == true, order != nil || !offer.isEnd {
             self.life = max(self.life + 1, now.wallSeconds)
         }
-        // An end ends the audience, and the start that waits.
+        // An end also ends the start that waits.
         guard let order, !offer.isEnd else { return (nil, .nothing) }
-        // The waiting content is what update members get, and what the start would show.
+        // Update members get the waiting content, and the start would show it. So the content must not be stale.
         guard !order.isExpired(nowSeconds: now.wallSeconds), offer.top.staleSeconds > now.wallSeconds else {
             return (nil, .expired)
         }
@@ -184,7 +186,7 @@ struct AudienceOwner {
 
     // MARK: Versions
 
-    /// Makes a version of what waits. It gets its life, its priority and its channels here, once.
+    /// Makes a version of what waits. The version gets its life, its priority and its channels here, once.
     mutating func publish(
         _ offer: VersionOffer, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
@@ -192,7 +194,7 @@ struct AudienceOwner {
         self.beginLife(now: now)
         let (start, startEffect) = self.takeStart(for: offer, now: now)
         let beneath = offer.under.map { Version(life: self.life, stampSeconds: $0.stampSeconds, layer: $0.layer) }
-        // Members that join after the newest has expired get what outlives it.
+        // Members that join after the newest version has expired get the versions that outlive it.
         let older = (self.publications.last?.versions ?? []).filter { $0.life == self.life }
         let fallbacks = Version.outliving(offer.top.expiresSeconds, of: older + beneath)
         var version = Version(life: self.life, stampSeconds: offer.stampSeconds, layer: offer.top)
@@ -209,7 +211,7 @@ struct AudienceOwner {
         self.dropDone()
         return startEffect
     }
-    /// Drops publications that nobody needs: their event has its outcome, and a newer one is there.
+    /// Drops publications that are no longer needed: their event has its outcome, and there is a newer publication.
     private mutating func dropDone() {
         while self.publications.count > 1, let first = self.publications.first, !first.isOpen,
             self.publications.dropFirst().contains(where: { $0.isDurable })
@@ -217,18 +219,18 @@ struct AudienceOwner {
             self.publications.removeFirst()
         }
     }
-    /// Notes that `state` has a record of the present versions, which may leave now.
+    /// Lets the present versions leave, because `state` has their record.
     mutating func stateWritten(now: EngineTime, into effects: inout OwnerEffects) {
         for index in self.publications.indices where !self.publications[index].isDurable {
             self.publications[index].stateWritten()
-            self.tellFirst(index, now: now, into: &effects)
+            self.sendFirst(index, now: now, into: &effects)
         }
-        self.tellTurn(into: &effects)
+        self.sendRevision(into: &effects)
         self.finish(into: &effects)
     }
-    /// Takes the audience over from an earlier owner. Versions that it had not sent to all are sent again unchanged.
-    /// Partitions are asked once more how far recent versions are.
-    /// - Parameter sinceMillis: since when the previous owner has sent nothing, steady.
+    /// Takes the audience over from a former owner. Versions that the former owner had not sent to all partitions are
+    /// sent again unchanged. Partitions are asked again how far recent versions have got.
+    /// - Parameter sinceMillis: since when the former owner has sent nothing, steady.
     mutating func takenOver(
         sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -237,49 +239,50 @@ struct AudienceOwner {
             for index in self.channels.all.indices {
                 self.channels[index].takenOver(sinceMillis: sinceMillis, newestStampSeconds: newest, by: rules)
             }
-            self.channels.turnIsUnknown()
+            self.channels.revisionMayBeUnsent()
         }
         for index in self.publications.indices
         where self.publications[index].isOpen
-            || now.wallMillis - self.publications[index].version.layer.recordMillis < CrowdReports.toldAnewMillis
+            || now.wallMillis - self.publications[index].version.layer.recordMillis < CrowdReports.sentAnewMillis
         {
-            self.tellFirst(index, now: now, into: &effects)
+            self.sendFirst(index, now: now, into: &effects)
         }
-        self.tellTurn(into: &effects)
+        self.sendRevision(into: &effects)
         self.finish(into: &effects)
     }
     /// Sends a version for the first time. Its reports are summed from here on.
-    private mutating func tellFirst(_ index: Int, now: EngineTime, into effects: inout OwnerEffects) {
+    private mutating func sendFirst(_ index: Int, now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.begin(
             self.publications[index], asked: self.asked, channels: self.channels.all, nowMillis: now.steadyMillis,
             into: &effects)
-        self.tell(index, into: &effects)
-        if index == self.publications.count - 1 { self.channels.turnIsTold() }
+        self.send(index, into: &effects)
+        if index == self.publications.count - 1 { self.channels.revisionIsSent() }
     }
-    /// Sends partitions a change in which channels serve the newest version.
-    private mutating func tellTurn(into effects: inout OwnerEffects) {
-        guard self.channels.isTurnUntold else { return }
-        self.channels.turnIsTold()
+    /// Sends partitions the newest version again, because other channels serve it now.
+    private mutating func sendRevision(into effects: inout OwnerEffects) {
+        guard self.channels.isRevisionUnsent else { return }
+        self.channels.revisionIsSent()
         guard let index = self.publications.lastIndex(where: { $0.isDurable }) else { return }
-        self.tell(index, into: &effects)
+        self.send(index, into: &effects)
     }
-    /// Sends every partition that has asked what is published, in the order of stamps.
-    private mutating func tell(_ index: Int, into effects: inout OwnerEffects) {
+    /// Sends a published version to every partition that has asked, with the versions that outlive it, in the order of
+    /// stamps.
+    private mutating func send(_ index: Int, into effects: inout OwnerEffects) {
         guard !self.asked.isEmpty else { return }
         self.publications[index].leaves(to: self.asked.count)
-        effects.append(.tell(self.publications[index].versions, to: self.asked))
+        effects.append(.send(self.publications[index].versions, to: self.asked))
     }
-    /// Notes that Kafka has a version for one partition.
+    /// Counts Kafka's acknowledgement of a version for one partition.
     /// - Parameter stampLow: the lower half of the version's stamp.
-    mutating func versionTold(stampLow: UInt32, into effects: inout OwnerEffects) {
+    mutating func versionAcknowledged(stampLow: UInt32, into effects: inout OwnerEffects) {
         guard
             let index = self.publications.firstIndex(where: {
                 UInt32(truncatingIfNeeded: $0.version.stampSeconds) == stampLow
             })
         else { return }
-        if self.publications[index].told() { self.finish(into: &effects) }
+        if self.publications[index].acknowledged() { self.finish(into: &effects) }
     }
-    /// Finishes publications: events whose version all partitions have got their outcome.
+    /// Finishes publications. When all partitions have a version, the version's event gets its outcome.
     private mutating func finish(into effects: inout OwnerEffects) {
         if self.leaveAlertsToTokens() { effects.append(.write) }
         var isChanged = false
@@ -300,7 +303,7 @@ struct AudienceOwner {
     mutating func timePassed(now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Returns units of the ledgers once no partition and no channel gives priority 10 by a version.
+    /// Returns units of the ledgers for versions that no partition and no channel sends with priority 10 now.
     mutating func returnUnits(now: EngineTime) {
         var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
         if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }
@@ -314,8 +317,8 @@ struct AudienceOwner {
         _ = self.wantChannels(by: rules, now: now)
         effects.append(.writeFirst)
     }
-    /// Wants channels where the audience may have them and has none.
-    /// - Returns: whether more are wanted than before.
+    /// Asks for channels in environments where the audience may have one and has none.
+    /// - Returns: whether more channels are wanted than before.
     private mutating func wantChannels(by rules: OwnerRules, now: EngineTime) -> Bool {
         let environments = self.channels.lacking(by: rules)
         guard !environments.isEmpty else { return false }
@@ -323,29 +326,29 @@ struct AudienceOwner {
         self.channels.want(environments, life: self.life)
         return true
     }
-    /// Notes in which environments a partition has members.
-    private mutating func note(
+    /// Adds the environments in which a partition has members.
+    private mutating func add(
         environments: UInt8, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
-        guard environments != 0, rules.app.audienceChannel == .auto, self.channels.note(environments: environments),
+        guard environments != 0, rules.app.audienceChannel == .auto, self.channels.add(environments: environments),
             !self.channels.all.isEmpty, self.newestVersion?.isEnd != true
         else { return }
         if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
     }
-    /// Declares in a version which channels bring it.
+    /// States in a version which channels bring it.
     private mutating func declareChannels(
         on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
         guard rules.app.audienceChannel == .auto || !self.channels.isBlank else { return }
         if !version.isEnd {
             if let end = self.newestVersion, end.isEnd {
-                self.tellEnds(end, by: rules, into: &effects)
+                self.reportEnds(end, by: rules, into: &effects)
                 self.channels.beginNextLife(atLeast: version.life)
             }
             _ = self.wantChannels(by: rules, now: now)
         }
         guard !self.channels.all.isEmpty else { return }
-        self.channels.noteAlert(of: version)
+        self.channels.keepAlert(of: version)
         for index in self.channels.all.indices {
             if self.channels[index].isCatchingUp {
                 self.goBothWays(version, channel: index, by: rules, now: now)
@@ -355,18 +358,19 @@ struct AudienceOwner {
         }
         self.channels.dropAlert(nowSeconds: now.wallSeconds)
         version.channels = self.channels.declared
-        version.turn = self.channels.turn
+        version.channelRevision = self.channels.revision
     }
-    /// Tells the keepers that the life of the channels is over, before `state` has it.
-    private mutating func tellEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
-        for index in self.channels.all.indices { self.tellEnd(end, channel: index, by: rules, into: &effects) }
+    /// Reports to the keepers that the life of the channels is over, before `state` has it.
+    private mutating func reportEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
+        for index in self.channels.all.indices { self.reportEnd(end, channel: index, by: rules, into: &effects) }
     }
-    mutating func tellEnd(
+    mutating func reportEnd(
         _ end: Version, channel index: Int, by rules: OwnerRules, into effects: inout OwnerEffects
     ) {
-        guard self.channels[index].tellsEnd() else { return }
+        guard self.channels[index].reportsEnd() else { return }
         var content: [UInt8] = []
-        // Where APNs stores the newest message, it stores the end that it has taken.
+        // If a channel stores the newest message, it stores the end that APNs has accepted. That end need not be
+        // broadcast again.
         let isStored =
             rules.app.audienceChannelStorage.policy == .mostRecent
             && self.channels[index].takenStampSeconds >= end.stampSeconds
@@ -376,9 +380,9 @@ struct AudienceOwner {
                 .ended(content: content), self.channels[index].environment, life: self.channels.life,
                 stateWaits: true))
     }
-    /// Takes the keeper's news of a channel.
-    /// - Returns: `nil`: the audience has no such channel. Otherwise whether something has changed, and must be written
-    ///   down before anything follows from it.
+    /// Takes the keeper's report on a channel.
+    /// - Returns: whether something has changed, which must be written down before anything follows from it; `nil`: the
+    ///   audience has no such channel.
     mutating func newsCame(_ news: BusRecord.ChannelNews, by rules: OwnerRules, now: EngineTime) -> Bool? {
         guard news.life == self.channels.life, let index = self.channels.index(news.environment) else { return nil }
         let newest = self.newestVersion?.stampSeconds ?? 0
@@ -390,17 +394,17 @@ struct AudienceOwner {
             return true
         }
     }
-    /// Declares the channels anew in the present versions: which exist, and which serve, has changed.
+    /// States the channels in the present versions again, because other channels exist or serve now.
     mutating func redeclareChannels() {
-        self.channels.noteTurn()
+        self.channels.advanceRevision()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
-    /// Leaves alerts to tokens once all partitions know the newest version and which channels do not bring it.
-    /// Listeners on those get its alert, and each alert before it, by token. No later broadcast brings these alerts,
-    /// and no later version owes them once more.
+    /// Leaves alerts to tokens once all partitions know the newest version, and which channels do not bring it. Members
+    /// that listen on such a channel get the version's alert, and each earlier one, by token. No later broadcast brings
+    /// these alerts, and no later version owes them again.
     /// - Returns: whether something has changed.
     private mutating func leaveAlertsToTokens() -> Bool {
-        guard !self.channels.isTurnUntold, let newest = self.publications.last, newest.isDurable,
+        guard !self.channels.isRevisionUnsent, let newest = self.publications.last, newest.isDurable,
             newest.outstanding == 0
         else { return false }
         var isChanged = false

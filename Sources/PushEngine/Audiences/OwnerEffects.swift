@@ -1,36 +1,39 @@
 import PushModel
 
-/// One thing that is to be done for an audience, as its owner has decided.
+/// One thing that has to be done for an audience, as its owner has decided.
 enum OwnerEffect {
-    /// Partitions are told of a version, what outlives it before it. Of each Kafka's acknowledgement is given to `versionTold`.
-    case tell([Version], to: [Int32])
-    /// A partition that asks is told what there is.
+    /// Send partitions a version, after those that outlive it. Each acknowledgement of Kafka is passed to
+    /// `versionAcknowledged`.
+    case send([Version], to: [Int32])
+    /// Send the published versions to a partition that asks.
     case answer([Version], to: Int32)
-    /// Partitions are told that the audience is forgotten.
-    case tellVoid(life: Int64, to: [Int32])
-    /// The keeper of the app's channels is told what is wanted. `stateWaits`: the next state record does not come before.
+    /// Send partitions a void: the audience is forgotten.
+    case sendVoid(life: Int64, to: [Int32])
+    /// Send the keeper of the app's channels what is wanted. `stateWaits`: the next state record waits until Kafka has
+    /// this wish.
     case wish(BusRecord.ChannelWish.Demand, PushEnvironment, life: Int64, stateWaits: Bool)
-    /// What is newest is broadcast as soon as the route has room: `broadcastLeaves` says what that is.
+    /// Broadcast what is newest as soon as the route has room: `broadcastLeaves` says what that is.
     case broadcast(PushEnvironment, route: UInt16)
-    /// An event's version is told to every partition: it has its outcome.
+    /// Give an event its outcome, because every partition has the event's version.
     case fannedOut(Layer, OutcomeDetails)
-    /// An `audience` record.
+    /// Write an `audience` record.
     case record(RollUp)
-    /// A message that APNs refuses is handed back.
+    /// Write a dead letter with a message that APNs refuses.
     case deadLetter(Layer, OutcomeDetails)
-    /// Another roll-up may be due first.
+    /// Look at the times of roll-ups again: another one may be due first.
     case scheduleRollUps
-    /// The state record is to be written.
+    /// Write the state record.
     case write
-    /// The state record is to be written at once, and nothing leaves before it is there.
+    /// Write the state record at once. Nothing leaves before Kafka has it.
     case writeFirst
-    /// It may be time for the next version.
+    /// Look at the slot again: it may be time for the next version.
     case reschedule
-    /// Counted: APNs took a broadcast; members that listened on a channel are served by their tokens.
+    /// Count that APNs accepted a broadcast, or that members that listened on a channel are served by their tokens.
     case broadcastTaken, fellBack
 }
 
-/// What is to be done, in order. The engine lends one to each call of an owner, carries it out, and uses it again.
+/// What has to be done, in order. The engine passes one value to each call of an owner, carries out what it contains,
+/// and uses it again.
 struct OwnerEffects {
     private(set) var all: [OwnerEffect] = []
 

@@ -4,15 +4,17 @@ extension AudienceOwner {
     /// A version with its stamp, on its way from `state` to the partitions.
     struct Publication {
         enum Status {
-            /// `state` must have it first. To `told` when it does. A successor writes it again unchanged.
+            /// The record of the version has been written to `state`. Becomes `sent` when Kafka has the record. A
+            /// successor writes the record again unchanged.
             case written
-            /// Partitions are sent the version. To `done` when Kafka has it for all of them.
-            case told
-            /// The version's event has its outcome. The publication is dropped once a newer one is sent.
+            /// Partitions are being sent the version. Becomes `done` when Kafka has it for all of them.
+            case sent
+            /// The version's event has its outcome. The publication is dropped when a newer one has been sent.
             case done
         }
         private(set) var version: Version
-        /// Older content that outlives the version. Partitions keep it for members that the version leaves unserved.
+        /// Older content that expires later than the version. Partitions keep it for members that are still without the
+        /// version when that expires.
         private(set) var fallbacks: [Version]
         private(set) var status: Status
         /// Number of records of `routed` that Kafka has not acknowledged.
@@ -26,38 +28,38 @@ extension AudienceOwner {
             self.status = status
             self.mergedCount = mergedCount
         }
-        /// Whether its event has no outcome yet.
+        /// Whether the version's event has no outcome yet.
         var isOpen: Bool { self.status != .done }
-        /// Whether it may be sent to partitions.
+        /// Whether the version may be sent to partitions.
         var isDurable: Bool { self.status != .written }
         /// What partitions are sent, the newest last.
         var versions: [Version] { self.fallbacks + [self.version] }
 
-        /// Moves the version to another life. Nobody has been sent it yet.
+        /// Moves the version to another life. It must not have been sent to anybody.
         mutating func enterLife(_ life: Int64) {
             self.version.enterLife(life)
             for index in self.fallbacks.indices { self.fallbacks[index].enterLife(life) }
         }
-        /// Writes into the version what it says of the audience's channels.
+        /// States the audience's channels in the version.
         mutating func declare(_ channels: AudienceChannels) {
             self.version.channels = channels.declared
-            self.version.turn = channels.turn
+            self.version.channelRevision = channels.revision
         }
-        /// Notes that `state` has the version.
-        mutating func stateWritten() { self.status = .told }
-        /// Notes that the version leaves to this many partitions.
+        /// Marks the version as sent, because `state` has it.
+        mutating func stateWritten() { self.status = .sent }
+        /// Counts the partitions to which the version leaves.
         mutating func leaves(to count: Int) { self.outstanding += count }
-        /// Notes that Kafka has the version for one partition.
-        /// - Returns: whether it now has it for all.
-        mutating func told() -> Bool {
+        /// Counts Kafka's acknowledgement of the version for one partition.
+        /// - Returns: whether Kafka now has it for all.
+        mutating func acknowledged() -> Bool {
             guard self.outstanding > 0 else { return false }
             self.outstanding -= 1
             return self.outstanding == 0
         }
-        /// Gives its event its outcome if all partitions have the version.
-        /// - Returns: whether that is so now, and was not before.
+        /// Marks the version's event as done, if all partitions have the version.
+        /// - Returns: whether that is the case now and was not before.
         mutating func finishes() -> Bool {
-            guard self.status == .told, self.outstanding == 0 else { return false }
+            guard self.status == .sent, self.outstanding == 0 else { return false }
             self.status = .done
             return true
         }

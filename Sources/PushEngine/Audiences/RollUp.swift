@@ -1,44 +1,44 @@
 import APNSProtocol
 import PushModel
 
-/// What partitions have reported of one version to its audience's owner, and when that is written in an `audience`
+/// What partitions have reported on one version to its audience's owner, and when that is written in an `audience`
 /// record (fan-out contract: Member records).
 struct RollUp {
-    struct Told {
+    struct Reported {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// How long reports are waited for, milliseconds. The record then names the partitions that are missing.
+    /// How long reports are awaited, milliseconds. The record then names the partitions that have not reported.
     static let patienceMillis: Int64 = 60_000
-    /// The least time between two records after the first, milliseconds. One more is written when the last partition
+    /// The least time between two records after the first, milliseconds. Another one is written when the last partition
     /// has finished.
     static let rewriteMillis: Int64 = 60_000
-    /// How long a record waits for the next partition while partitions come and ask, milliseconds.
+    /// How long a record waits for the next partition while partitions ask one after the other, milliseconds.
     static let askingMillis: Int64 = 1_000
 
-    /// Whether it is older content without a round of its own. It goes to members that an expiring version leaves
-    /// unserved.
+    /// Whether this is older content without a round of its own. It goes to members that an expiring version has not
+    /// reached.
     let isOfOutliving: Bool
-    /// The version. Its event speaks for all that were merged into it.
+    /// The version. Its event represents those that were merged into it, too.
     private(set) var version: Version
     let mergedCount: UInt32
     /// The partitions that were sent the version, in ascending order.
     private(set) var asked: [Int32]
-    /// When the newest partition asked, of those that asked after the version was told; steady.
+    /// When the last partition asked, of those that asked after the version had been sent; steady.
     private var lastAskedMillis: Int64 = .min
-    /// The report of each partition, those that asked later included.
-    private(set) var told: [Int32: Told] = [:]
-    /// When the record is due, steady; `Int64.max`: there is nothing to say.
+    /// The report of each partition, including those that asked later.
+    private(set) var reported: [Int32: Reported] = [:]
+    /// When the record is due, steady; `Int64.max`: there is nothing new.
     private(set) var dueMillis: Int64
     private var lastWriteMillis: Int64 = .min
     private var wasComplete = false
-    /// Each partition's report of the start that the version brought first.
+    /// Each partition's report on the start that the version was the first to carry.
     private(set) var starts: [Int32: StartReport] = [:]
     /// When a record was last written with all starts over, steady.
     private var lastStartsMillis: Int64
     /// What became of the version on the audience's channels.
     private(set) var broadcasts: [VersionBroadcast] = []
-    /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
+    /// Reasons for which APNs refused the message itself, and for which there is a dead letter.
     private var letters: [String] = []
 
     /// Begins the roll-up of a version.
@@ -52,7 +52,7 @@ struct RollUp {
         self.mergedCount = publication.mergedCount
         self.asked = asked
         self.lastStartsMillis = nowMillis - Self.rewriteMillis
-        // Members may be on their way whose partitions have not asked yet.
+        // Members may be on their way to partitions that have not asked yet.
         self.dueMillis = nowMillis + Self.patienceMillis
         self.broadcasts = self.version.channels.filter { declared in
             declared.serves || channels.contains { $0.id == declared.id && $0.isCatchingUp }
@@ -64,8 +64,8 @@ struct RollUp {
             return broadcast
         }
     }
-    /// Begins the roll-up of content that outlives a version. Perhaps nobody will report it: nothing is due before a
-    /// report arrives.
+    /// Begins the roll-up of content that outlives a version. Perhaps nobody will report on it, so nothing is due
+    /// before a report arrives.
     init(ofOutliving version: Version, nowMillis: Int64) {
         self.isOfOutliving = true
         self.version = version
@@ -75,25 +75,25 @@ struct RollUp {
         self.dueMillis = .max
     }
 
-    /// Whether the start that the version carries began with it.
+    /// Whether the version is the first that carries its start.
     var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
     func isOf(life: Int64, stampSeconds: Int64) -> Bool {
         (self.version.life, self.version.stampSeconds) == (life, stampSeconds)
     }
     /// Whether every partition that was sent the version has finished.
-    var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
-    /// The partitions that have reported nothing.
-    var missing: [Int32] { self.asked.filter { self.told[$0] == nil } }
+    var isComplete: Bool { self.asked.allSatisfy { self.reported[$0]?.isFinished ?? false } }
+    /// The partitions that have reported nothing yet.
+    var missing: [Int32] { self.asked.filter { self.reported[$0] == nil } }
     /// The partitions with members that are still owed the version.
-    var unfinished: [Int32] { self.told.filter { !$0.value.isFinished }.keys.sorted() }
+    var unfinished: [Int32] { self.reported.filter { !$0.value.isFinished }.keys.sorted() }
     var sum: CrowdReport {
         var sum = CrowdReport()
         sum.stampSeconds = self.version.stampSeconds
-        for told in self.told.values { sum.add(told.counts) }
+        for reported in self.reported.values { sum.add(reported.counts) }
         sum.refusals.sort()
         return sum
     }
-    /// The sum of all reports of the start; `nil`: there was none, or none has been reported.
+    /// The sum of all reports on the start; `nil`: there is no start, or no report on it.
     var startSum: StartReport? {
         guard !self.starts.isEmpty else { return nil }
         var sum = StartReport()
@@ -105,36 +105,39 @@ struct RollUp {
 
     // MARK: What happens
 
-    /// A partition asks after the version was told, and is told it. A record that was written before lacks that partition.
+    /// Adds a partition that asked after the version had been sent, and is sent the version now. A record written
+    /// before lacks that partition.
     mutating func ask(_ partition: Int32, nowMillis: Int64) {
-        guard self.told[partition] == nil, !self.asked.contains(partition) else { return }
+        guard self.reported[partition] == nil, !self.asked.contains(partition) else { return }
         self.asked.append(partition)
         self.asked.sort()
         self.lastAskedMillis = nowMillis
         self.wasComplete = false
         self.dueMillis = min(self.dueMillis, nowMillis + Self.patienceMillis)
     }
-    /// Takes a partition's report, which replaces its former one.
+    /// Takes a partition's report, which replaces its earlier one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
-        // A report that the version was due to nobody, after one that it was due to some, has not counted those.
-        let former = report.counts.counts.due == 0 ? self.told[report.partition]?.counts : nil
-        self.told[report.partition] = Told(isFinished: report.isFinished, counts: former ?? report.counts)
+        // If a report says that the version was due to nobody, after one that says that it was due to some, the earlier
+        // counts remain.
+        let former = report.counts.counts.due == 0 ? self.reported[report.partition]?.counts : nil
+        self.reported[report.partition] = Reported(isFinished: report.isFinished, counts: former ?? report.counts)
         if self.isComplete, !self.wasComplete {
             self.dueMillis = max(nowMillis, self.lastAskedMillis + Self.askingMillis)
         } else if self.lastWriteMillis != .min {
             self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
         }
     }
-    /// Takes a partition's report of the version's start, which replaces its former one.
+    /// Takes a partition's report on the version's start, which replaces its earlier one.
     mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
         self.starts[partition] = report
-        // The first record is written when all have the version, or when it takes too long.
+        // The first record is written when all partitions have reported, or when that takes too long.
         guard self.lastWriteMillis != .min else { return }
         let last = self.areStartsOver ? self.lastStartsMillis : self.lastWriteMillis
         self.dueMillis = min(self.dueMillis, max(nowMillis, last + Self.rewriteMillis))
     }
-    /// Whether to hand back a message that APNs refuses: once for each reason, however many members it was for.
-    /// - Returns: whether this is the first refusal for the reason.
+    /// Whether to write a dead letter for a message that APNs refuses: once for each reason, no matter how many members
+    /// it was for.
+    /// - Returns: whether this is the first refusal with that reason.
     mutating func handsBack(_ refusal: RefusalCounts.Refusal) -> Bool {
         guard refusal.isOfMessage, !self.letters.contains(refusal.reason),
             self.letters.count < RefusalCounts.reasonsMax
@@ -142,20 +145,20 @@ struct RollUp {
         self.letters.append(refusal.reason)
         return true
     }
-    /// Takes the result of a broadcast that brought the version, which may be lost.
+    /// Takes the result of a broadcast of the version; the answer may have been lost.
     /// - Parameter channel: the channel of the broadcast.
     mutating func take(_ result: PushAnswer.Result, on channel: [UInt8], nowMillis: Int64) {
         guard let index = self.broadcasts.firstIndex(where: { $0.channel == channel }) else { return }
         let wasAccepted = self.broadcasts[index].isAccepted
         guard self.broadcasts[index].take(result), self.lastWriteMillis != .min else { return }
-        // What has been written lacks this result.
+        // The last record does not have this result.
         let isNews = self.broadcasts[index].isAccepted != wasAccepted
         self.dueMillis = min(
             self.dueMillis, isNews ? nowMillis : max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
     }
-    /// Moves the version to another life. Nobody has been sent it yet.
+    /// Moves the version to another life. It must not have been sent to anybody.
     mutating func enterLife(_ life: Int64) { self.version.enterLife(life) }
-    /// Notes that the record was written.
+    /// Remembers when the record was written, and whether it was complete.
     mutating func written(nowMillis: Int64) {
         self.wasComplete = self.isComplete
         self.lastWriteMillis = nowMillis
@@ -164,14 +167,14 @@ struct RollUp {
     }
 }
 
-/// What partitions have reported to the owner of an audience of its newest versions, the oldest first.
+/// What partitions have reported to the owner of an audience on its newest versions, the oldest first.
 struct RollUps {
-    /// Number of versions of an audience that are summed; the oldest is given up. The newest that brought a start is
-    /// kept as well, and the same number of contents that outlive a version.
+    /// Maximum number of versions of an audience that are summed; beyond it the oldest is given up. In addition, the
+    /// newest version that brought a start is kept, and as many contents that outlive a version.
     static let countMax = 4
     private(set) var all: [RollUp] = []
 
-    /// When the first of them has something to say, steady; `Int64.max`: none has.
+    /// When the first roll-up has a record to write, steady; `Int64.max`: none has.
     var nextMillis: Int64 { self.all.map(\.dueMillis).min() ?? .max }
     /// Whether some partition that was sent the version has not finished.
     func isIncomplete(stampSeconds: Int64) -> Bool {
@@ -187,7 +190,7 @@ struct RollUps {
         guard !self.all.contains(where: { $0.isOf(life: version.life, stampSeconds: version.stampSeconds) }) else {
             return
         }
-        // Content that was a version itself has been summed as one.
+        // Content that was a version of its own already has a roll-up.
         let former = self.all.map(\.version.stampSeconds).max() ?? .min
         for older in publication.fallbacks where older.life == version.life && older.stampSeconds > former {
             self.all.append(RollUp(ofOutliving: older, nowMillis: nowMillis))
@@ -205,11 +208,12 @@ struct RollUps {
         if outliving.count > Self.countMax { return outliving.first }
         let versions = self.all.indices.filter { !self.all[$0].isOfOutliving }
         guard versions.count > Self.countMax else { return nil }
-        // A start goes round for minutes, while a new version may arrive every second.
+        // The newest version that brings a start is kept longer: a start goes round for minutes, while a new version
+        // may arrive every second.
         guard versions.last(where: { self.all[$0].bringsStart }) == versions.first else { return versions.first }
         return versions.count > Self.countMax + 1 ? versions[1] : nil
     }
-    /// A partition is told the newest version, for which it has asked.
+    /// Adds a partition that has asked, and is sent the newest version.
     mutating func ask(
         _ partition: Int32, life: Int64, stampSeconds: Int64, nowMillis: Int64, into effects: inout OwnerEffects
     ) {
@@ -239,7 +243,7 @@ struct RollUps {
     private func index(life: Int64, stampSeconds: Int64) -> Int? {
         self.all.firstIndex { $0.isOf(life: life, stampSeconds: stampSeconds) }
     }
-    /// Takes the result of a broadcast of the version, which may be lost.
+    /// Takes the result of a broadcast of the version; the answer may have been lost.
     mutating func take(
         _ result: PushAnswer.Result, on channel: [UInt8], stampSeconds: Int64, nowMillis: Int64,
         into effects: inout OwnerEffects
@@ -248,7 +252,7 @@ struct RollUps {
         self.all[index].take(result, on: channel, nowMillis: nowMillis)
         effects.append(.scheduleRollUps)
     }
-    /// Moves versions of that life to another: nobody has been sent them.
+    /// Moves versions of one life to another. They must not have been sent to anybody.
     mutating func enterLife(_ life: Int64, from former: Int64) {
         for index in self.all.indices where self.all[index].version.life == former { self.all[index].enterLife(life) }
     }

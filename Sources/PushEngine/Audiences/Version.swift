@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// What a push needs of its version besides the body. It is a small type because taking a `Version` itself out of its
-/// array retains all that the version holds.
+/// What a push needs of its version besides the body. A small type, because taking a `Version` out of its array would
+/// retain all that the version holds.
 struct VersionFacts {
     var stampSeconds: Int64 = 0
     var recordMillis: Int64 = 0
@@ -20,27 +20,27 @@ struct VersionFacts {
 
 /// One state of an audience, as its owner has published it: what every member is to be shown.
 struct Version {
-    /// The life of the audience that the version belongs to; only grows.
+    /// The life of the audience that the version belongs to; it only grows.
     var life: Int64 = 0
-    /// `aps.timestamp` of every push that brings it; grows from version to version of a life.
+    /// `aps.timestamp` of every push that brings the version. It grows from version to version of a life.
     var stampSeconds: Int64 = 0
-    /// What members get, and the event that speaks for it.
+    /// The content that members get, and the event that it comes from.
     var layer = Layer()
-    /// Whether the ledger has a unit for it: then the first push of its pass to a member leaves with priority 10.
+    /// Whether the ledger has a unit for the version. If so, the first push of its pass to a member has priority 10.
     var isHigh = false
-    /// Whether the ledger for members with `frequent-updates` has a unit for it.
+    /// Whether the ledger for members with `frequent-updates` has a unit for the version.
     var isFrequentHigh = false
-    /// Whether it withdraws alerts of earlier versions that have not been sent.
+    /// Whether the version withdraws alerts of earlier versions that have not been sent.
     var withdrawsAlert = false
-    /// One element while a start goes round.
+    /// The start that goes round: one element, or none.
     var starts: [StartOrder] = []
-    /// The audience's channels as of `turn`.
+    /// The audience's channels, as of `channelRevision`.
     var channels: [VersionChannel] = []
-    /// Number of the channel list. A version is sent again with a higher one when the list has changed; 0: the audience
-    /// has had no channel.
-    var turn: UInt32 = 0
+    /// Number of the list of channels; 0: the audience has had no channel. When the list has changed, the version is
+    /// sent again with a higher number.
+    var channelRevision: UInt32 = 0
 
-    /// Moves the version, and what it brings, to that life.
+    /// Moves the version, and the start that it brings, to that life.
     mutating func enterLife(_ life: Int64) {
         self.life = life
         for index in self.starts.indices { self.starts[index].life = life }
@@ -48,15 +48,15 @@ struct Version {
     var isEnd: Bool { self.layer.isEnd }
     var hasAlert: Bool { !self.layer.alert.isEmpty }
     var kind: EventKind { self.layer.isEnd ? .end : .update }
-    /// Whether a partition that has the other has this one, too.
+    /// Whether this version is newer than the one with that life and stamp.
     func isNewer(thanLife life: Int64, stampSeconds: Int64) -> Bool {
         (self.life, self.stampSeconds) > (life, stampSeconds)
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
-    /// Older versions that a partition keeps beneath one that expires then: each outlives all behind it. The one that
-    /// lives longest stays, as without it there would be nothing to show in the end. If there are too many, the oldest
-    /// behind it is given up.
+    /// The older versions that a partition keeps beneath one that expires at that time. Each expires later than all
+    /// after it. The one that expires last is always kept, because without it there would be nothing to show in the
+    /// end. If there are too many, the next oldest is dropped.
     /// - Parameter versions: the oldest first.
     static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
         var kept: [Version] = []
@@ -81,7 +81,7 @@ struct Version {
             kind: self.kind, stampSeconds: self.stampSeconds, content: self.layer.content,
             source: self.layer.blob.span, alert: other.layer.blob.span.extracting(other.layer.alert.range), to: &body)
     }
-    /// Whether content and that alert go into one push.
+    /// Whether the content and that alert fit into one push.
     func fits(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

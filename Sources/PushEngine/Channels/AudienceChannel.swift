@@ -4,25 +4,25 @@ import PushModel
 
 extension AudienceChannels {
     enum Standing: UInt8 {
-        /// The keeper has been asked for a channel, or will be. To `open` when it reports one.
+        /// The keeper has been asked for a channel, or will be. Becomes `open` when the keeper reports one.
         case wanted = 1
-        /// The keeper has opened the channel. To `dead` when APNs calls it gone, to `wanted` when the keeper has found
-        /// that.
+        /// The keeper has opened the channel. Becomes `dead` when APNs says that the channel is gone, and `wanted` when
+        /// the keeper finds that, too.
         case open
-        /// APNs calls the channel gone, which the keeper will check. To `open` when the keeper says that it exists, to
-        /// `wanted` when it does not.
+        /// APNs says that the channel is gone, which the keeper will check. Becomes `open` if the keeper finds the
+        /// channel, and `wanted` if not.
         case dead
     }
-    /// What the keeper's news changes.
+    /// What a report of the keeper changes.
     enum NewsEffect: Equatable {
         case nothing
-        /// Something that is written down.
+        /// The report changes something that has to be written down.
         case kept
-        /// What versions say of the channel.
+        /// The report changes something that versions say about the channel.
         case declared
-        /// The channel is given up.
+        /// The report ends the channel, which is given up.
         case closed
-        /// The keeper knows a later life.
+        /// The report ends the audience's life, because the keeper knows a later one.
         case lifeIsOver
     }
     /// What a version that waits to be broadcast leads to.
@@ -34,61 +34,64 @@ extension AudienceChannels {
         case fallsBack
     }
 
-    /// One channel of an audience at its owner: whether it exists, what APNs has taken on it, and when the next
+    /// One channel of an audience at its owner: whether it exists, what APNs has accepted on it, and when the next
     /// broadcast leaves.
     struct Channel {
         let environment: PushEnvironment
         private(set) var standing = Standing.wanted
-        /// The id as APNs spells it. Empty before the first channel has been opened. While another is wanted, that of
-        /// the channel that has vanished.
+        /// The id as APNs spells it. Empty until the first channel has been opened. If the channel has vanished and
+        /// another is wanted, this is still the old one's id.
         private(set) var id: [UInt8] = []
-        /// Whether members that listen get the newest version by broadcast. Otherwise they get it by their tokens, and
-        /// phones without a token as `isCatchingUp` says.
+        /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens, and
+        /// `isCatchingUp` says what phones without a token get.
         private(set) var serves = false
-        /// Stamp of the newest version that APNs has taken on the channel.
+        /// Stamp of the newest version that APNs has accepted on the channel.
         private(set) var takenStampSeconds: Int64 = 0
-        /// Stamp of the newest version whose alert APNs has taken on the channel, or whose alert tokens bring in its place.
+        /// Stamp of the newest version whose alert APNs has accepted on the channel, or whose alert tokens bring
+        /// instead.
         private(set) var takenAlertStampSeconds: Int64 = 0
-        /// Set if APNs has not taken a version within `channel.fallback`, and none since: five minutes after that, wall
-        /// milliseconds. Otherwise 0. Former releases broadcast nothing before that time; here it only matters whether
-        /// it is set.
+        /// Not 0 if APNs did not accept a version within `channel.fallback`, and has accepted none since. The value is
+        /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before it; this
+        /// release only looks at whether it is 0.
         private(set) var byTokenUntilMillis: Int64 = 0
-        /// Whether the keeper has been told that the life is over.
-        private(set) var isEndTold = false
+        /// Whether the end of the life has been reported to the keeper.
+        private(set) var isEndReported = false
 
-        // The following is not written down.
+        // The following properties are not written down.
         /// When the keeper is asked again, steady.
         private(set) var wishAtMillis = Int64.min
-        /// Since when a version waits to be broadcast, steady; `nil`: none does.
+        /// Time since which a version has waited to be broadcast, steady; `nil`: none waits.
         private(set) var dueMillis: Int64?
-        /// When the last broadcast left, and the earliest time of the next, steady.
+        /// When the last broadcast left, steady; `nil`: none has.
         private(set) var sentMillis: Int64?
+        /// Earliest time of the next broadcast, steady.
         private(set) var notBeforeMillis = Int64.min
         /// Whether a broadcast waits for a connection, or for its answer.
         private(set) var isUnderWay = false
-        /// The newest version that may have arrived although no answer said so. Versions up to it are sent again at low
-        /// priority.
+        /// Stamp of the newest version that may have arrived although no answer said so. Versions up to it are sent
+        /// again at low priority.
         private(set) var triedStampSeconds: Int64 = 0
         private var attempt: UInt8 = 0
         private var throttleSteps: UInt8 = 0
-        /// Stamp of a version that goes both ways, whose broadcast has a unit of the budget for itself; 0: there is
-        /// none.
+        /// Stamp of a version that goes both ways, and whose broadcast has a budget unit of its own; 0: there is none.
         private(set) var highStampSeconds: Int64 = 0
-        /// Stamp up to which an alert may have been shown by a broadcast without an answer, and is not repeated.
+        /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown them.
         private var droppedAlertStampSeconds: Int64 = 0
-        /// Until when an alert of an older version waits for the tokens of the newest, steady; `nil`: it does not.
+        /// Until when an older version's alert waits while tokens bring the newest version first, steady; `nil`: no
+        /// alert waits.
         private var tokensFirstUntilMillis: Int64?
 
-        /// Minutes between questions to a keeper that does not answer, and to one that has refused.
+        /// Minutes between questions to a keeper that does not answer, and minutes until a keeper that has refused is
+        /// asked again.
         static let wishEveryMinutes: Int64 = 1
         static let wishAfterRefusalMinutes: Int64 = 5
-        /// Minutes for which former releases do not try a channel after APNs has not taken a version.
+        /// Minutes for which former releases do not use a channel after APNs has not accepted a version.
         static let byTokenMinutes: Int64 = 5
         /// Minutes between questions to the keeper about a channel that APNs calls gone.
         static let doubtEveryMinutes: Int64 = 5
-        /// How often a stop by an operator is looked at again, milliseconds.
+        /// How often the channel checks whether an operator's stop is over, milliseconds.
         static let pausedMillis: Int64 = 1_000
-        /// Number of attempts for which back-off grows.
+        /// Number of attempts after which the back-off grows no more.
         private static let attemptMax: UInt8 = 20
 
         init(environment: PushEnvironment) { self.environment = environment }
@@ -96,7 +99,7 @@ extension AudienceChannels {
         init(
             environment: PushEnvironment, standing: Standing, id: [UInt8], serves: Bool = false,
             takenStampSeconds: Int64 = 0, takenAlertStampSeconds: Int64 = 0, byTokenUntilMillis: Int64 = 0,
-            isEndTold: Bool = false
+            isEndReported: Bool = false
         ) {
             self.environment = environment
             self.standing = standing
@@ -105,22 +108,22 @@ extension AudienceChannels {
             self.takenStampSeconds = takenStampSeconds
             self.takenAlertStampSeconds = takenAlertStampSeconds
             self.byTokenUntilMillis = byTokenUntilMillis
-            self.isEndTold = isEndTold
+            self.isEndReported = isEndReported
         }
 
-        /// Whether APNs has not taken what was broadcast, so that members that listen are served by their tokens. The
-        /// newest version is still tried until it is taken, for phones that listen and have no token.
+        /// Whether APNs has not accepted what was broadcast, so that members that listen are served by their tokens.
+        /// The newest version is still broadcast until it is accepted, for phones that listen and have no token.
         var isCatchingUp: Bool { self.standing == .open && !self.serves && self.byTokenUntilMillis != 0 }
         /// Whether the newest version is broadcast on the channel.
         var isTried: Bool { self.serves || self.isCatchingUp }
-        /// Whether the channel has not had that alert by broadcast. A member may have had it by its token: both ways
-        /// have the same stamp.
+        /// Whether the channel has not brought that alert. A member may still have had the alert by its token; both
+        /// ways have the same stamp.
         func owes(_ alert: Version) -> Bool {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
         }
-        /// Whether the broadcast of that version has priority 10. One that may have arrived has not, and one that goes
-        /// both ways needs a unit of its own.
+        /// Whether the broadcast of that version has priority 10. It does not if the version may have arrived already,
+        /// or if the version goes both ways and has no second unit.
         func mayBeHigh(_ version: Version) -> Bool {
             guard version.isHigh, version.stampSeconds > self.triedStampSeconds else { return false }
             return self.serves || self.highStampSeconds == version.stampSeconds
@@ -128,8 +131,8 @@ extension AudienceChannels {
 
         // MARK: The keeper
 
-        /// Asks the keeper for a channel, as long as the audience lives. A keeper that has reported a channel looks for
-        /// that in the list.
+        /// Asks the keeper for a channel, as long as the audience lives. If the keeper has reported one already, it
+        /// looks for that channel in Apple's list.
         /// - Returns: whether it is time to ask.
         mutating func wishes(by rules: OwnerRules, now: EngineTime) -> Bool {
             guard self.standing != .open, self.wishAtMillis <= now.steadyMillis else { return false }
@@ -137,19 +140,21 @@ extension AudienceChannels {
             self.wishAtMillis = now.steadyMillis + rules.millis(ofMinutes: minutes)
             return true
         }
-        /// Takes the keeper's news of the channel.
+        /// Takes the keeper's report on the channel.
         /// - Parameter newestStampSeconds: stamp of the audience's newest version; 0: there is none.
         mutating func take(
             _ news: KeeperNews, newestStampSeconds: Int64, by rules: OwnerRules, now: EngineTime
         ) -> NewsEffect {
             switch news {
             case .opened(self.id) where self.standing == .dead:
-                // The keeper has found the channel in the list. It may not have been known everywhere yet.
+                // The keeper has found the channel in the list. APNs may have called the channel gone because it was
+                // too new to be known everywhere.
                 self.standing = .open
                 self.byTokenUntilMillis = now.wallMillis + rules.millis(ofMinutes: Self.byTokenMinutes)
             case .opened(let opened):
                 guard opened != self.id else { return .nothing }
-                // The keeper has forgotten an end that it was told before there was a channel. It is told once more.
+                // The end was reported to the keeper before there was a channel, and the keeper has forgotten that. It
+                // gets the report again.
                 self = Channel(environment: self.environment)
                 self.standing = .open
                 self.id = opened
@@ -162,7 +167,7 @@ extension AudienceChannels {
             case .closed(self.id): return .closed
             case .vanished, .closed: return .nothing
             case .refused(let refusal):
-                guard self.standing == .wanted, !self.isEndTold else { return .nothing }
+                guard self.standing == .wanted, !self.isEndReported else { return .nothing }
                 guard case .lifeIsOver = refusal else {
                     self.wishAtMillis = now.steadyMillis + rules.millis(ofMinutes: Self.wishAfterRefusalMinutes)
                     return .kept
@@ -172,27 +177,27 @@ extension AudienceChannels {
             }
             return .declared
         }
-        /// Tells the keeper that the life is over.
-        /// - Returns: whether it has not been told.
-        mutating func tellsEnd() -> Bool {
-            defer { self.isEndTold = true }
-            return !self.isEndTold
+        /// Marks the end of the life as reported to the keeper.
+        /// - Returns: whether it had not been reported before.
+        mutating func reportsEnd() -> Bool {
+            defer { self.isEndReported = true }
+            return !self.isEndReported
         }
 
         // MARK: Versions
 
-        /// Leaves a new version to the channel where there is one. Nothing has to be caught up with.
+        /// Leaves a new version to the channel, if it is open. The channel then no longer has to catch up.
         mutating func versionComes() {
             self.serves = self.standing == .open
             if !self.serves { self.dueMillis = nil }
         }
-        /// Lets a version go both ways. Its alert waits for no tokens.
+        /// Lets a version go both by broadcast and by tokens. Its alert does not wait for tokens.
         mutating func goesBothWays(_ version: Version) {
             if version.hasAlert { self.tokensFirstUntilMillis = nil }
         }
-        /// Gives the version's broadcast a unit for itself.
+        /// Gives the version's broadcast a budget unit of its own.
         mutating func hasUnit(for version: Version) { self.highStampSeconds = version.stampSeconds }
-        /// Leaves that alert, and each before it, to tokens.
+        /// Leaves that alert, and each earlier one, to tokens.
         /// - Returns: whether that is new.
         mutating func leavesAlertToTokens(upTo stampSeconds: Int64) -> Bool {
             guard !self.serves, self.takenAlertStampSeconds < stampSeconds else { return false }
@@ -203,8 +208,9 @@ extension AudienceChannels {
         // MARK: Broadcasting
 
         /// Lets a version wait to be broadcast.
+        /// - Returns: what follows.
         mutating func waits(isPaused: Bool, by rules: OwnerRules, now: EngineTime) -> WaitEffect {
-            // When the broadcast could have left.
+            // The time at which the broadcast could have left at the earliest.
             let distance = rules.app.channelMinimumDistanceMillis
             self.dueMillis = self.dueMillis ?? max(now.steadyMillis, self.sentMillis.map { $0 + distance } ?? .min)
             if isPaused {
@@ -218,26 +224,27 @@ extension AudienceChannels {
         }
         /// Ends the wait: no version waits.
         mutating func waitsForNothing() { self.dueMillis = nil }
-        /// Whether an alert of an older version, which goes with the newest, waits for tokens. Members that listen may
-        /// have had it by token, perhaps with that older version. They get the newest by token first, and ignore the
-        /// broadcast. The wait is at most `channel.fallback`.
+        /// Whether the broadcast has to wait until tokens have brought the newest version. It also brings an older
+        /// version's alert, which members that listen may have had by token. If they get the newest version by token
+        /// first, they ignore the broadcast. The wait is at most `channel.fallback`.
         mutating func waitsForTokens(by rules: OwnerRules, now: EngineTime) -> Bool {
             let until = self.tokensFirstUntilMillis ?? now.steadyMillis + rules.app.channelFallbackMillis
             self.tokensFirstUntilMillis = until
             return until > now.steadyMillis
         }
-        /// Ends that wait: all of them have the newest version, or it need not be waited for.
+        /// Ends the wait for tokens: all members that listen have the newest version, or the broadcast need not wait
+        /// for that.
         mutating func waitsForNoTokens() { self.tokensFirstUntilMillis = nil }
-        /// Notes that a broadcast is in the queue of its route.
+        /// Marks a broadcast as under way, because it is in the queue of its route.
         mutating func broadcastWaits() { self.isUnderWay = true }
-        /// Notes that the broadcast was withdrawn: it has nothing to bring.
+        /// Ends a broadcast that was withdrawn, because it has nothing to bring.
         mutating func broadcastWithdrawn() { self.isUnderWay = false }
-        /// Notes that the broadcast leaves.
+        /// Remembers when the broadcast leaves, and when the next one may.
         mutating func broadcastLeaves(by rules: OwnerRules, now: EngineTime) {
             self.sentMillis = now.steadyMillis
             self.notBeforeMillis = now.steadyMillis + self.distanceMillis(by: rules)
         }
-        /// Notes that APNs has taken a version, with the alert of that stamp; 0: with none.
+        /// Remembers the version that APNs has accepted, and its alert. `alertStampSeconds` is 0 if it had none.
         mutating func broadcastTaken(stampSeconds: Int64, alertStampSeconds: Int64) {
             self.takenStampSeconds = max(self.takenStampSeconds, stampSeconds)
             self.takenAlertStampSeconds = max(self.takenAlertStampSeconds, alertStampSeconds)
@@ -245,38 +252,40 @@ extension AudienceChannels {
             if self.throttleSteps > 0 { self.throttleSteps -= 1 }
             self.dueMillis = nil
         }
-        /// Notes that the channel has the newest version that has not expired. The next is left to the channel again.
+        /// Leaves the next version to the channel again, because the channel has the newest version that has not
+        /// expired.
         mutating func caughtUp() {
-            // Members that are owed its alert by their tokens have it by the broadcast: see `keepsAlertsSinceSeconds`.
+            // Members that are owed the version's alert by their tokens get it by the broadcast: see
+            // `keepsAlertsSinceSeconds`.
             if self.isCatchingUp { self.takenAlertStampSeconds = self.takenStampSeconds }
             self.byTokenUntilMillis = 0
             self.tokensFirstUntilMillis = nil
         }
-        /// Notes that APNs calls the channel gone.
+        /// Marks the channel as dead, because APNs says that it is gone.
         mutating func broadcastFoundNothing() { self.standing = .dead }
-        /// Notes that nobody knows whether APNs has taken the broadcast.
-        /// - Parameter dropsAlert: whether its alert is not repeated.
+        /// Remembers a broadcast whose result is unknown.
+        /// - Parameter dropsAlert: whether the broadcast's alert is not repeated.
         mutating func broadcastUnanswered(stampSeconds: Int64, alertStampSeconds: Int64, dropsAlert: Bool) {
             self.triedStampSeconds = max(self.triedStampSeconds, stampSeconds)
             guard dropsAlert else { return }
             self.droppedAlertStampSeconds = max(self.droppedAlertStampSeconds, alertStampSeconds)
             self.takenAlertStampSeconds = max(self.takenAlertStampSeconds, alertStampSeconds)
         }
-        /// Makes the distance longer: APNs wants fewer broadcasts.
-        /// - Returns: the distance to the next, milliseconds.
+        /// Makes the distance between broadcasts longer, because APNs wants fewer.
+        /// - Returns: the distance to the next broadcast, milliseconds.
         mutating func throttled(by rules: OwnerRules) -> Int64 {
             self.throttleSteps = min(self.throttleSteps + Dispatch.throttleStep, Dispatch.throttleStepsMax)
             return self.distanceMillis(by: rules)
         }
-        /// Lets the broadcast go again.
-        /// - Parameter isRefused: whether it was refused. Otherwise it has not left, which is no attempt.
-        /// - Returns: the number of attempts before.
+        /// Lets the broadcast be sent again.
+        /// - Parameter isRefused: whether it was refused. If not, it has not left, and does not count as an attempt.
+        /// - Returns: the number of earlier attempts.
         mutating func goesAgain(isRefused: Bool) -> UInt8 {
             defer { if isRefused, self.attempt < Self.attemptMax { self.attempt += 1 } }
             return self.attempt
         }
-        /// Sets the earliest time of the next attempt. A broadcast that was not taken says nothing of the distance to
-        /// one that was. One without an answer may have arrived.
+        /// Sets the earliest time of the next attempt. A broadcast that was not accepted does not count for the
+        /// distance between broadcasts. One without an answer does, because it may have arrived.
         /// - Parameter distanceMillis: the distance of a throttled channel; 0: it is not throttled.
         mutating func goesAgain(delayMillis: Int64, distanceMillis: Int64, now: EngineTime) {
             let keepsDistance = self.triedStampSeconds > self.takenStampSeconds
@@ -284,7 +293,7 @@ extension AudienceChannels {
                 now.steadyMillis + delayMillis, keepsDistance ? self.notBeforeMillis : .min,
                 now.steadyMillis + distanceMillis)
         }
-        /// Falls back: members that listen get the newest version by their tokens.
+        /// Lets members that listen get the newest version by their tokens instead.
         /// - Parameter untilMillis: until when former releases wait, wall milliseconds; 0: nothing is tried before the
         ///   next version.
         /// - Returns: whether the channel served them before.
@@ -297,9 +306,9 @@ extension AudienceChannels {
             }
             return self.serves
         }
-        /// Takes the channel over from an earlier owner. A broadcast that may have left just before counts towards the
+        /// Takes the channel over from a former owner. A broadcast that may have left just before counts for the
         /// distance.
-        /// - Parameter sinceMillis: since when the previous owner has sent nothing, steady.
+        /// - Parameter sinceMillis: since when the former owner has sent nothing, steady.
         mutating func takenOver(sinceMillis: Int64, newestStampSeconds: Int64, by rules: OwnerRules) {
             guard self.sentMillis == nil else { return }
             self.sentMillis = sinceMillis
@@ -307,12 +316,12 @@ extension AudienceChannels {
             self.notBeforeMillis = sinceMillis + rules.app.channelMinimumDistanceMillis
         }
 
-        // MARK: When
+        // MARK: Deadlines
 
         private func distanceMillis(by rules: OwnerRules) -> Int64 {
             Dispatch.channelDistanceMillis(rules.app.channelMinimumDistanceMillis, steps: self.throttleSteps)
         }
-        /// When listeners stop waiting for a broadcast, steady; `Int64.max`: none wait.
+        /// When listeners no longer wait for a broadcast, steady; `Int64.max`: none wait.
         private func fallbackMillis(by rules: OwnerRules) -> Int64 {
             guard self.serves, let due = self.dueMillis else { return .max }
             return due + rules.app.channelFallbackMillis
@@ -321,7 +330,7 @@ extension AudienceChannels {
         /// - Parameter isOver: whether the audience has ended.
         func nextMillis(isOver: Bool, by rules: OwnerRules, now: EngineTime) -> Int64 {
             if self.standing != .open {
-                return isOver || self.isEndTold ? .max : max(self.wishAtMillis, now.steadyMillis)
+                return isOver || self.isEndReported ? .max : max(self.wishAtMillis, now.steadyMillis)
             }
             guard self.dueMillis != nil, !self.isUnderWay else { return .max }
             guard self.serves else {

@@ -2,36 +2,37 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What the owner of an audience keeps of its channels (fan-out contract: A channel kept for an audience): at most one
-/// in each environment, for one life. Written at the end of its book.
+/// What the owner of an audience keeps about the audience's channels (fan-out contract: A channel kept for an
+/// audience). There is at most one in each environment, for one life. It is written at the end of the owner's book.
 struct AudienceChannels {
-    /// The life as the keeper knows it: seconds since 1970, only grows. It is the life of the versions, unless the
+    /// The life as the keeper knows it, seconds since 1970; it only grows. It is the life of the versions, unless the
     /// keeper has known a later one.
     private(set) var life: Int64 = 0
-    /// Grows with each change of the list of channels, or of the channels that serve.
-    private(set) var turn: UInt32 = 0
+    /// A number that grows whenever a channel is added to the list or removed, or begins or ceases to serve.
+    private(set) var revision: UInt32 = 0
     /// Environments in which partitions have members, one bit each.
     private(set) var environments: UInt8 = 0
     private(set) var all: [Channel] = []
-    /// The newest version with an alert that some channel has not had: one element, or none.
+    /// The newest version whose alert some channel has not brought yet: one element, or none.
     private(set) var alerts: [Version] = []
-    /// Whether `turn` has changed since partitions were informed. Not written down: a new owner informs them again.
-    private(set) var isTurnUntold = false
+    /// Whether `revision` has changed since partitions were informed. It is not written down: a new owner informs them
+    /// again.
+    private(set) var isRevisionUnsent = false
 
     init() {}
     /// Creates the channels from a record of `state`.
     init(
-        life: Int64 = 0, turn: UInt32 = 0, environments: UInt8 = 0, all: [Channel] = [], alert: Version? = nil
+        life: Int64 = 0, revision: UInt32 = 0, environments: UInt8 = 0, all: [Channel] = [], alert: Version? = nil
     ) {
         self.life = life
-        self.turn = turn
+        self.revision = revision
         self.environments = environments
         self.all = all
         if let alert { self.alerts = [alert] }
     }
 
     /// Whether there is nothing to be written down.
-    var isBlank: Bool { self.life == 0 && self.environments == 0 && self.turn == 0 }
+    var isBlank: Bool { self.life == 0 && self.environments == 0 && self.revision == 0 }
     var alert: Version? { self.alerts.first }
     /// Whether the newest version is broadcast on some channel.
     var areTried: Bool { self.all.contains { $0.isTried } }
@@ -52,7 +53,7 @@ struct AudienceChannels {
                 takenStampSeconds: $0.takenStampSeconds, takenAlertStampSeconds: $0.takenAlertStampSeconds)
         }
     }
-    /// Environments in which the audience may have a channel, and has none.
+    /// Environments in which the audience may have a channel, but has none.
     func lacking(by rules: OwnerRules) -> [PushEnvironment] {
         guard rules.app.audienceChannel == .auto else { return [] }
         return PushEnvironment.allCases.filter {
@@ -60,9 +61,9 @@ struct AudienceChannels {
                 && rules.app.route($0, .createChannel) != nil && rules.app.route($0, .broadcast) != nil
         }
     }
-    /// The next broadcast on one of the channels: the newest version that it has not had, and the newest alert. `nil`:
-    /// it has had all.
-    /// - Parameter versions: the newest that may be published, behind what outlives it.
+    /// The next broadcast on one of the channels: the newest version that the channel has not had, and the alert that
+    /// goes with it. `nil`: the channel has had everything.
+    /// - Parameter versions: versions that may be published, the newest last.
     func next(on index: Int, of versions: [Version], nowSeconds: Int64) -> (version: Version, alert: Version?)? {
         let taken = self.all[index].takenStampSeconds
         guard let newest = versions.last(where: { !$0.isExpired(nowSeconds: nowSeconds) }),
@@ -73,44 +74,45 @@ struct AudienceChannels {
             !alert.isExpired(nowSeconds: nowSeconds)
         else { return (newest, nil) }
         if alert.stampSeconds == newest.stampSeconds || newest.fitsOnChannel(alertOf: alert) { return (newest, alert) }
-        // The alert goes with its own version first, unless something newer has been shown.
+        // The alert first goes with its own version, unless the channel has shown a newer one.
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
-    /// The newest stamp up to which no broadcast is going to leave with priority 10.
+    /// The newest stamp up to which no broadcast will leave with priority 10.
     func doneStampSeconds(newest: Version) -> Int64 {
         let stamp = newest.stampSeconds
         var done = Int64.max
         for channel in self.all where channel.takenStampSeconds < stamp {
             if channel.serves { done = min(done, channel.takenStampSeconds) }
-            // A version that goes both ways has taken a unit for each. Only the newest is broadcast.
+            // A version that goes both ways has taken a unit for each. Only the newest version is broadcast.
             if channel.isCatchingUp, channel.highStampSeconds == stamp { done = min(done, stamp - 1) }
         }
         return done
     }
 
-    // MARK: Which there are
+    // MARK: The list of channels
 
-    /// Notes environments in which partitions have members.
+    /// Adds environments in which partitions have members.
     /// - Returns: whether that is new.
-    mutating func note(environments: UInt8) -> Bool {
+    mutating func add(environments: UInt8) -> Bool {
         guard self.environments | environments != self.environments else { return false }
         self.environments |= environments
         return true
     }
-    /// - Parameter life: life of the audience, which is that of its first channel.
+    /// Lets the audience want channels.
+    /// - Parameter life: life of the audience, used for its first channel.
     mutating func want(_ environments: [PushEnvironment], life: Int64) {
         if self.life == 0 { self.life = life }
         for environment in environments { self.all.append(Channel(environment: environment)) }
     }
-    /// Begins the next life: what arrives after an end belongs to it.
+    /// Begins the next life, to which everything that arrives after an end belongs.
     mutating func beginNextLife(atLeast life: Int64) {
         self.all = []
         self.alerts = []
         self.life = max(self.life + 1, life)
     }
-    /// Forgets the channels with the audience.
+    /// Gives up the channels, because the audience is forgotten.
     mutating func giveUp() { self.all = [] }
-    /// Takes the keeper's news of a channel. The keeper may know a later life: then the audience was forgotten before,
+    /// Takes the keeper's report on a channel. The keeper may know a later life, if the audience was forgotten before,
     /// or the clock has been set back since.
     mutating func take(
         _ news: KeeperNews, of index: Int, newestStampSeconds: Int64, by rules: OwnerRules, now: EngineTime
@@ -126,17 +128,17 @@ struct AudienceChannels {
 
     // MARK: What versions say
 
-    /// Notes that what a version says of the channels has changed.
-    mutating func noteTurn() {
-        self.turn &+= 1
-        self.isTurnUntold = true
+    /// Advances the revision, because versions now say something else about the channels.
+    mutating func advanceRevision() {
+        self.revision &+= 1
+        self.isRevisionUnsent = true
     }
-    /// Notes that a new owner does not know what partitions were sent.
-    mutating func turnIsUnknown() { self.isTurnUntold = true }
-    /// Notes that partitions are sent the newest version, which says it.
-    mutating func turnIsTold() { self.isTurnUntold = false }
-    /// Keeps the alert of a version in place of an earlier one.
-    mutating func noteAlert(of version: Version) {
+    /// Marks the revision as unsent, because a new owner does not know what partitions were sent.
+    mutating func revisionMayBeUnsent() { self.isRevisionUnsent = true }
+    /// Marks the revision as sent. Partitions are sent the newest version, with what it says about the channels.
+    mutating func revisionIsSent() { self.isRevisionUnsent = false }
+    /// Remembers the alert of a version instead of an earlier one.
+    mutating func keepAlert(of version: Version) {
         if version.hasAlert {
             self.alerts = [version]
         } else if version.withdrawsAlert {
@@ -151,15 +153,16 @@ struct AudienceChannels {
     }
 }
 
-/// A channel of an audience as a version tells of it.
+/// A channel of an audience, as a version describes it.
 struct VersionChannel: Equatable {
     var environment: PushEnvironment
     var id: [UInt8]
-    /// Whether members that listen on it get the version by broadcast.
+    /// Whether members that listen on the channel get the version by broadcast.
     var serves: Bool
-    /// Whether phones may be told to listen on it.
+    /// Whether pushes may ask phones to listen on the channel.
     var isOpen: Bool
-    /// Stamps up to which listeners have had versions and alerts; alerts perhaps by token.
+    /// Stamp of the newest version that listeners have had.
     var takenStampSeconds: Int64
+    /// Stamp of the newest version whose alert listeners have had. Tokens may have brought that alert.
     var takenAlertStampSeconds: Int64
 }

@@ -1,7 +1,7 @@
 import ChannelKeeping
 public import PushModel
 
-/// Number of channels that an app has in an environment, by Apple's list as its keeper saw it last.
+/// Number of channels that an app has in an environment, as its keeper last saw it in Apple's list.
 public struct ChannelListing: Sendable, Equatable {
     /// The app's bundle identifier.
     public var bundleID: String
@@ -16,14 +16,14 @@ public struct ChannelListing: Sendable, Equatable {
     }
 }
 
-extension ShardEngine {
-    /// Counts of the keepers here that have seen a list.
-    public var channelListings: [ChannelListing] {
+extension KeeperHost {
+    /// Counts of those keepers in this shard that have seen a list.
+    func channelListings(in memory: borrowing ShardMemory) -> [ChannelListing] {
         guard !self.keepers.isEmpty else { return [] }
         return self.keepers.identifiers.compactMap { id in
             guard let hosted = self.keepers[id], let count = hosted.standing?.count else { return nil }
             return ChannelListing(
-                bundleID: self.memory.configuration.apps[Int(hosted.app)].bundleID, environment: hosted.environment,
+                bundleID: memory.configuration.apps[Int(hosted.app)].bundleID, environment: hosted.environment,
                 count: count)
         }
     }

@@ -5,13 +5,14 @@ import PushModel
 /// Outcome records about channels that are kept: `channel-opened`, `channel-closed`, `channel-refused`. They have no
 /// source position. Their keys name the audience's life, so the last record of a life counts.
 enum ChannelOutcomes {
-    /// Whether the news is published. That an audience gets no channel is a failure, published wherever failures are.
+    /// Whether the report is published as an outcome. An audience that gets no channel is a failure, and is published
+    /// like other failures.
     static func isPublished(_ news: KeeperNews, _ publication: OutcomePublication) -> Bool {
         if case .refused = news { return true }
         return publication.includesPasses
     }
 
-    /// `channel/<bundle id>/<audience id>/<life>/<environment>`; a bundle id has no slash.
+    /// Appends the key `channel/<bundle id>/<audience id>/<life>/<environment>`. A bundle id has no slash.
     static func appendKey(bundleID: String, owner: KeptOwner, environment: PushEnvironment, to bytes: inout [UInt8]) {
         bytes.append(utf8: "channel/")
         bytes.append(contentsOf: bundleID.utf8)
@@ -26,33 +27,25 @@ enum ChannelOutcomes {
     static func append(
         _ news: KeeperNews, bundleID: String, owner: KeptOwner, environment: PushEnvironment, to bytes: inout [UInt8]
     ) {
-        bytes.append(utf8: "{\"outcome\":")
-        JSONBytes.appendString(literal: Self.name(of: news), to: &bytes)
-        bytes.append(utf8: ",\"app\":")
-        JSONBytes.appendString(bundleID, to: &bytes)
-        bytes.append(utf8: ",\"environment\":")
-        JSONBytes.appendString(literal: environment.name, to: &bytes)
-        bytes.append(utf8: ",\"audience\":")
-        JSONBytes.appendString(owner.audience.span, to: &bytes)
-        bytes.append(utf8: ",\"life\":")
-        JSONBytes.appendInteger(owner.life, to: &bytes)
-        switch news {
-        case .opened(let id): Self.append(channel: id, to: &bytes)
-        case .vanished(let id):
-            Self.append(channel: id, to: &bytes)
-            bytes.append(utf8: ",\"reason\":\"vanished\"")
-        case .closed(let id):
-            Self.append(channel: id, to: &bytes)
-            bytes.append(utf8: ",\"reason\":\"ended\"")
-        case .refused(let refusal):
-            bytes.append(utf8: ",\"reason\":")
-            JSONBytes.appendString(refusal.description, to: &bytes)
+        JSONWriter.append(to: &bytes) { json in
+            json.object { json in
+                json.member("outcome", literal: Self.name(of: news))
+                json.member("app", bundleID)
+                json.member("environment", literal: environment.name)
+                json.member("audience", utf8: owner.audience.span)
+                json.member("life", owner.life)
+                switch news {
+                case .opened(let id): json.member("channel", utf8: id.span)
+                case .vanished(let id):
+                    json.member("channel", utf8: id.span)
+                    json.member("reason", "vanished")
+                case .closed(let id):
+                    json.member("channel", utf8: id.span)
+                    json.member("reason", "ended")
+                case .refused(let refusal): json.member("reason", refusal.description)
+                }
+            }
         }
-        bytes.append(UInt8(ascii: "}"))
-    }
-    private static func append(channel id: [UInt8], to bytes: inout [UInt8]) {
-        bytes.append(utf8: ",\"channel\":")
-        JSONBytes.appendString(id.span, to: &bytes)
     }
     private static func name(of news: KeeperNews) -> StaticString {
         switch news {
@@ -87,8 +80,8 @@ extension Journal {
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
             acknowledgement: acknowledgement)
     }
-    /// Writes the keeper's news to an audience's owner.
-    mutating func tellNews(
+    /// Writes the keeper's report to an audience's owner.
+    mutating func sendNews(
         _ news: BusRecord.ChannelNews, audience: [UInt8], partitionCount: Int32, acknowledgement: UInt64
     ) {
         self.writeBus(
@@ -97,7 +90,7 @@ extension Journal {
         ) { news.write(to: &$0) }
     }
     /// Writes the wish of an audience's owner to the keeper of its app's channels.
-    mutating func tellWish(
+    mutating func sendWish(
         _ wish: BusRecord.ChannelWish, audience: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
         self.writeBus(

@@ -7,17 +7,17 @@ public struct KeeperNotice: Sendable, Equatable {
     public var bundleID: String
     /// Which of Apple's two push services.
     public var environment: PushEnvironment
-    /// The alarm that it is about.
+    /// The alarm that the notice is about.
     public var alarm: KeeperAlarm
 
-    /// Whether something does not work, and will not until somebody has acted.
+    /// Whether something does not work, and will not work until somebody has acted.
     public var isError: Bool {
         switch self.alarm {
         case .quotaReached, .refused, .shownFull, .vanished, .foreignAnswer: true
         case .quotaHigh, .possiblyOurs, .perhapsSecond: false
         }
     }
-    /// The channel that it is about, as APNs spells it.
+    /// The channel that the notice is about, as APNs spells it; `nil`: none.
     public var channel: String? {
         switch self.alarm {
         case .possiblyOurs(let id, _), .perhapsSecond(let id, _), .vanished(let id), .foreignAnswer(let id):
@@ -31,15 +31,15 @@ public struct KeeperNotice: Sendable, Equatable {
         case .quotaHigh(let count, let quota):
             "the app has \(count) channels in this environment, and Apple allows \(quota.countMax)"
         case .quotaReached(let count, let quota):
-            "the app has \(count) channels in this environment: none is made from \(quota.refusalCount) on, as Apple allows "
-                + "\(quota.countMax)"
+            "the app has \(count) channels in this environment: from \(quota.refusalCount) on no new one is made, because "
+                + "Apple allows \(quota.countMax)"
         case .refused(let status, let reason): "APNs refuses to keep channels for this app: \(status) \(reason)"
         case .possiblyOurs:
-            "a channel was made and the answer was lost: this one is new and may be it; it is shown and left alone"
+            "the answer to a creation was lost, and this channel is new: the creation may have made it; it is shown and left alone"
         case .perhapsSecond:
-            "a channel was made, and this one is new as well: the creation may have been carried out twice; it is shown and left alone"
+            "a creation was answered with another channel, and this one is new, too: the creation may have been carried out twice; it is shown and left alone"
         case .foreignAnswer:
-            "APNs has answered a creation with an id that it has not made for it: the answer counts as lost, and that channel is left alone"
+            "APNs has answered a creation with the id of a channel that existed before, or with an invalid id: the answer counts as lost, and that channel is left alone"
         case .shownFull(let shownMax): "\(shownMax) channels are shown as possibly ours; no further one is"
         case .vanished: "somebody else has deleted a channel that is kept for an audience"
         }

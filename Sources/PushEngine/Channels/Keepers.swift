@@ -1,24 +1,24 @@
 import ChannelKeeping
 import PushModel
 
-/// The keeper of one app's channels in one environment, as its partition's owner runs it.
+/// The keeper of one app's channels in one environment, as it runs in this shard.
 struct HostedKeeper {
     let app: UInt16
     let environment: PushEnvironment
     let partition: PartitionIndex
-    /// Differs between the keepers that use this slot one after another.
+    /// Distinguishes the keepers that use this slot one after another.
     let generation: UInt32
     var keeper: ChannelKeeper
     /// Requests that wait until pushes of the partition may leave.
     var held: [KeeperAction] = []
-    /// Number of records of each announcement that Kafka has not acknowledged.
-    var untold: [UInt64: Int] = [:]
+    /// Number of unacknowledged records for each announcement.
+    var unacknowledged: [UInt64: Int] = [:]
     /// The keeper's counts that the engine's counters include already.
     var counted = KeeperCounters()
     var standing: KeeperStatus?
 }
 
-/// The keepers in this shard: those of names whose partitions it owns (fan-out contract: The keeper).
+/// The keepers in this shard. It has those whose names belong to its partitions (fan-out contract: The keeper).
 struct Keepers {
     /// Maximum number of notices that wait to be taken. Further ones are only counted.
     static let noticesMax = 64
@@ -63,13 +63,14 @@ struct Keepers {
         if self.hosted.allSatisfy({ $0 == nil }) { self.hosted = [] }
     }
 
-    /// Lets the keeper decide.
+    /// Lets the keeper decide something.
+    /// - Returns: the actions to carry out.
     mutating func decide(_ id: KeeperID, _ body: (inout ChannelKeeper) -> [KeeperAction]) -> [KeeperAction] {
         guard self.hosted.indices.contains(id.index), self.hosted[id.index] != nil else { return [] }
         return body(&self.hosted[id.index]!.keeper)
     }
 
-    mutating func note(_ notice: KeeperNotice) {
+    mutating func add(_ notice: KeeperNotice) {
         if self.notices.count < Self.noticesMax { self.notices.append(notice) }
     }
     mutating func takeNotices() -> [KeeperNotice] {

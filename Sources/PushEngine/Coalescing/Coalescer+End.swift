@@ -2,14 +2,14 @@ import PushModel
 
 /// Ends events that have not been sent.
 extension Coalescer {
-    /// Whether something that waits may no longer be sent.
+    /// Whether something that waits has expired.
     @inline(__always) func hasExpired(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         let pending = memory.slots[slot].pending
         return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds
     }
 
-    /// Sets aside what may no longer be sent. An older event that outlives a newer one returns to the front. The
-    /// outcome "expired" promises that the phone never got the event.
+    /// Ends events that have expired. If an older event outlives a newer one, it replaces the newer one. The outcome
+    /// `expired` promises that the phone never got the event.
     /// - Returns: whether the slot has to be written down.
     mutating func expire(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) -> Bool {
         var isChanged = false
@@ -22,7 +22,7 @@ extension Coalescer {
             {
                 if start.expiresSeconds > now.wallSeconds { startCause = .startStale }
                 memory.updates[update].start = []
-                memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
+                memory.rememberFailedStart(slot, outcome: .expired, timestampSeconds: 0)
             }
             let startExpired = wasStart && !memory.updates[update].isStart
             func isOver(_ layer: Layer) -> Bool {
@@ -66,7 +66,7 @@ extension Coalescer {
         self.dropUpdate(update, of: slot, in: &memory)
     }
 
-    /// Ends the events beneath the newest of an update, which has reached the device: they gave way to it.
+    /// Ends the events beneath the newest of an update: the newest has reached the device, and supersedes them.
     @inline(__always) mutating func endUnder(_ update: UpdateID, in memory: inout ShardMemory) {
         guard !memory.updates[update].under.isEmpty else { return }
         let slot = memory.updates[update].slot
@@ -77,8 +77,8 @@ extension Coalescer {
         memory.updates[update].under = []
     }
 
-    /// Ends the newest event of an update. The one beneath moves to the front, or the update leaves the slot.
-    /// - Returns: whether one was beneath.
+    /// Ends the newest event of an update. The event beneath replaces it. If there is none, the update leaves the slot.
+    /// - Returns: whether an event was beneath.
     mutating func endTop(of update: UpdateID, in memory: inout ShardMemory) -> Bool {
         guard let next = memory.updates[update].under.popLast() else {
             self.dropUpdate(update, of: memory.updates[update].slot, in: &memory)
@@ -89,14 +89,13 @@ extension Coalescer {
         return true
     }
 
-    /// Ends an event that will not be sent. An event that may be on the phone all the same is not reported as set
-    /// aside.
-    /// - Returns: whether a stamp was passed over, which has to be written down.
+    /// Ends an event that will not be sent. If the event may nevertheless be on the phone, its outcome is `unknown`.
+    /// - Returns: whether a stamp was skipped, which has to be written down.
     private mutating func endUnsent(
         _ layer: Layer, of update: UpdateID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
     ) -> Bool {
         let slot = memory.updates[update].slot
-        // Earlier owners have asked the keeper, too: nobody has sent anything to a kept channel.
+        // Former owners have asked the keeper, too, so nobody has sent anything to a kept channel.
         guard layer.mayBeSent, cause != .channelKept else {
             self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
             return false

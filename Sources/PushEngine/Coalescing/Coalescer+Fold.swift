@@ -2,9 +2,10 @@ import PushModel
 
 /// Merges one event into an update that has not left.
 extension Coalescer {
-    /// Merges the event in `scratchLayer`, which arrived later, into an update. `false`, with nothing changed: the
-    /// event would be too large together with what it must carry. That is the alert, or the content for an `end` that
-    /// has none. Without `carries` an update always fits.
+    /// Merges the event in `scratchLayer`, which arrived later, into an update.
+    /// - Returns: `false`: nothing was changed, because the event would be too large with what it has to carry. That is
+    ///   the alert, or the content for an `end` that has none.
+    /// - Parameter carries: if `false`, the event carries nothing, and always fits.
     /// - Parameter carried: the layer to carry from; `nil`: the newest event of the update.
     mutating func fold(
         into update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
@@ -24,7 +25,7 @@ extension Coalescer {
         let top = memory.updates[update].top
         self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
-        // Parts that were put back may be from an event older than this one's predecessor.
+        // Parts that the event had taken over before may be from an event older than the one that it replaces now.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: carried ?? top) }
@@ -41,14 +42,9 @@ extension Coalescer {
         let into = self.scratchLayer.source
         self.dropUnder(of: update, notOutliving: expires, into: into, in: &memory)
         if top.expiresSeconds > expires {
-            if memory.updates[update].under.count == Update.underMax {
-                let oldest = memory.updates[update].under.removeFirst()
-                if oldest.mayBeSent { self.scratchLayer.mayBeSent = true }
-                self.supersede(oldest, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
-            }
-            memory.updates[update].under.append(top)
+            if self.keepBeneath(top, of: update, into: into, in: &memory) { self.scratchLayer.mayBeSent = true }
         } else {
-            // A newest event that lives on beneath keeps that mark to itself.
+            // An event that stays beneath keeps its mark. An event that is replaced passes its mark on.
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
@@ -62,8 +58,8 @@ extension Coalescer {
         return true
     }
 
-    /// Whether the short way of `fold` is enough: the event replaces the newest one, nothing of that lives on, and no
-    /// record of that is wanted. The event fits, because it was checked when it was taken.
+    /// Whether the short way of `fold` is enough: the event replaces the newest one as a whole, and no record of that
+    /// is wanted. The event fits, because that was checked when it was taken.
     private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
             memory.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,
@@ -83,7 +79,7 @@ extension Coalescer {
         if memory.updates[update].top.mayBeSent { self.scratchLayer.mayBeSent = true }
         self.scratchLayer.stampFloorSeconds = max(
             self.scratchLayer.stampFloorSeconds, memory.updates[update].top.stampFloorSeconds)
-        if memory.updates[update].top.isTraced { self.noteReplaced(update, by: self.scratchLayer.source, in: &memory) }
+        if memory.updates[update].top.isTraced { self.markReplaced(update, by: self.scratchLayer.source, in: &memory) }
         swap(&memory.updates[update].top, &self.scratchLayer)
         memory.updates[update].mergedCount += mergedCount
         memory.updates[update].priority = max(memory.updates[update].priority, priority)
@@ -91,8 +87,8 @@ extension Coalescer {
         memory.updates[update].stampSeconds = nil
     }
 
-    /// Merges an event older than the newest one of the update. The device would ignore it, unless everything newer
-    /// expires unsent.
+    /// Merges an event that is older than the newest one of the update. The device would ignore it, unless everything
+    /// newer expires unsent.
     private mutating func foldOlder(into update: UpdateID, priority: PushPriority, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         var layer = self.scratchLayer
@@ -103,7 +99,7 @@ extension Coalescer {
         }
         let alert = layer.alert.isEmpty ? self.alertBeneath(layer, below: index, in: update, in: memory) : nil
         if let alert {
-            // This event is the newest among those beneath. It carries their alert, as `fold` does, where both fit.
+            // This event is now the newest of those beneath. Like `fold`, it carries their alert, if both fit.
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
@@ -124,14 +120,14 @@ extension Coalescer {
                 layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high, in: &memory)
         }
         memory.updates[update].under.insert(layer, at: index)
-        // Older events beneath it that do not outlive it can never be shown, unless one has an alert that does not fit
-        // beside its content.
+        // Older events beneath it that expire first can never be shown. One is kept if it has an alert that does not
+        // fit beside this event's content.
         let kept = layer.alert.isEmpty ? alert : nil
         var below = index - 1
         while below >= 0 {
             if below != kept, memory.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
                 let dropped = memory.updates[update].under.remove(at: below)
-                // `layer` has moved down by one.
+                // Removing the event has moved `layer` down by one.
                 if dropped.mayBeSent { memory.updates[update].under[index - 1].mayBeSent = true }
                 index -= 1
                 self.supersede(
@@ -141,22 +137,22 @@ extension Coalescer {
         }
     }
 
-    /// Index of the event beneath `index` whose alert a device would show before the content of `layer`. It is the
-    /// newest that did not arrive after something newer than itself.
+    /// Index of the event beneath `index` whose alert a device would show before the content of `layer`. Events that
+    /// arrived after a newer one do not count. Of the others it is the newest.
     private func alertBeneath(_ layer: Layer, below index: Int, in update: UpdateID, in memory: borrowing ShardMemory)
         -> Int?
     {
         var earliest = layer.arrival
-        for below in (0..<index).reversed() where memory.updates[update].under[below].arrival < earliest {
+        for below in (0..<index).reversed() where memory.updates[update].under[below].arrival <= earliest {
             if !memory.updates[update].under[below].alert.isEmpty { return below }
             earliest = memory.updates[update].under[below].arrival
         }
         return nil
     }
 
-    /// Sends an older alert first, after the event beneath became the newest of the update. An alert still further
-    /// beneath did not fit beside its content. That alert goes first, with its own content, and the newer content
-    /// follows.
+    /// Lets an older alert go first after the event beneath has become the newest of the update. That alert, from an
+    /// event still further beneath, did not fit beside the newest content. It goes first with its own content, and the
+    /// newest content follows.
     mutating func letAlertGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         guard !memory.updates[update].isStart, memory.updates[update].top.alert.isEmpty,
             let index = self.alertBeneath(
@@ -178,12 +174,29 @@ extension Coalescer {
                 memory.updates[behind].containsReplay = isReplay
                 memory.slots[slot].behind = behind
             } else {
-                // The event always fits without an alert to carry.
+                // The event always fits, because it has no alert to carry.
                 _ = self.fold(
                     into: memory.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
                     carries: false, in: &memory)
             }
         }
+    }
+
+    /// Keeps an event beneath the newest one of an update, which `into` names. If there is no room, the oldest ends.
+    /// - Returns: whether that one may be on the phone, so that the newest may be, too.
+    mutating func keepBeneath(
+        _ layer: Layer, of update: UpdateID, into: SourcePosition, in memory: inout ShardMemory
+    ) -> Bool {
+        var oldestMayBeSent = false
+        if memory.updates[update].under.count == Update.underMax {
+            let oldest = memory.updates[update].under.removeFirst()
+            oldestMayBeSent = oldest.mayBeSent
+            self.supersede(
+                oldest, of: memory.updates[update].slot, into: into, keepsAlert: false, keepsPriority: false,
+                in: &memory)
+        }
+        memory.updates[update].under.append(layer)
+        return oldestMayBeSent
     }
 
     private mutating func dropUnder(
@@ -195,7 +208,7 @@ extension Coalescer {
         while index < memory.updates[update].under.count {
             if memory.updates[update].under[index].expiresSeconds <= expires {
                 let dropped = memory.updates[update].under.remove(at: index)
-                // The phone may already have the event that takes its place.
+                // The dropped event may be on the phone already, so the one that replaces it may be, too.
                 if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
             } else {

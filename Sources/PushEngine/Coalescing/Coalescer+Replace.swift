@@ -1,19 +1,19 @@
 import PushModel
 
-/// The short way that most events of a backlog take: an update that replaces the unsent one, if no part of the latter
-/// lives on.
+/// The short way that most events of a backlog take: the event replaces the unsent one as a whole.
 ///
-/// It is the long way without the steps that change nothing for such an event. Whether and when the update may leave
-/// does not depend on its content. The event expires no sooner than the one it replaces, and the life ends later. A
-/// deadline that is set too early costs one look.
+/// The short way leaves out the steps of the long way that change nothing for such an event. Whether and when the
+/// update may leave does not depend on its content. The event expires no sooner than the one it replaces, and the life
+/// ends later. So deadlines set before may only be too early, which costs one look.
 extension Coalescer {
-    /// Takes the event if the short way fits it. `false`: it does not, and nothing was changed.
+    /// Takes the event if the short way fits it.
+    /// - Returns: `false`: it does not fit, and nothing was changed.
     @inline(__always) mutating func replacePending(
         of slot: SlotID, with intake: borrowing Intake, value: Span<UInt8>, in memory: inout ShardMemory,
         now: EngineTime
     ) -> Bool {
         guard self.takesShorterWays, intake.event.kind == .update, intake.event.target == .activity,
-            // An update in flight may have an alert, too.
+            // An update in flight may have an alert to withdraw, too.
             !intake.event.withdrawsAlert,
             intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
             !intake.liesBelowReplayEnd(in: memory), intake.isTimed
@@ -30,13 +30,13 @@ extension Coalescer {
                 pending, with: intake, timestamp: timestamp, expires: expires, nowSeconds: now.wallSeconds, in: memory)
         else { return false }
 
-        intake.noteApplied(to: slot, in: &memory)
+        intake.markApplied(to: slot, in: &memory)
         memory.touch(slot, now: now)
         memory.counters.eventsMerged += 1
         memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
         memory.updates[pending].mergedCount += 1
         memory.updates[pending].stampSeconds = nil
-        if memory.updates[pending].top.isTraced { self.noteReplaced(pending, by: intake.source, in: &memory) }
+        if memory.updates[pending].top.isTraced { self.markReplaced(pending, by: intake.source, in: &memory) }
         memory.updates[pending].top.replace(
             with: intake.event, value: value, traceparent: intake.traceparent.span, isTraced: intake.record.isTraced,
             source: intake.source,
@@ -53,7 +53,7 @@ extension Coalescer {
         let isUrgent = intake.event.priority == .high
         let hasAlert = !intake.event.alertInValue.isEmpty
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
-            // Priority and alert decide when it may leave.
+            // Priority and alert must stay, because they decide when the update may leave.
             !isUrgent || memory.updates[update].priority == .high,
             hasAlert == !memory.updates[update].top.alert.isEmpty
         else { return false }

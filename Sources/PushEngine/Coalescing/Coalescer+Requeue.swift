@@ -1,7 +1,7 @@
 import PushModel
 
-/// Sorts what waits after an attempt. What did not reach the device waits again. What the device has seen makes older
-/// events pointless.
+/// Sorts what waits after an attempt. What did not reach the device waits again. Events that are older than what the
+/// device has shown end.
 extension Coalescer {
     /// Moves the pending update into flight.
     @inline(__always) mutating func putInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
@@ -10,7 +10,7 @@ extension Coalescer {
         memory.slots[slot].behind = .none
     }
 
-    /// Puts the update that was in flight back, under the events that arrived meanwhile.
+    /// Puts the update that was in flight back. Events that arrived meanwhile come after it.
     mutating func requeueInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
         let failed = memory.slots[slot].inFlight
         let pending = memory.slots[slot].pending
@@ -24,7 +24,8 @@ extension Coalescer {
             return
         }
         if memory.updates[pending].isStart, !memory.updates[failed].isStart {
-            // The failed update was meant for a card that has been unregistered since. The start makes another card.
+            // The failed update was meant for a card that has been unregistered since, and the start makes another
+            // card.
             memory.updates[pending].mergedCount += memory.updates[failed].mergedCount
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)
@@ -34,27 +35,29 @@ extension Coalescer {
         let wasBehind = memory.slots[slot].behind
         if startGoesFirst {
             if wasBehind.isSome {
-                // Nothing follows an end. Only a damaged state record says that something does.
+                // Nothing should follow an end. If something does, the state record was damaged.
                 self.supersedeAll(of: wasBehind, intoNewestOf: pending, in: &memory)
                 memory.updates.release(wasBehind)
             }
             memory.slots[slot].behind = pending
             return
         }
-        // The events that arrived meanwhile are later: each is merged into the failed update, oldest first.
+        // Events that arrived meanwhile are later, so each is merged into the failed update, oldest first.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
-        // Events beneath the newest that arrived after it go after it: the device would have ignored them.
+        // Events are merged in the order in which they arrived, also those beneath the newest that arrived after it.
+        // The device would have ignored those.
         let newestArrival = memory.updates[pending].top.arrival
         let under = memory.updates[pending].under
         let later = under.filter { $0.arrival > newestArrival }
-        let earlier = under.filter { $0.arrival <= newestArrival }
+        let earlier = under.indices.filter { under[$0].arrival <= newestArrival }
         memory.updates[pending].under = later
-        // The newest already carries what it needs from those beneath it. Events that arrived after something newer
-        // were ignored.
+        // The newest event already carries what it needs from those beneath. Those that arrived after something newer
+        // would have been ignored.
         let carried = earlier.isEmpty ? nil : memory.updates[failed].top
-        for (index, layer) in earlier.enumerated() {
+        for (count, index) in earlier.enumerated() {
+            let layer = under[index]
             self.scratchLayer = layer
             if self.fold(
                 into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
@@ -62,10 +65,10 @@ extension Coalescer {
                 continue
             }
             if wasBehind.isNone, layer.expiresSeconds > memory.updates[pending].top.expiresSeconds {
-                // The layer expires later than the newest, and does not fit beside the failed update's alert. That
-                // alert goes first, and both follow.
-                let gone = Set(earlier[..<index].map(\.arrival))
-                memory.updates[pending].under = under.filter { !gone.contains($0.arrival) }
+                // The layer expires later than the newest event, but does not fit beside the failed update's alert.
+                // That alert goes first, and both events follow.
+                let gone = earlier[..<count]
+                memory.updates[pending].under = under.indices.filter { !gone.contains($0) }.map { under[$0] }
                 memory.slots[slot].behind = pending
                 return
             }
@@ -87,18 +90,18 @@ extension Coalescer {
             memory.updates.release(pending)
             self.foldOlderBehind(slot, into: failed, in: &memory)
         } else {
-            // The event is too large beside the alert, or the attributes, of the failed update.
+            // The event is too large to go together with the failed update's alert or attributes.
             swap(&self.scratchLayer, &memory.updates[pending].top)
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[failed].isStart {
-                // A third update: its content is the newest, and there is no place for the alert that kept the two
-                // apart.
+                // This would be a third update. Its content is the newest, and there is no room for the alert that kept
+                // the two apart.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // A third update: of the two that arrived meanwhile, one has the newest content and the other the
-                // newest alert.
+                // This would be a third update. Of the two that arrived meanwhile, one has the newest content and the
+                // other the newest alert.
                 self.supersedeAll(of: failed, intoNewestOf: pending, in: &memory)
                 memory.updates.release(failed)
                 memory.slots[slot].pending = pending
@@ -106,14 +109,15 @@ extension Coalescer {
         }
     }
 
-    /// Merges two waiting updates wherever they fit together. An earlier owner may have sent the first in vain, and
-    /// then both as one, without a record of it. Sent alone, the first would take the phone back to older content.
+    /// Merges two waiting updates where they fit together. A former owner may have sent the first without success, and
+    /// then both as one, without a record. The first alone would then take the phone back to older content.
     mutating func putTogether(_ slot: SlotID, in memory: inout ShardMemory) {
         self.putInFlight(slot, in: &memory)
         self.requeueInFlight(slot, in: &memory)
     }
 
-    /// Merges events of `behind` that are older than the failed update. A device would ignore them behind it.
+    /// Merges those events of `behind` that are older than the failed update's newest event. Sent after it, the device
+    /// would ignore them.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
@@ -122,13 +126,14 @@ extension Coalescer {
         self.foldBehind(slot, into: failed, in: &memory)
     }
 
-    /// Merges the update behind into the one that goes first. Both fit together.
+    /// Merges the update `behind` into the one that goes first. The two must fit together.
     mutating func foldBehind(_ slot: SlotID, into first: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
-        // Events beneath the newest that arrived after it go after it: the device would have ignored them.
+        // Events are merged in the order in which they arrived, also those beneath the newest that arrived after it.
+        // The device would have ignored those.
         let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer
@@ -137,7 +142,7 @@ extension Coalescer {
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
                 in: &memory)
             if fits { continue }
-            // The event always fits without the alert that it would have to carry.
+            // The event always fits, because it has no alert to carry.
             _ = self.fold(
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: false,
                 in: &memory)
@@ -145,7 +150,7 @@ extension Coalescer {
         memory.updates.release(behind)
     }
 
-    /// Drops events that arrived while a newer event was in flight, and are older than it. The device would ignore
+    /// Drops events that arrived while a newer event was in flight and are older than that. The device would ignore
     /// them.
     @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
         let accepted = memory.slots[slot].lastAcceptedSeconds
@@ -171,15 +176,15 @@ extension Coalescer {
         }
     }
 
-    /// Notes that nobody knows the result of the attempt: its newest event may be on the phone.
+    /// Marks the result of the attempt as unknown: its newest event may be on the phone.
     /// - Parameter dropsAlert: whether its alert must not sound a second time.
-    mutating func noteUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
-        memory.updates[update].noteAttemptUnanswered()
+    mutating func markUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
+        memory.updates[update].countUnansweredAttempt()
         if dropsAlert { memory.updates[update].dropAlert() }
     }
 
-    /// Notes that an earlier owner may have sent the whole update.
-    mutating func noteMayBeSent(_ update: UpdateID, in memory: inout ShardMemory) {
+    /// Marks all events of the update as perhaps sent by a former owner.
+    mutating func markMayBeSent(_ update: UpdateID, in memory: inout ShardMemory) {
         memory.updates[update].top.mayBeSent = true
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = true }
     }

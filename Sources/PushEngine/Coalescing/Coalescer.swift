@@ -1,32 +1,32 @@
 import PushModel
 
 /// Decides what a slot will send next (contract: Merging). It merges an event into what waits, and says which events
-/// ended by that.
+/// ended thereby.
 ///
-/// Device equivalence decides what is kept. The device would ignore an event older than the one before it, and its
-/// alert too. A newer event replaces the content, and carries the newest alert that the device has not been shown.
+/// What the device would show decides what is kept. The device would ignore an event that is older than the one before
+/// it, with its alert. A newer event replaces the content, and carries the newest alert that the device has not shown.
 ///
 /// Only the coalescer writes which updates a slot has (`Slot.pending`, `behind` and `inFlight`), and what an update
-/// says. Others only note in an update what they did with it, as `Update` lists. It knows nothing of Kafka, of
-/// time-outs or of who may leave when. The engine settles `endings`, and lets `Dispatch` look at the slot again.
+/// says. Others only record in an update what they did with it, as `Update` lists. It does not know about Kafka,
+/// time-outs, or when something may leave. The engine settles `endings`, and lets `Dispatch` look at the slot again.
 struct Coalescer: ~Copyable {
     /// The event that is being taken in.
     var scratchLayer = Layer()
     /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
     private(set) var endings: [Ending] = []
-    /// Whether most replaced events take one step, since no outcome record names them. A test clears it to compare that
-    /// with the long way.
+    /// Whether replaced events may take the short ways, as most do when no outcome record names them. A test clears it
+    /// to compare the short ways with the long one.
     var takesShorterWays: Bool
     private let addressOnly = AddressOnly()
 
     init(takesShorterWays: Bool) { self.takesShorterWays = takesShorterWays }
 
-    /// An event that waited and will not be sent, with what its outcome record says. It is still counted as pending.
+    /// An event that waited and will not be sent, with what its outcome record says. It still counts as pending.
     struct Ending {
         var slot: SlotID
         var outcome: Outcome
         var cause: OutcomeDetails.Cause
-        /// The event that superseded it. Set for superseded events only.
+        /// The event that superseded this one; `nil` for other outcomes.
         var into: SourcePosition?
         var keepsAlert = false
         var keepsPriority = false
@@ -36,7 +36,7 @@ struct Coalescer: ~Copyable {
         var isTraced: Bool
         var eventID: ByteRange
         var traceparent: ByteRange
-        /// The bytes that the ranges refer to.
+        /// The bytes that the ranges above refer to.
         var blob: [UInt8]
 
         init(_ layer: borrowing Layer, slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
@@ -60,7 +60,7 @@ struct Coalescer: ~Copyable {
 
     // MARK: Taking an event
 
-    /// Merges the event in `scratchLayer` into what the slot will send next. It already counts as pending.
+    /// Merges the event in `scratchLayer` into what the slot will send next. The event already counts as pending.
     mutating func merge(
         into slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
@@ -85,12 +85,12 @@ struct Coalescer: ~Copyable {
         let target = behind.isSome ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory) {
             if behind.isSome, !memory.updates[pending].isStart, !memory.updates[behind].top.alert.isEmpty {
-                // `pending` was to go first only because of its alert.
+                // `pending` was only to go first because of its alert.
                 self.replacePendingByBehind(slot, in: &memory)
             }
             return
         }
-        // The two are too large together: the older content goes first with its alert, and this one follows.
+        // Together the two are too large. The older content goes first with its alert, and this event follows.
         if behind.isNone {
             memory.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
@@ -99,7 +99,8 @@ struct Coalescer: ~Copyable {
             memory.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
         } else {
-            // A start, an alert too large for it and a content too large for the alert: the alert gives way.
+            // The start, the alert and the content are too large for two pushes. The alert does not fit into the start,
+            // and the content does not fit beside the alert. The alert is dropped.
             _ = self.fold(
                 into: behind, mergedCount: 1, priority: priority, isReplay: isReplay, carries: false, in: &memory)
         }
@@ -125,11 +126,11 @@ struct Coalescer: ~Copyable {
         _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
     ) {
-        // The start's alert is newer than the one that kept the two apart.
+        // The start's alert is newer than the alert that kept the two apart.
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
         let isNewer = self.scratchLayer.timestampSeconds >= memory.updates[pending].top.timestampSeconds
-        // The start must have an alert and fit, with either content.
+        // The start must have an alert, and must fit with either content.
         var content = isNewer ? self.scratchLayer : memory.updates[pending].top
         if content.alert.isEmpty {
             content.inherit(from: self.scratchLayer)
@@ -152,8 +153,10 @@ struct Coalescer: ~Copyable {
                     self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
                     keepsPriority: false, in: &memory)
             } else {
-                // If the newer content expires unsent, the start still has its own.
-                memory.updates[pending].under.append(self.scratchLayer)
+                // The start's own content stays beneath, in case the newer content expires unsent.
+                if self.keepBeneath(self.scratchLayer, of: pending, into: content.source, in: &memory) {
+                    content.mayBeSent = true
+                }
             }
             memory.updates[pending].top = content
             memory.updates[pending].mergedCount += 1
@@ -178,20 +181,20 @@ struct Coalescer: ~Copyable {
         return update
     }
 
-    // MARK: What ended
+    // MARK: Ended events
 
-    /// Ends a pending event that gave way to a newer one. `into` is `nil` when the newer one was already accepted.
+    /// Ends a pending event that a newer one supersedes. `into` is `nil` if the newer one was already accepted.
     mutating func supersede(
         _ layer: Layer, of slot: SlotID, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool,
         in memory: inout ShardMemory
     ) {
         memory.counters.eventsMerged += 1
         guard memory.configuration.settings.outcomePublication.includes(.superseded) else {
-            // The common case makes no copy for the outcome record.
+            // The common case makes no copy for an outcome record.
             memory.counters.pending -= 1
             memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
             if layer.isTraced {
-                memory.traceNotes.append(.ended(.superseded, reason: "", into: into), of: layer.source)
+                memory.traceNotices.append(.ended(.superseded, reason: "", into: into), of: layer.source)
             }
             return
         }
@@ -204,9 +207,9 @@ struct Coalescer: ~Copyable {
         self.endings.append(ending)
     }
 
-    /// Notes that a traced event gave way to another before it was sent. No record says so.
-    @inline(never) func noteReplaced(_ update: UpdateID, by source: SourcePosition, in memory: inout ShardMemory) {
-        memory.traceNotes.append(
+    /// Adds to the trace that an event gave way to another before it was sent. No record says so.
+    @inline(never) func markReplaced(_ update: UpdateID, by source: SourcePosition, in memory: inout ShardMemory) {
+        memory.traceNotices.append(
             .ended(.superseded, reason: "", into: source), of: memory.updates[update].top.source)
     }
 
@@ -220,8 +223,8 @@ struct Coalescer: ~Copyable {
             memory.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
     }
 
-    /// Supersedes every event of an update by the newest event of another update. The phone may already have that
-    /// event.
+    /// Supersedes every event of an update by the newest event of another update. If a superseded event may be on the
+    /// phone, the newest event counts as if it may be there, too.
     mutating func supersedeAll(of update: UpdateID, intoNewestOf other: UpdateID, in memory: inout ShardMemory) {
         if memory.updates[update].top.mayBeSent || memory.updates[update].under.contains(where: { $0.mayBeSent }) {
             memory.updates[other].top.mayBeSent = true
@@ -230,7 +233,7 @@ struct Coalescer: ~Copyable {
         self.supersedeAll(of: update, into: memory.updates[other].top.source, in: &memory)
     }
 
-    /// Takes every update out of the slot. The caller has counted the events.
+    /// Takes every update out of the slot. The caller counts their events.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         if memory.slots[slot].pending.isSome { memory.updates.release(memory.slots[slot].pending) }
         if memory.slots[slot].behind.isSome { memory.updates.release(memory.slots[slot].behind) }
@@ -240,7 +243,7 @@ struct Coalescer: ~Copyable {
         memory.slots[slot].inFlight = .none
     }
 
-    /// Takes an update whose events all have their outcome out of the slot.
+    /// Takes out of the slot an update whose events all have their outcome.
     @inline(__always) mutating func dropUpdate(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         if memory.slots[slot].inFlight == update {
             memory.slots[slot].inFlight = .none

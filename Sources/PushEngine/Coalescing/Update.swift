@@ -4,38 +4,38 @@ import PushModel
 /// (contract: Merging).
 ///
 /// `top` is the newest event. `under` holds older events that outlive it: if `top` expires unsent, the device must show
-/// the newest of those. It is almost always empty; its newest event is last.
+/// the newest of those. `under` is almost always empty; its newest event is last.
 ///
-/// `Coalescer` writes what the update says. Others note what became of an attempt: `Dispatch` its departure,
+/// `Coalescer` writes what the update says. Others record what became of an attempt: `Dispatch` its departure,
 /// `PushComposer` its token, `ShardMemory` its stamps and the announcement of a start, `Journal` that it is in a state
 /// record.
 struct Update {
-    /// Number of older events that an update keeps. A newer event that expires sooner than all of them drops the
+    /// Maximum number of older events that an update keeps. A newer event that expires before all of them drops the
     /// oldest.
     static let underMax = 4
 
     var slot = SlotID.none
-    /// Number of the use of this place, different each time. It is half of the `PushID`.
+    /// A number that differs each time this element of the store is used. It is half of the `PushID`.
     var sequence: UInt32 = 0
     var top = Layer()
     var under: [Layer] = []
-    /// The parts of a `start`: one element while this push is one, otherwise none.
+    /// The parts of a `start`: one element if this push is a start, otherwise none.
     var start: [StartPart] = []
     /// The highest priority of the unsent events.
     var priority = PushPriority.low
-    /// When the first unsent event was taken, steady. A low-priority window starts here.
+    /// When the first unsent event was taken, steady. The low-priority window begins then.
     var firstUnsentMillis: Int64 = 0
     /// Number of events that went into the update.
     var mergedCount: UInt32 = 0
-    /// Whether an event below the log end seen at assignment is part of the update.
+    /// Whether the update contains an event from before the log's end at assignment.
     var containsReplay = false
-    /// `aps.timestamp`, once given. It is `nil` again when the content changes.
+    /// The push's `aps.timestamp`; `nil`: not given yet. It becomes `nil` again when the content changes.
     var stampSeconds: Int64?
-    /// Whether an event with `"alert": null` for an audience is part of the update. Alerts of earlier versions that
-    /// wait for members are not sent then.
+    /// Whether the update contains an event with `"alert": null` for an audience. Earlier versions' alerts that wait
+    /// for members are then not sent.
     var withdrawsAlert = false
-    /// Whether a state record says that a `start` may have left. The start leaves only then, so that a restart does not
-    /// put up a second card.
+    /// Whether a state record says that a `start` may have left. The start leaves only after that, so that a restart
+    /// does not put up a second card.
     var isAnnounced = false
 
     // The following fields are about the attempt in flight.
@@ -46,9 +46,9 @@ struct Update {
     /// Hash of the token that the attempt went to.
     var tokenHash: UInt64 = 0
     var notBeforeOfPrevious: Int64 = 0
-    /// The slot's last stamp before this attempt was given a new one; `nil`: it kept its stamp.
+    /// The slot's last stamp before this attempt got a new one; `nil`: the attempt kept its stamp.
     var stampBeforeSeconds: Int64?
-    /// Whether the alert was withdrawn in flight. If sent again, the update says something else.
+    /// Whether the alert was withdrawn in flight. If the update is sent again, its content is then another.
     var isChangedInFlight = false
     /// Whether the attempt went to the token before the newest (`TokenStanding.former`).
     var isToFormerToken = false
@@ -56,33 +56,33 @@ struct Update {
     var isStart: Bool { !self.start.isEmpty }
     var isEnd: Bool { self.top.isEnd }
     var hasAlert: Bool { !self.top.alert.isEmpty }
-    /// When the first of its events expires, seconds since 1970; `Int64.max`: never. Inlined: a call would copy the
-    /// whole update.
+    /// When the first of the update's events expires, seconds since 1970; `Int64.max`: never. It is inlined, because a
+    /// call would copy the whole update.
     @inline(__always) var firstExpirySeconds: Int64 {
         var first = self.top.expiresSeconds
         for layer in self.under { first = min(first, layer.expiresSeconds) }
         if let start = self.start.first { first = min(first, start.expiresSeconds, self.staleSeconds) }
         return first
     }
-    /// When its content becomes stale, seconds since 1970; `Int64.max`: never. A phone puts up no card for a stale
-    /// `start`.
+    /// When the newest content becomes stale, seconds since 1970; `Int64.max`: never. A phone puts up no card for a
+    /// stale `start`.
     @inline(__always) var staleSeconds: Int64 { self.top.staleSeconds }
     /// Number of events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
-    /// Notes that an attempt got no answer. Its newest event may be on the phone, with what it had taken over from
-    /// events that live on beneath it.
-    mutating func noteAttemptUnanswered() {
+    /// Counts an attempt that got no answer. The update's newest event may be on the phone. Parts that it had taken
+    /// over from events beneath it may be there, too.
+    mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
-        // An alert that was withdrawn meanwhile left with the attempt. A start leaves with it, whatever content it
+        // An alert that was withdrawn meanwhile left with the attempt. So did a start, no matter whose content it
         // shows.
         where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
             self.under[index].mayBeSent = true
         }
     }
     /// Drops the alert that left with the newest event. It must not sound again if that event expires and one beneath
-    /// moves to the front.
+    /// replaces it.
     mutating func dropAlert() {
         for index in self.under.indices where self.top.sharesAlert(with: self.under[index]) {
             self.under[index].alert = ByteRange()
@@ -112,11 +112,11 @@ struct Update {
     }
 }
 
-/// A store of updates by number. A busy slot's content is outside the slot, and its buffers are reused.
+/// A store of updates by number. The content of busy slots is kept outside the slots, and its buffers are reused.
 struct UpdateStore: ~Copyable {
     private var updates = ChunkedStore<UpdateID, Update>()
     private var free: [UpdateID] = []
-    /// Offset of the newest event in an update. Stored properties have an offset.
+    /// Offset of the newest event within an update; stored properties have one.
     private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
     private let blobOffset = MemoryLayout<Layer>.offset(of: \.blob)!
 
@@ -140,7 +140,7 @@ struct UpdateStore: ~Copyable {
         self.updates[id] = update
         self.updates[id].slot = slot
         self.updates[id].sequence = sequence
-        // A later attempt may have gone unrecorded, so the next one is stamped anew.
+        // A later attempt may have gone unrecorded, so the next attempt gets a new stamp.
         self.updates[id].stampSeconds = nil
         return id
     }
@@ -150,7 +150,7 @@ struct UpdateStore: ~Copyable {
         self.free.append(id)
     }
 
-    /// The update that a push attempt belongs to, if its place has not been reused.
+    /// The update that a push attempt belongs to; `nil`: its element of the store has been reused.
     func id(of push: PushID) -> UpdateID? {
         let id = Self.id(in: push)
         guard self.updates.contains(id), self.updates[id].sequence == UInt32(truncatingIfNeeded: push.rawValue >> 32),
@@ -166,16 +166,16 @@ struct UpdateStore: ~Copyable {
         }
     }
 
-    /// Begins to load an update into which a newer event will soon be merged.
+    /// Prefetches an update into which a newer event will soon be merged.
     @inline(__always) func prefetch(_ id: UpdateID) { self.updates.prefetch(id) }
 
-    /// Begins to load the update of a push attempt, if it still exists.
+    /// Prefetches the update of a push attempt, if it still exists.
     func prefetch(of push: PushID) {
         let id = Self.id(in: push)
         if self.updates.contains(id) { self.updates.prefetch(id) }
     }
 
-    /// Begins to load the bytes of the newest event, which will soon be written over.
+    /// Prefetches the bytes of the newest event, which will soon be written over.
     @inline(__always) func prefetchBlob(_ id: UpdateID) {
         // An array is one word, the address of its storage. Access through the array would retain it, which waits for
         // memory.
@@ -184,7 +184,7 @@ struct UpdateStore: ~Copyable {
         unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)
     }
 
-    /// The update that the push's identifier names in its lower half. Any part may have made the identifier.
+    /// The update that the lower half of the push's number names. The number may be of another kind of push.
     private static func id(in push: PushID) -> UpdateID {
         UpdateID(rawValue: Int32(truncatingIfNeeded: push.rawValue))
     }

@@ -1,17 +1,17 @@
 import APNSProtocol
 import PushModel
 
-/// Rules for channels: their distance, and the question what a channel stores, which goes before its first broadcast.
+/// Rules for channels: their distance, and the question what a channel stores, which leaves before its first broadcast.
 extension Dispatch {
-    /// How long a broadcast waits for the answer to that question, milliseconds. Afterwards it leaves without one, only
-    /// for phones that are on.
+    /// How long a broadcast waits for the answer to the question what its channel stores, milliseconds. Afterwards it
+    /// leaves without an answer, only for phones that are on.
     static let questionMillisMax: Int64 = 5_000
-    /// How long APNs is not asked again after that, milliseconds. Where nobody answers, one broadcast in a while waits,
-    /// not each.
+    /// How long APNs is not asked again after a question without an answer, milliseconds. If nobody ever answers, only
+    /// one broadcast waits in that time.
     static let questionRestMillis: Int64 = 300_000
     /// Quarters of a doubling that a 429 adds to a channel's distance. Each accepted broadcast takes one back.
     static let throttleStep: UInt8 = 4
-    /// The largest number of steps: the distance grows to sixteen times what is configured.
+    /// Maximum number of steps. The distance then is sixteen times the configured one.
     static let throttleStepsMax: UInt8 = 16
 
     /// The least time to the channel's next broadcast, milliseconds.
@@ -21,7 +21,7 @@ extension Dispatch {
             steps: memory.slots[slot].throttleSteps)
     }
 
-    /// Notes that a broadcast leaves now. The next one keeps the channel's distance, which is longer than an
+    /// Delays the next broadcast by the channel's distance, because one leaves now. That distance is longer than an
     /// activity's.
     mutating func broadcastDeparted(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
@@ -36,8 +36,8 @@ extension Dispatch {
     }
 
     /// Begins a new channel. What it stores is configured, or has to be asked. Where audiences have channels, the
-    /// keeper is first asked whether this is one.
-    /// - Parameter isUnkept: the keeper has said that it is none.
+    /// keeper is first asked whether this channel is kept for one.
+    /// - Parameter isUnkept: whether the keeper has said that the channel is kept for no audience.
     mutating func beginChannel(
         _ slot: SlotID, isUnkept: Bool = false, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -53,7 +53,7 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Notes what the channel stores, as far as anybody has said.
+    /// Sets what the channel stores for phones that are off, as far as it is known.
     mutating func setStorage(
         _ storage: StoragePolicy, of slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -61,8 +61,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Chooses the question first, as long as the answer is not known, somebody can be asked, and no question was in
-    /// vain lately.
+    /// Lets the question leave first, if its answer is not known, somebody can be asked, and no question has failed
+    /// lately.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =
@@ -73,8 +73,8 @@ extension Dispatch {
         self.setErrand(asks ? .question : .broadcast, of: slot, in: &memory)
     }
 
-    /// When the slot has to be looked at again for its question, steady. A slot in the ready queue could leave, but for
-    /// the answer. It waits for the answer from then on.
+    /// When the slot has to be looked at again for its question, steady. If the slot is in the ready queue and lacks
+    /// only the answer, it waits for the answer from now on.
     @inline(never) func questionDeadlineMillis(
         _ slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) -> Int64 {
@@ -90,46 +90,46 @@ extension Dispatch {
         return seconds == 0 ? .max : Int64(seconds) * 1_000
     }
 
-    /// Gives up the question: no answer arrived in time, or none that helps. Broadcasts leave without it for a while.
-    /// It may still arrive.
+    /// Gives up the question, because no answer arrived in time, or none that helps. Broadcasts leave without it for a
+    /// while. The answer may still arrive.
     mutating func giveUpQuestion(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionRestMillis)
         self.setErrand(.broadcast, of: slot, in: &memory)
     }
 
-    /// Seconds, rounded up. A steady clock that has run for a century is at its end.
+    /// Converts milliseconds to seconds, rounded up. The result fits for a clock that runs for more than a century.
     private static func seconds(_ millis: Int64) -> UInt32 { UInt32(clamping: (millis + 999) / 1_000) }
 
-    /// Notes that the question leaves.
+    /// Marks the question as under way, and counts it.
     mutating func questionLeft(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].isAsking = true
         memory.counters.channelQuestions += 1
     }
 
-    /// Notes that the question's answer has arrived, whatever it says.
+    /// Ends the wait for the answer to the question, no matter what the answer says.
     mutating func questionReturned(_ slot: SlotID, in memory: inout ShardMemory) { memory.slots[slot].isAsking = false }
 
-    // MARK: Whether it is kept
+    // MARK: The question to the keeper
     /// When the keeper is asked, or asked again because no answer has arrived, steady.
     func keeperQuestionDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         memory.slots[slot].hasUsableToken ? memory.slots[slot].backoffUntilMillis : .max
     }
 
-    /// Notes that the question to the keeper leaves. The next waits longer each time, up to `retryBackoffMaxMillis`.
+    /// Counts a question to the keeper that leaves. Each further question waits longer, up to `retryBackoffMaxMillis`.
     mutating func keeperQuestionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         self.backOff(slot, retryAfterSeconds: nil, in: &memory, now: now)
         memory.counters.channelKeeperQuestions += 1
     }
 
-    /// Notes that the keeper keeps the channel for nobody.
-    mutating func noteUnkept(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
+    /// Lets the channel's broadcasts leave, because the keeper keeps the channel for no audience.
+    mutating func markUnkept(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         self.forgetFailures(slot, in: &memory)
         self.setErrand(.broadcast, of: slot, in: &memory)
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Moves the channel to another environment. What was known, and what is in flight, was about a channel of that
-    /// name in the former one.
+    /// Moves the channel to another environment. What was known, and what is in flight, belongs to the channel of that
+    /// name in the former environment.
     mutating func moveChannel(
         _ slot: SlotID, to environment: PushEnvironment, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -141,7 +141,7 @@ extension Dispatch {
         self.forgetFailures(slot, in: &memory)
     }
 
-    /// Makes the channel's distance longer: APNs has had too much of it.
+    /// Makes the channel's distance longer, because APNs wants fewer broadcasts.
     mutating func throttle(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].kind == .channel else { return }
         memory.slots[slot].throttleSteps = min(
@@ -149,30 +149,30 @@ extension Dispatch {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// Shortens a grown distance: APNs took a broadcast.
+    /// Shortens a grown distance, because APNs accepted a broadcast.
     @inline(__always) mutating func easeThrottle(_ slot: SlotID, in memory: inout ShardMemory) {
         if memory.slots[slot].throttleSteps > 0 { memory.slots[slot].throttleSteps -= 1 }
     }
 
-    /// Takes over what a record of `state` says of a channel. What is configured prevails.
-    /// - Parameter notBeforeWallMillis: when its next broadcast may leave, milliseconds since 1970.
-    /// - Parameter isUnkept: the keeper has said that it keeps it for no audience.
+    /// Takes over what a record of `state` says about a channel. Configured values prevail.
+    /// - Parameter notBeforeWallMillis: when the channel's next broadcast may leave, milliseconds since 1970.
+    /// - Parameter isUnkept: whether the keeper has said that the channel is kept for no audience.
     mutating func restoreChannel(
         _ slot: SlotID, storage: StoragePolicy, throttleSteps: UInt8, notBeforeWallMillis: Int64, isUnkept: Bool,
         in memory: inout ShardMemory, now: EngineTime
     ) {
         memory.slots[slot].throttleSteps = min(throttleSteps, Self.throttleStepsMax)
         let distance = self.channelDistanceMillis(slot, in: memory)
-        // A wrong clock delays nothing for longer than the distance.
-        let told = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
-        memory.slots[slot].notBeforeMillis = told
+        // A wrong clock may delay a broadcast, but for no longer than the distance.
+        let allowed = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
+        memory.slots[slot].notBeforeMillis = allowed
         memory.slots[slot].storage = storage
         self.beginChannel(slot, isUnkept: isUnkept, in: &memory, now: now)
     }
 
-    /// Keeps the distance to the former owner's last broadcast. It may have left just before that owner stopped, unless
-    /// the owner has said that none did. Called when all of `state` has been read, and for a channel that `state` does
-    /// not know.
+    /// Keeps the distance to the former owner's last broadcast. That may have left just before the owner stopped,
+    /// unless the owner has recorded that none did. It is called when all of `state` has been read, and for a channel
+    /// that `state` does not know.
     mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
         let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis

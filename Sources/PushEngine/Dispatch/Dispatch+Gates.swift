@@ -2,29 +2,32 @@ import PushModel
 
 /// Stops apps while APNs refuses their topic.
 extension Dispatch {
-    /// What an answer says about the topic of an app in an environment.
-    enum TopicAnswer { case taken, refused, nothing }
+    /// What an answer says about an app's topic in an environment.
+    enum APNSTopicAnswer { case taken, refused, nothing }
 
-    /// Takes note of each answer. A lane without doubts, the usual case, costs one look.
-    mutating func topicAnswered(_ answer: TopicAnswer, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
+    /// Takes an answer that says something about the APNs topic. If the lane has no doubts, which is usual, this costs
+    /// one look.
+    mutating func apnsTopicAnswered(
+        _ answer: APNSTopicAnswer, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime
+    ) {
         guard answer == .refused || self.lanes[lane].gate.isWatching else { return }
         switch answer {
         case .taken: self.lanes[lane].gate.accepted()
         case .nothing: self.lanes[lane].gate.answeredOtherwise()
         case .refused:
-            if self.lanes[lane].gate.refused(now: now, using: &self.random) { memory.counters.topicsRefused += 1 }
+            if self.lanes[lane].gate.refused(now: now, using: &self.random) { memory.counters.appsRefused += 1 }
         }
         self.refreshGateDeadline(in: &memory)
     }
 
-    /// Notes that a push of the lane left.
+    /// Reports a push that left to the lane's gate, if the gate watches the lane.
     @inline(__always) mutating func topicProbeLeft(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         guard self.lanes[lane].gate.isWatching else { return }
         self.lanes[lane].gate.left(now: now)
         self.refreshGateDeadline(in: &memory)
     }
 
-    /// Opens the gates whose rest is over.
+    /// Opens the gates whose wait is over.
     mutating func advanceGates(in memory: inout ShardMemory, now: EngineTime) {
         guard let due = self.gateDeadlineMillis, due <= now.steadyMillis else { return }
         for lane in self.lanes.identifiers where self.lanes[lane].gate.isWatching {
@@ -41,7 +44,7 @@ extension Dispatch {
             if let due = self.lanes[lane].gate.nextDeadlineMillis { next = min(next ?? due, due) }
         }
         self.gateDeadlineMillis = next
-        memory.counters.topicsClosed = closedCount
+        memory.counters.appsHeldBack = closedCount
     }
 
     /// The apps and environments that are stopped.
@@ -49,7 +52,7 @@ extension Dispatch {
         var held: [(app: UInt16, environment: PushEnvironment)] = []
         for app in memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases
-            // A refused question delays no broadcast for long.
+            // A refused question counts for nothing here, because it delays no broadcast for long.
             where [Errand.push, .broadcast].contains(where: {
                 self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: $0)].gate.isClosed
             }) {

@@ -1,9 +1,10 @@
 import PushModel
 
-/// Decides who leaves next, and when a slot is looked at again: lanes with their ready queues and gates, deadlines,
+/// Decides what leaves next, and when a slot is looked at again: lanes with their ready queues and gates, deadlines,
 /// budgets, retries.
 ///
-/// It alone writes the slot's fields for that (its row in the table of `Slot`). It only reads what the slot will send.
+/// It alone writes the slot's fields for these decisions (its row in the table of `Slot`). It only reads what the slot
+/// will send.
 struct Dispatch: ~Copyable {
     /// The lanes, by `LaneIndex(app:environment:errand:)`.
     var lanes = NumberedArray<LaneIndex, Lane>()
@@ -12,10 +13,10 @@ struct Dispatch: ~Copyable {
     private var deadlines = DeadlineQueue<SlotID>()
     /// Lanes of audiences' slots, which have no route.
     private(set) var versionLanes: [LaneIndex] = []
-    /// Number of slots that are ready in those lanes.
+    /// Number of ready slots in `versionLanes`.
     private(set) var readyVersionCount = 0
-    /// Number of channels with something to send whose keeper has not answered. They count towards no limit of what may
-    /// be pending. At such a limit nothing is read, and the keepers' answers have to be read.
+    /// Number of channels with something to send whose keeper has not answered. They do not count towards the limit of
+    /// pending slots. At that limit nothing is read, but the keepers' answers have to be read.
     private(set) var keeperQuestionsPending = 0
     var budgets = BudgetStore()
     var random: SplitMix64
@@ -26,7 +27,7 @@ struct Dispatch: ~Copyable {
 
     private struct RouteLanes {
         var lanes: [LaneIndex] = []
-        var turn = 0
+        var nextLaneIndex = 0
     }
 
     init(_ configuration: borrowing EngineConfiguration, random: SplitMix64) {
@@ -34,7 +35,7 @@ struct Dispatch: ~Copyable {
         self.follow(configuration)
     }
 
-    /// Makes the lanes of new apps, and assigns existing ones to the routes configured now. Slots in them stay.
+    /// Makes the lanes of new apps, and assigns existing lanes to the routes configured now. Slots in lanes stay there.
     mutating func follow(_ configuration: borrowing EngineConfiguration) {
         self.routes = []
         self.versionLanes = []
@@ -57,7 +58,7 @@ struct Dispatch: ~Copyable {
         }
     }
 
-    // MARK: Who is next
+    // MARK: The next slot
 
     /// Whether something could be sent on this route.
     func hasReady(route: UInt16) -> Bool {
@@ -70,29 +71,29 @@ struct Dispatch: ~Copyable {
         return false
     }
 
-    /// Whether a pass of the lane has waited long enough while single pushes left.
+    /// Whether a pass of the lane is next, because enough pushes of slots have left.
     @inline(__always) func isPassNext(lane: LaneIndex) -> Bool {
-        self.lanes[lane].passes.singlesInTurn >= PassQueue.singlesInTurnMax && self.hasPass(lane: lane)
+        self.lanes[lane].passes.singlesSinceMember >= PassQueue.singlesBetweenMembersMax && self.hasPass(lane: lane)
     }
     /// Whether a pass of the lane has members to serve.
     @inline(__always) func hasPass(lane: LaneIndex) -> Bool {
         !self.lanes[lane].passes.isEmpty && !self.lanes[lane].gate.isClosed
     }
-    /// Notes that a push of a single slot left.
+    /// Counts a push of a slot that left while passes of the lane had members to serve.
     @inline(__always) mutating func singleLeft(lane: LaneIndex) {
-        if !self.lanes[lane].passes.isEmpty { self.lanes[lane].passes.singlesInTurn += 1 }
+        if !self.lanes[lane].passes.isEmpty { self.lanes[lane].passes.singlesSinceMember += 1 }
     }
     /// Number of lanes of a route.
     func laneCount(route: UInt16) -> Int { Int(route) < self.routes.count ? self.routes[Int(route)].lanes.count : 0 }
 
-    /// The lane whose turn it is. The next call returns the one after it.
+    /// The lane that is next. The next call returns the lane after it.
     @inline(__always) mutating func nextLane(route: UInt16) -> LaneIndex {
-        let turn = self.routes[Int(route)].turn
-        self.routes[Int(route)].turn = turn + 1 == self.routes[Int(route)].lanes.count ? 0 : turn + 1
-        return self.routes[Int(route)].lanes[turn]
+        let index = self.routes[Int(route)].nextLaneIndex
+        self.routes[Int(route)].nextLaneIndex = index + 1 == self.routes[Int(route)].lanes.count ? 0 : index + 1
+        return self.routes[Int(route)].lanes[index]
     }
 
-    /// Takes the first slot out of a lane's ready queue: high before low, oldest first.
+    /// Takes the first slot out of a lane's ready queue: high before low priority, oldest first.
     @inline(__always) mutating func popReady(lane: LaneIndex, in memory: inout ShardMemory) -> SlotID? {
         guard self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed,
             let entry = self.lanes[lane].ready.popFirst(
@@ -131,13 +132,13 @@ struct Dispatch: ~Copyable {
 
     // MARK: What is counted
 
-    /// Counts the slot among those with work, or without.
-    @inline(__always) mutating func noteWork(_ slot: SlotID, in memory: inout ShardMemory) {
+    /// Counts the slot as one with work if it has some, and takes it out of the count if not.
+    @inline(__always) mutating func countWork(_ slot: SlotID, in memory: inout ShardMemory) {
         let hasWork = memory.slots[slot].hasWork
         guard hasWork != memory.slots[slot].isCountedPending else { return }
         memory.slots[slot].isCountedPending = hasWork
         let step = hasWork ? 1 : -1
-        memory.counters.activitiesPending += step
+        memory.counters.slotsPending += step
         self.countPending(slot, step, in: memory)
     }
 
@@ -148,7 +149,7 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].errand == .keeperQuestion { self.keeperQuestionsPending += step }
     }
 
-    /// How many more slots may have something to send, of the app that has the least room left
+    /// Number of further slots that may have something to send, for the app with the least room left
     /// (`AppConfiguration.pendingShare`). `Int.max`: no app has a share.
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
@@ -158,7 +159,7 @@ struct Dispatch: ~Copyable {
         return room
     }
 
-    /// How many more slots of one app may have something to send. Negative: the app has more than its share.
+    /// Number of further slots of one app that may have something to send. Negative: the app has more than its share.
     func pendingRoom(of app: UInt16, in memory: borrowing ShardMemory) -> Int {
         let share = memory.configuration.apps[Int(app)].pendingShare * Double(memory.configuration.settings.pendingMax)
         var pending = 0
@@ -167,11 +168,11 @@ struct Dispatch: ~Copyable {
                 pending += self.lanes[LaneIndex(app: app, environment: environment, errand: errand)].pendingSlots
             }
         }
-        // Rounded up: while the app is below its share, by however little, one more may be added.
+        // The share is rounded up: an app that is below its share, no matter by how little, may have one more slot.
         return Int(share.rounded(.up)) - pending
     }
 
-    /// Changes the environment, which is part of the lane. What the slot counts for moves with it.
+    /// Changes the slot's environment, which is part of its lane. The counts of both lanes follow.
     mutating func setEnvironment(_ environment: PushEnvironment, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].environment != environment else { return }
         self.leaveLane(slot, in: &memory)
@@ -179,7 +180,7 @@ struct Dispatch: ~Copyable {
         self.enterLane(slot, in: &memory)
     }
 
-    /// Changes the errand, which is part of the lane. What the slot counts for moves with it.
+    /// Changes the slot's errand, which is part of its lane. The counts of both lanes follow.
     mutating func setErrand(_ errand: Errand, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].errand != errand else { return }
         self.leaveLane(slot, in: &memory)
@@ -196,30 +197,31 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].isCountedPending { self.countPending(slot, 1, in: memory) }
     }
 
-    /// Removes the slot from every queue here, except entries of a ready queue, which are hints. The slot is about to
-    /// be removed.
+    /// Removes the slot from every queue, because it is about to be removed. Entries of a ready queue may stay, because
+    /// they are only hints.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         self.leaveReadyQueue(slot, in: &memory)
         self.deadlines.remove(slot)
         if memory.slots[slot].isCountedPending {
             memory.slots[slot].isCountedPending = false
-            memory.counters.activitiesPending -= 1
+            memory.counters.slotsPending -= 1
             self.countPending(slot, -1, in: memory)
         }
         self.budgets.release(&memory.slots[slot].budget)
     }
 
-    // MARK: When
+    // MARK: Deadlines
 
     /// When something is due, steady. `Int64.max`: nothing waits for a time.
     var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.gateDeadlineMillis ?? .max) }
 
-    /// Takes the earliest slot that is due.
+    /// Takes out the earliest slot that is due.
     mutating func popDue(now: EngineTime) -> SlotID? { self.deadlines.popDue(nowMillis: now.steadyMillis) }
 
-    /// Puts the slot where it belongs after any change: into the ready queue, or under the earliest time at which something is due.
+    /// Reschedules the slot after any change. It goes into the ready queue, or waits for the earliest time at which
+    /// something is due.
     mutating func reschedule(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
-        self.noteWork(slot, in: &memory)
+        self.countWork(slot, in: &memory)
         var deadline = memory.slots[slot].lifeEndsMillis
         switch self.readiness(slot, in: &memory, now: now) {
         case .ready:
@@ -250,17 +252,17 @@ struct Dispatch: ~Copyable {
             }
         }
         if memory.slots[slot].budget.isSome {
-            // An idle activity's budget is forgotten when its last unit has returned.
+            // An idle activity is looked at when its last unit has returned, to free its budget.
             deadline = min(deadline, self.budgets.allReturnedMillis(memory.slots[slot].budget))
         }
         self.deadlines.set(deadline, for: slot)
     }
 
-    /// Whether the slot's pending update could leave now. If not, when time alone might change that.
+    /// Whether the slot's pending update may leave now, and if not, when time alone might change that.
     enum Readiness: Equatable {
         case ready
         case at(millis: Int64)
-        /// Only an event from outside helps: an answer, a token, an acknowledgement.
+        /// The update waits for an event from outside: an answer, a token or an acknowledgement.
         case blocked
     }
 
@@ -277,12 +279,12 @@ struct Dispatch: ~Copyable {
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
         if memory.slots[slot].kind == .audience {
-            // A version needs no route. Some partition of `routed` may be slow, so a few versions may wait for it.
+            // A version needs no route. If a partition of `routed` is slow, a few versions may wait for it.
             guard memory.owners[slot].openCount < AudienceOwner.publicationsMax else { return .blocked }
         } else {
             guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
         }
-        // The question's answer arrives, or the question is given up.
+        // The slot waits until the question's answer arrives, or the question is given up.
         if memory.slots[slot].errand == .question, memory.slots[slot].isAsking { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
@@ -303,12 +305,12 @@ struct Dispatch: ~Copyable {
         return at <= now.steadyMillis ? .ready : .at(millis: at)
     }
 
-    /// When a pending update without a usable token is given up.
+    /// When a pending update is given up because it has no usable token, steady.
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
-        // A channel has no other id to wait for, and nothing may be sent to a kept one.
+        // A channel cannot get another id, and nothing may be sent to a kept one. So there is no wait.
         if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
-        // After an accepted start the token may arrive as long as the activity lives.
+        // After an accepted start the token may arrive for as long as the activity lives.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }
         let since = max(
             memory.slots[slot].tokenMissingSinceMillis,
@@ -316,7 +318,8 @@ struct Dispatch: ~Copyable {
         return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
     }
 
-    /// When a pending update has waited long enough to be written down. At most once a second per slot.
+    /// When a pending update has waited long enough to be written down, steady. A slot is written for this at most once
+    /// a second.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
         let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis
@@ -325,7 +328,7 @@ struct Dispatch: ~Copyable {
         return max(held, lastWrite + memory.configuration.settings.pendingDurableAfterMillis)
     }
 
-    /// Whether a pending update has waited that long while offsets wait for it.
+    /// Whether a pending update has to be written down, because it has waited long enough and offsets wait for it.
     func mustBeDurable(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         memory.slots[slot].pending.isSome && memory.slots[slot].isOpen
             && self.durableDueMillis(slot, in: memory) <= now.steadyMillis

@@ -1,13 +1,14 @@
-/// Keeps tokens from being removed because of answers that may be our own fault: with a wrong environment or topic APNs
-/// calls every token bad (contract: Removal guard). Each app and environment of a shard has one guard.
+/// Keeps tokens from being removed because of answers that may be our own fault (contract: Removal guard). With a wrong
+/// environment or topic APNs calls every token bad. Each app and environment of a shard has one guard.
 ///
-/// It looks at the last answers, not at the last minutes, because a small app has few. A single BadDeviceToken proves
-/// nothing while no other token was found good, and twenty a minute are nothing to a large app. Two counts decide. That
-/// of the last few answers makes a sudden change cost hardly a token. That of more answers detects a lasting mixture.
-/// After a restart nothing is known, so nothing is removed until good answers have arrived.
+/// It looks at the last answers, not at the last minutes, because a small app has few answers. While no other token was
+/// found good, a single BadDeviceToken proves nothing. To a large app, twenty a minute mean nothing. Two counts decide.
+/// The share among the last few answers notices a sudden change before it costs many tokens. The share among more
+/// answers notices a lasting mixture. After a restart nothing is known, so nothing is removed until good answers have
+/// arrived.
 ///
-/// Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token. Doubt costs little:
-/// the update is refused all the same, and the token stays for the next one.
+/// Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token alone. Doubt costs
+/// little: the update is refused all the same, and the token stays for the next one.
 struct TokenRemovalGuard {
     /// Number of answers looked at.
     static let answersMax = 64
@@ -21,13 +22,13 @@ struct TokenRemovalGuard {
     /// Number of bits in use.
     private var count = 0
 
-    /// Whether no token is removed on suspicion now.
+    /// Whether suspicious answers remove no token at present.
     private(set) var isStopped = true
 
-    mutating func note(isSuspicious: Bool) {
+    mutating func count(isSuspicious: Bool) {
         self.answers = self.answers << 1 | (isSuspicious ? 1 : 0)
         self.count = min(self.count + 1, Self.answersMax)
-        // The usual case.
+        // No answer was suspicious, which is usual.
         guard self.answers != 0 else {
             self.isStopped = false
             return

@@ -1,37 +1,40 @@
 import APNSProtocol
 import PushModel
 
-/// What one answer of APNs means for its push. It is one rule for everything that is sent: to an activity, a channel, a
-/// member or a start member.
+/// What one answer of APNs means for its push. The same rule holds for activities, channels, members and start members.
 ///
-/// The sender carries it out. Connections and keepers of channels judge an answer by themselves.
+/// The sender carries it out. Connections and keepers of channels judge answers by rules of their own.
 struct VerdictConsequence: Equatable {
-    /// What the answer says of the device token.
+    /// What the answer says about the device token.
     enum Token: Equatable {
-        /// Nothing: an outage must not make a wrong environment look like a few bad tokens.
+        /// The answer says nothing about the token. An outage must not make a wrong environment look like a few bad
+        /// tokens.
         case unknown
-        /// APNs has looked at it. `isSuspicious`: every token gets this answer when environment or topic are wrong.
+        /// APNs has looked at the token. `isSuspicious`: every token gets this answer when the environment or topic is
+        /// wrong.
         case judged(isSuspicious: Bool)
     }
     /// What becomes of the push.
     enum Push: Equatable {
         /// APNs has accepted the push.
         case accepted
-        /// The token can take no push. `invalidSinceMillis`: since when, as far as APNs says so.
+        /// The token takes no more pushes. `invalidSinceMillis`: since when, if APNs says so.
         case tokenDead(invalidSinceMillis: Int64?, isSuspicious: Bool)
-        /// The push can never succeed. `byExpiration`: on a channel that stores nothing it may succeed without an
-        /// expiration.
+        /// The push can never succeed as it is. `byExpiration`: on a channel that stores nothing it may succeed without
+        /// an expiration.
         case refused(byExpiration: Bool)
-        /// Nothing is known against the push. It goes again at once on another connection, as if it had never left.
+        /// Nothing is wrong with the push as far as is known. It goes again at once on another connection, as if it had
+        /// never left.
         case goesAgain
-        /// Nothing is wrong with the push. Its route stops it, and lets it go on soon after the fault has gone.
+        /// Nothing is wrong with the push, but its route has a fault. The route holds it, and lets it go soon after the
+        /// fault is over.
         case waitsForRoute
-        /// Only this push waits, because its token has had too many.
+        /// Only this push waits, because its token has got too many pushes.
         case waitsForToken
     }
 
-    /// What the answer says of the app's topic.
-    var topic: Dispatch.TopicAnswer
+    /// What the answer says about the app's topic.
+    var apnsTopic: Dispatch.APNSTopicAnswer
     var token: Token
     var push: Push
 }
@@ -41,38 +44,38 @@ extension Verdict {
     var consequence: VerdictConsequence {
         switch self {
         case .accepted:
-            VerdictConsequence(topic: .taken, token: .judged(isSuspicious: false), push: .accepted)
+            VerdictConsequence(apnsTopic: .taken, token: .judged(isSuspicious: false), push: .accepted)
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             VerdictConsequence(
-                topic: .taken, token: .judged(isSuspicious: isSuspicious),
+                apnsTopic: .taken, token: .judged(isSuspicious: isSuspicious),
                 push: .tokenDead(invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious))
         case .tokenThrottled:
-            VerdictConsequence(topic: .taken, token: .judged(isSuspicious: false), push: .waitsForToken)
-        case .topicRefused: VerdictConsequence(topic: .refused, token: .unknown, push: .waitsForRoute)
+            VerdictConsequence(apnsTopic: .taken, token: .judged(isSuspicious: false), push: .waitsForToken)
+        case .topicRefused: VerdictConsequence(apnsTopic: .refused, token: .unknown, push: .waitsForRoute)
         case .messageRefused:
-            VerdictConsequence(topic: .nothing, token: .unknown, push: .refused(byExpiration: false))
+            VerdictConsequence(apnsTopic: .nothing, token: .unknown, push: .refused(byExpiration: false))
         case .expirationRefused:
-            VerdictConsequence(topic: .nothing, token: .unknown, push: .refused(byExpiration: true))
+            VerdictConsequence(apnsTopic: .nothing, token: .unknown, push: .refused(byExpiration: true))
         case .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy:
-            VerdictConsequence(topic: .nothing, token: .unknown, push: .waitsForRoute)
-        case .connectionUnusable: VerdictConsequence(topic: .nothing, token: .unknown, push: .goesAgain)
+            VerdictConsequence(apnsTopic: .nothing, token: .unknown, push: .waitsForRoute)
+        case .connectionUnusable: VerdictConsequence(apnsTopic: .nothing, token: .unknown, push: .goesAgain)
         }
     }
 }
 
 extension Dispatch {
-    /// Reports what an answer says to the topic and the tokens of a lane.
+    /// Reports what an answer says about the topic and the tokens of a lane.
     mutating func heard(
         _ consequence: VerdictConsequence, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime
     ) {
         if case .judged(let isSuspicious) = consequence.token {
-            self.lanes[lane].tokenGuard.note(isSuspicious: isSuspicious)
+            self.lanes[lane].tokenGuard.count(isSuspicious: isSuspicious)
         }
-        self.topicAnswered(consequence.topic, lane: lane, in: &memory, now: now)
+        self.apnsTopicAnswered(consequence.apnsTopic, lane: lane, in: &memory, now: now)
     }
-    /// Reports an accepted push to the topic and the tokens, as nearly all are accepted.
+    /// Reports an accepted push to a lane, as `heard` does. Nearly all pushes are accepted.
     @inline(__always) mutating func heardAccepted(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
-        self.lanes[lane].tokenGuard.note(isSuspicious: false)
-        self.topicAnswered(.taken, lane: lane, in: &memory, now: now)
+        self.lanes[lane].tokenGuard.count(isSuspicious: false)
+        self.apnsTopicAnswered(.taken, lane: lane, in: &memory, now: now)
     }
 }

@@ -24,18 +24,18 @@ public struct EngineCounters: Sendable, Equatable {
     public var pushesSent: UInt64 = 0
     /// What became of each app's requests, in the order of `EngineConfiguration.apps`.
     public var apps: [AppCounters] = []
-    /// Pushes sent with priority 10, and so counted against a budget.
+    /// Pushes sent with priority 10, which count against a budget.
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
-    /// Events that were replaced before they were sent: a newer one was merged into their push.
+    /// Events that were replaced before they were sent, because a newer one was merged into their push.
     public var eventsMerged: UInt64 = 0
-    /// Tokens that APNs called dead, when that was believed.
+    /// Tokens that APNs called dead, if the verdict was believed.
     public var tokensDead: UInt64 = 0
     /// Verdicts that would have removed a token without the guard.
     public var tokenRemovalsStopped: UInt64 = 0
     /// Times that an app was stopped because APNs refused its topic.
-    public var topicsRefused: UInt64 = 0
+    public var appsRefused: UInt64 = 0
     /// Records written to `state`.
     public var stateRecords: UInt64 = 0
     /// Stretches of `state` that another writer wrote.
@@ -58,11 +58,11 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Channels that APNs has made for audiences.
     public var channelsCreated: UInt64 = 0
-    /// Creations without an answer, those of an earlier owner included.
+    /// Creations without an answer, including those of an earlier owner.
     public var channelAnswersLost: UInt64 = 0
     /// Channels adopted after a lost answer.
     public var channelsAdopted: UInt64 = 0
-    /// Channels that are shown as possibly ours after a lost answer.
+    /// Channels shown as possibly ours after a lost answer.
     public var channelsShown: UInt64 = 0
     /// Channels of ours that were deleted.
     public var channelsDeleted: UInt64 = 0
@@ -72,7 +72,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelWishesRefused: UInt64 = 0
     /// Ends that were broadcast again.
     public var channelBeacons: UInt64 = 0
-    /// Times that an operator had to be told about an app's channels.
+    /// Times that a notice about an app's channels was due to an operator.
     public var channelAlarms: UInt64 = 0
     /// Versions of audiences that were broadcast.
     public var channelBroadcastsSent: UInt64 = 0
@@ -90,7 +90,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelsKeptOpen: Int = 0
     /// Channels whose audience's life is over.
     public var channelsLingering: Int = 0
-    /// Channels that are shown as possibly ours.
+    /// Channels shown as possibly ours now.
     public var channelsPossiblyOurs: Int = 0
 
     /// Pushes sent to members of audiences.
@@ -101,9 +101,9 @@ public struct EngineCounters: Sendable, Equatable {
     public var members = MemberCounters()
     /// Results for start members that were due a start.
     public var startMembers = MemberCounters()
-    /// Update tokens that newly joined an audience while one of its starts went round.
+    /// Update tokens that joined an audience for the first time while one of its starts went round.
     public var startTokensReturned: UInt64 = 0
-    /// Times that a start waited, or was not sent, because its token had reached its starts of the hour.
+    /// Times that a start waited, or was not sent, because its token had got all its starts of the hour.
     public var startsHeldBack: UInt64 = 0
     /// Members of audiences in memory.
     public var membersHeld: Int = 0
@@ -111,24 +111,25 @@ public struct EngineCounters: Sendable, Equatable {
     public var membersRefused: Int = 0
     /// Members that wait for versions or starts of paused audiences.
     public var membersPaused: Int = 0
-    /// Audiences that are paused, in each partition where they have members.
+    /// Paused audiences, counted once in each partition where they have members.
     public var audiencesPaused: Int = 0
-    /// Pauses of audiences that a partition could not keep, or forgot for a later one. Their number is limited.
+    /// Pauses of audiences that a partition could not remember, or forgot to make room for a later one. Their number is
+    /// limited.
     public var pausesDropped: UInt64 = 0
     /// Slots in memory.
-    public var activities: Int = 0
+    public var slots: Int = 0
     /// Slots in memory that are channels.
     public var channels: Int = 0
     /// Slots with something to send or in flight.
-    public var activitiesPending: Int = 0
+    public var slotsPending: Int = 0
     /// Requests without an answer yet.
     public var inFlight: Int = 0
     /// Records whose acknowledgement by Kafka is awaited.
     public var unacknowledged: Int = 0
     /// Pairs of app and environment that are stopped because APNs refuses their topic.
-    public var topicsClosed: Int = 0
+    public var appsHeldBack: Int = 0
 
-    /// Nothing counted yet.
+    /// Creates counters that have counted nothing.
     public init() {}
 
     /// Requests that APNs accepted.
@@ -137,7 +138,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var pushesRefused: UInt64 { self.apps.reduce(0) { $0 + $1.refused } }
     /// Requests that APNs did not process. They are sent again.
     public var pushesNotProcessed: UInt64 { self.apps.reduce(0) { $0 + $1.notProcessed } }
-    /// Requests without an answer: nobody knows what became of them.
+    /// Requests without an answer, whose result is unknown.
     public var pushesUnknown: UInt64 { self.apps.reduce(0) { $0 + $1.unknown } }
 
     /// Makes room for new apps.
@@ -151,7 +152,7 @@ public struct EngineCounters: Sendable, Equatable {
     /// Events with this outcome.
     public func count(_ outcome: Outcome) -> UInt64 { self.outcomes[Int(outcome.rawValue)] }
 
-    /// Whether no event appeared or vanished.
+    /// Whether every event is accounted for exactly once.
     public var isConserved: Bool {
         self.consumed + self.restored + self.forwardsRefused
             == self.outcomeSum + self.pending + self.forwarded + self.handedOver
@@ -160,13 +161,13 @@ public struct EngineCounters: Sendable, Equatable {
 
 /// Times of one accepted push, for histograms.
 public struct AcceptedSample: Sendable, Equatable {
-    /// The newest event's record time, milliseconds since 1970.
+    /// Time of the newest event's record, milliseconds since 1970.
     public var recordMillis: Int64
-    /// Time between leaving Kafka and leaving for APNs, milliseconds.
+    /// Time from the event's arrival from Kafka until the push left, milliseconds.
     public var queuedMillis: Int64
-    /// Time between leaving and the answer, microseconds.
+    /// Time from the push's departure until the answer, microseconds.
     public var apnsMicros: Int64
-    /// Whether the push went to a member of an audience. `recordMillis` is the version's then, or the member's join if
-    /// that was later. Its time in the queue is not known.
+    /// Whether the push went to a member of an audience. `recordMillis` is then the version's, or the time of the
+    /// member's join if that was later. The time in the queue is not known.
     public var isMember = false
 }

@@ -12,14 +12,14 @@ public struct EngineSettings: Equatable, Sendable {
     public var eventFraming = EventFraming.auto
     /// Which outcomes are written to the topic `outcomes`.
     public var outcomePublication = OutcomePublication.pushes
-    /// The largest number of slots with something to send. At the limit partitions are not read.
+    /// Maximum number of slots with something to send. At the limit partitions are not read.
     public var pendingMax = 200_000
-    /// The largest number of slots in memory, idle ones included. At the limit partitions are not read.
-    public var activitiesMax = 2_000_000
-    /// The largest number of audience members in memory. At the limit joins of new members are dead-lettered.
+    /// Maximum number of slots in memory, including idle ones. At the limit partitions are not read.
+    public var slotsMax = 2_000_000
+    /// Maximum number of audience members in memory. At the limit joins of new members are dead-lettered.
     public var membersMax = 10_000_000
-    /// The largest number of records waiting for Kafka's acknowledgement. At the limit partitions are not read and
-    /// nothing new is sent.
+    /// Maximum number of records waiting for Kafka's acknowledgement. At the limit partitions are not read, and nothing
+    /// new is sent.
     public var unacknowledgedMax = 50_000
     /// How long an activity lives after its start or last update, milliseconds (Apple: 8 h active, 4 h shown).
     public var lifetimeMillis: Int64 = 12 * 3_600_000
@@ -28,13 +28,13 @@ public struct EngineSettings: Equatable, Sendable {
     public var pendingDurableAfterMillis: Int64 = 1_000
     /// How long state records of one turn are gathered, milliseconds.
     public var stateFlushMillis: Int64 = 50
-    /// How much later low priority is taken to have become ready, milliseconds.
+    /// Milliseconds by which low priority lags: an update counts as if it had become ready this much later.
     public var agingMillis: Int64 = 2_000
-    /// How often the ownership marker is written again, milliseconds. It makes sure that a record of a worker which has
-    /// lost the partition is noticed. Well below the compaction lag of `state` (30 min).
+    /// How often the ownership marker is written again, milliseconds. The marker makes sure that records of a worker
+    /// that has lost the partition are noticed. The time should be well below the compaction lag of `state` (30 min).
     public var markerRefreshMillis: Int64 = 300_000
-    /// How long pushes wait after a takeover for the backlog to be read, at most, milliseconds. Then the newest event
-    /// that an earlier owner may have sent unrecorded is known, and no phone goes back to something older.
+    /// Maximum time that pushes wait after a takeover for the backlog to be read, milliseconds. After it the newest
+    /// event that a former owner may have sent without a record is known, so no phone goes back to something older.
     public var catchUpMaxMillis: Int64 = 10_000
     /// How long a push waits after its first failed attempt, milliseconds. The wait doubles from attempt to attempt;
     /// half of it is random.
@@ -45,15 +45,16 @@ public struct EngineSettings: Equatable, Sendable {
     /// The longest wait of a push that was refused for a fault of its route, milliseconds.
     public var routeBackoffMaxMillis: Int64 = 4_000
 
-    /// How long a request waits for an answer, milliseconds. Afterwards nobody knows what became of it.
+    /// How long a request waits for an answer, milliseconds. Afterwards its result is unknown.
     public var requestTimeoutMillis: Int64 = 20_000
 
-    /// Length of a minute where channels of audiences wait for minutes, milliseconds. Only a demonstration makes it
-    /// shorter. That also shortens the time in which a lost creation may still be found.
+    /// Length of a minute for channels of audiences, whose waits are counted in minutes, milliseconds. Only a
+    /// demonstration makes it shorter. That also shortens the time in which a channel may still be found whose creation
+    /// got no answer.
     public var channelMinuteMillis: Int64 = 60_000
 
-    /// The largest number of channels with something to send that wait for their keeper to say whether they are kept
-    /// for an audience. It is twice what APNs allows an app in both environments. Events for more channels are
+    /// Maximum number of channels with something to send that wait for their keeper to say whether they are kept for an
+    /// audience. The default is twice what APNs allows an app in both environments. Events for more channels are
     /// dead-lettered.
     public var channelsAskingMax = 40_000
 

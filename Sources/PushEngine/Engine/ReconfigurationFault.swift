@@ -1,6 +1,6 @@
 /// One reason why a running engine cannot take another configuration.
 public struct ReconfigurationFault: Equatable, Sendable {
-    /// What prevents it.
+    /// What prevents the change of configuration.
     public enum Cause: Equatable, Sendable {
         /// The app is gone, or has another index in the list.
         case appGone
@@ -8,8 +8,8 @@ public struct ReconfigurationFault: Equatable, Sendable {
         case environmentGone
         /// The engine passed over records of the app in `state` when it took its partitions over.
         case passedOver
-        /// A value differs that the engine keeps for its whole life. The rows of settings say which those are, and a
-        /// changed one is put back before an engine is asked. This cause therefore reveals a wrong row.
+        /// A value differs that the engine keeps for its whole life. The rows of settings say which values those are,
+        /// and a changed one is reset before an engine is asked. So this cause shows that a row is wrong.
         case keptForLife
     }
 
@@ -24,7 +24,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
         self.cause = cause
     }
 
-    /// The setting, or the place in the settings, that is wrong.
+    /// The setting that is wrong, or its position in the settings.
     public var name: String {
         guard let app = self.app else { return "the engine" }
         return self.cause == .environmentGone ? "apps.\(app).apns.environments" : "apps.\(app)"
@@ -36,7 +36,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
             switch self.cause {
             case .appGone, .environmentGone: "is gone"
             case .passedOver: "is new, but state holds records of it that this worker has passed over"
-            case .keptForLife: "has another value for what is kept for life"
+            case .keptForLife: "has another value for something that cannot change in a running worker"
             }
         return "\(found): it needs a restart"
     }
@@ -46,7 +46,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
         var faults: [Self] = []
         if !old.hasSameLife(as: new) { faults.append(Self(cause: .keptForLife)) }
         for (index, before) in old.apps.enumerated() {
-            // Slots name an app by its index.
+            // Slots name an app by its index, so the index must stay the same.
             guard index < new.apps.count, new.apps[index].bundleID == before.bundleID else {
                 faults.append(Self(app: before.bundleID, cause: .appGone))
                 continue
@@ -62,7 +62,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
     }
 }
 
-/// The refusal of a configuration by a running engine, which continues with the one it has.
+/// The refusal of a configuration by a running engine. The engine continues with its present one.
 public struct ReconfigurationRefusal: Error, Equatable, Sendable {
     /// The reasons, at least one.
     public var faults: [ReconfigurationFault]
@@ -75,7 +75,7 @@ extension ReconfigurationRefusal: CustomStringConvertible {
 }
 
 extension EngineConfiguration {
-    /// Whether everything that an engine keeps for its whole life is equal, apps aside.
+    /// Whether all values that an engine keeps for its whole life are equal, apart from those of apps.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.inputTopics == other.inputTopics && self.routedTopicIndex == other.routedTopicIndex
             && self.partitionCount == other.partitionCount && self.clusterID == other.clusterID
@@ -87,7 +87,7 @@ extension EngineConfiguration {
 }
 
 extension AppConfiguration {
-    /// Whether everything is equal that a channel was made with, and that its keeper began with.
+    /// Whether all values are equal with which a channel was made, or its keeper began.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
             && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis
@@ -103,15 +103,15 @@ extension AppConfiguration {
     }
 }
 
-/// Apps whose records of `state` were passed over by restores, because they were not configured then. If one were
-/// configured later, its activities would be missing.
+/// Apps whose records of `state` were skipped by restores, because the apps were not configured then. If such an app
+/// were configured later, its activities would be missing.
 struct PassedOverApps {
-    /// The largest number of apps that are told apart. Beyond it no new app is accepted.
+    /// Maximum number of apps that are distinguished. Beyond it no new app is accepted.
     static let countMax = 256
 
     private var bundleIDs: Set<[UInt8]> = []
 
-    mutating func note(_ bundleID: [UInt8]) {
+    mutating func add(_ bundleID: [UInt8]) {
         if self.bundleIDs.count < Self.countMax { self.bundleIDs.insert(bundleID) }
     }
 
@@ -119,7 +119,7 @@ struct PassedOverApps {
         self.bundleIDs.count >= Self.countMax || self.bundleIDs.contains(Array(bundleID.utf8))
     }
 
-    /// The bundle id in a key such as `a/<bundle id>/<activity>`; `nil`: it names none.
+    /// The bundle id in a key such as `a/<bundle id>/<activity>`; `nil`: the key names none.
     static func bundleID(ofState key: Span<UInt8>) -> [UInt8]? {
         guard key.count > 2, key[1] == UInt8(ascii: "/") else { return nil }
         var bundleID: [UInt8] = []

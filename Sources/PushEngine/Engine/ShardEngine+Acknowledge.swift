@@ -2,57 +2,75 @@ public import PushModel
 
 /// Takes Kafka's acknowledgements.
 extension ShardEngine {
-    /// Whether anything depends on this acknowledgement. Nothing does if its partition has left since.
+    /// Whether something depends on this acknowledgement. Nothing does if its partition has left since.
     public func isAwaited(_ acknowledgement: UInt64) -> Bool {
-        self.journal.isAwaited(acknowledgement, in: self.memory)
+        self.core.journal.isAwaited(acknowledgement, in: self.core.memory)
     }
 
-    /// Notes that Kafka has the record. Called once per record. An acknowledgement of a partition that has left since
-    /// changes nothing.
+    /// Takes Kafka's acknowledgement of a record. It is called once per record. If the record's partition has left
+    /// since, nothing changes.
     /// - Parameter acknowledgement: the number that the record carried, `EngineRecord.acknowledgement`.
     /// - Parameter offset: the record's offset; negative: the record was given up, and has none.
     /// - Parameter now: when Kafka's answer was taken.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
-        switch self.journal.acknowledged(acknowledgement, offset: offset, in: &self.memory, now: now) {
+        switch self.core.journal.acknowledged(acknowledgement, offset: offset, in: &self.core.memory, now: now) {
         case .none: break
         case .marker(let partition, let claimNumber):
             self.markerAcknowledged(partition, claimNumber: claimNumber, offset: offset, now: now)
         case .pushMayFollow(let slot):
-            self.tellVersions(slot, now: now)
-            self.dispatch.reschedule(slot, in: &self.memory, now: now)
-        case .versionTold(let slot, let stampLow): self.versionAcknowledged(slot, stampLow: stampLow, now: now)
+            self.publisher.sendVersions(slot, in: &self.core, now: now)
+            self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
+        case .versionAcknowledged(let slot, let stampLow):
+            self.publisher.versionAcknowledged(slot, stampLow: stampLow, in: &self.core, now: now)
         case .crowd(let wait, let partition): self.acknowledged(wait, in: partition, offset: offset, now: now)
         case .keeper(let wait): self.acknowledged(wait, now: now)
         }
     }
 
-    /// Notes that Kafka has a record of a crowd. The crowd may have gone meanwhile.
+    /// Takes Kafka's acknowledgement of a crowd's record. The crowd may be gone by now.
     private mutating func acknowledged(
         _ wait: CrowdWait, in partition: PartitionIndex, offset: Int64, now: EngineTime
     ) {
         let (crowd, generation, number) = (wait.crowd, wait.generation, wait.number)
         switch wait.record {
-        case .versions: self.versionsAcknowledged(crowd, generation: generation, number: number, now: now)
-        case .progress: self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
-        case .voided: self.voidAcknowledged(crowd, generation: generation, partition: partition, now: now)
+        case .versions:
+            self.fanOut.versionsAcknowledged(crowd, generation: generation, number: number, in: &self.core, now: now)
+        case .progress:
+            self.fanOut.progressAcknowledged(crowd, generation: generation, number: number, in: &self.core, now: now)
+        case .voided:
+            self.fanOut.voidAcknowledged(crowd, generation: generation, partition: partition, in: &self.core, now: now)
+            self.takeWaiting(partition, now: now)
         case .lateJoin(let pass):
-            self.lateJoinAcknowledged(
+            self.fanOut.lateJoinAcknowledged(
                 crowd, generation: generation, pass: Int(pass), number: number, offset: offset)
-        case .startProgress: self.startsAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .startProgress:
+            self.fanOut.startsAcknowledged(crowd, generation: generation, number: number, in: &self.core, now: now)
         case .startMember(let round):
-            self.startMemberAcknowledged(
-                crowd, generation: generation, round: Int(round), number: number, offset: offset, now: now)
+            self.fanOut.startMemberAcknowledged(
+                crowd, generation: generation, round: Int(round), number: number, offset: offset, in: &self.core,
+                now: now)
         }
     }
 
-    /// Notes that Kafka has a record of a keeper. The keeper may have gone meanwhile.
+    /// Processes the records that have waited for a void.
+    private mutating func takeWaiting(_ partition: PartitionIndex, now: EngineTime) {
+        for waiting in self.fanOut.voids.takeWaiting(partition) {
+            let (key, value, traceparent) = (waiting.key, waiting.value, waiting.traceparent)
+            self.consume(
+                waiting.record, key: key.span, value: value.span, traceparent: traceparent.span, now: now)
+        }
+    }
+
+    /// Takes Kafka's acknowledgement of a keeper's record. The keeper may be gone by now.
     private mutating func acknowledged(_ wait: KeeperWait, now: EngineTime) {
         let token = UInt64(wait.token)
         switch wait.record {
-        case .state: self.keptAcknowledged(wait.keeper, generation: wait.generation, write: token, now: now)
+        case .state:
+            self.keeperHost.keptAcknowledged(
+                wait.keeper, generation: wait.generation, write: token, in: &self.core, now: now)
         case .news:
-            self.announcementAcknowledged(
-                wait.keeper, generation: wait.generation, announcement: token, now: now)
+            self.keeperHost.announcementAcknowledged(
+                wait.keeper, generation: wait.generation, announcement: token, in: &self.core, now: now)
         }
     }
 }

@@ -3,22 +3,24 @@ public import PushModel
 
 /// Takes APNs' answers to pushes.
 extension ShardEngine {
-    /// Takes an answer. An answer to an attempt that is not in flight changes nothing.
+    /// Takes an answer. If the attempt is not in flight, nothing changes.
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
-        guard !MemberPushStore.isMember(answer.id) else { return self.memberAnswered(answer, now: now) }
-        guard let update = self.memory.updates.id(of: answer.id) else {
-            if let slot = self.memory.slotAsking(answer.id) {
+        guard !MemberPushStore.isMember(answer.id) else {
+            return self.fanOut.memberAnswered(answer, in: &self.core, now: now)
+        }
+        guard let update = self.core.memory.updates.id(of: answer.id) else {
+            if let slot = self.core.memory.slotAsking(answer.id) {
                 self.questionAnswered(slot, answer: answer, now: now)
             } else if ChannelErrands.isErrand(answer.id) {
                 self.errandAnswered(answer, now: now)
             }
             return
         }
-        let slot = self.memory.updates[update].slot
-        guard self.memory.slots[slot].inFlight == update else { return }
-        self.memory.requestAnswered(self.memory.slots[slot].partition)
-        if self.memory.updates[update].top.isTraced {
-            self.memory.traceNotes.append(.answered(answer), of: self.memory.updates[update].top.source)
+        let slot = self.core.memory.updates[update].slot
+        guard self.core.memory.slots[slot].inFlight == update else { return }
+        self.core.memory.requestAnswered(self.core.memory.slots[slot].partition)
+        if self.core.memory.updates[update].top.isTraced {
+            self.core.memory.traceNotices.append(.answered(answer), of: self.core.memory.updates[update].top.source)
         }
         switch answer.result {
         case .accepted:
@@ -27,240 +29,240 @@ extension ShardEngine {
             if response.verdict == .accepted {
                 self.accepted(slot, answer: answer, now: now)
             } else {
-                self.memory.counters.apps[self.memory.appIndex(of: slot)].countRefusal(response.reason)
+                self.core.memory.counters.apps[self.core.memory.appIndex(of: slot)].countRefusal(response.reason)
                 let details = OutcomeDetails(answer: answer, status: response.status, reason: response.reason)
                 self.refused(
                     slot, verdict: response.verdict, details: details, retryAfterSeconds: response.retryAfterSeconds,
                     now: now)
-                self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+                self.core.journal.requireStateRecord(slot, in: &self.core.memory, now: now)
             }
         case .notProcessed, .channel:
             self.notProcessed(slot, now: now)
         case .unknown(let detail):
             self.unknown(slot, details: OutcomeDetails(answer: answer, status: 0, reason: detail), now: now)
         }
-        self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
     }
 
     // MARK: Accepted
 
     private mutating func accepted(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
-        let update = self.memory.slots[slot].inFlight
-        let lane = self.memory.slots[slot].lane
-        self.dispatch.heardAccepted(lane: lane, in: &self.memory, now: now)
-        self.memory.counters.apps[self.memory.appIndex(of: slot)].accepted += 1
-        self.sample(update, apnsMicros: answer.apnsMicros)
-        self.dispatch.spendBudget(update, in: self.memory, now: now)
-        self.dispatch.forgetFailures(slot, in: &self.memory)
-        self.noteBroadcastAccepted(slot, now: now)
-        self.coalescer.endUnder(update, in: &self.memory)
-        self.settleEndings()
+        let update = self.core.memory.slots[slot].inFlight
+        let lane = self.core.memory.slots[slot].lane
+        self.core.dispatch.heardAccepted(lane: lane, in: &self.core.memory, now: now)
+        self.core.memory.counters.apps[self.core.memory.appIndex(of: slot)].accepted += 1
+        self.core.sample(update, apnsMicros: answer.apnsMicros)
+        self.core.dispatch.spendBudget(update, in: self.core.memory, now: now)
+        self.core.dispatch.forgetFailures(slot, in: &self.core.memory)
+        self.rememberBroadcast(slot, now: now)
+        self.core.coalescer.endUnder(update, in: &self.core.memory)
+        self.core.settleEndings()
         var details = OutcomeDetails(answer: answer, status: 200, reason: "")
-        details.fill(from: self.memory.updates[update])
-        self.journal.finishAcceptedTop(of: update, slot: slot, details: details, in: &self.memory)
-        self.memory.noteAccepted(update, of: slot, now: now)
-        self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
-        self.coalescer.dropOlderThanAccepted(slot, in: &self.memory)
-        self.settleEndings()
-        self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+        details.fill(from: self.core.memory.updates[update])
+        self.core.journal.finishAcceptedTop(of: update, slot: slot, details: details, in: &self.core.memory)
+        self.core.memory.rememberAccepted(update, of: slot, now: now)
+        self.core.coalescer.dropUpdate(update, of: slot, in: &self.core.memory)
+        self.core.coalescer.dropOlderThanAccepted(slot, in: &self.core.memory)
+        self.core.settleEndings()
+        self.core.journal.requireStateRecord(slot, in: &self.core.memory, now: now)
     }
 
-    // MARK: Not now, or never
+    // MARK: Refusals
 
     private mutating func refused(
         _ slot: SlotID, verdict: Verdict, details: OutcomeDetails, retryAfterSeconds: Int64?, now: EngineTime
     ) {
-        let update = self.memory.slots[slot].inFlight
-        self.dispatch.refundBudget(update, in: &self.memory)
+        let update = self.core.memory.slots[slot].inFlight
+        self.core.dispatch.refundBudget(update, in: &self.core.memory)
         self.withdrawStart(update, now: now)
         let consequence = verdict.consequence
-        self.dispatch.heard(consequence, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
+        self.core.dispatch.heard(consequence, lane: self.core.memory.slots[slot].lane, in: &self.core.memory, now: now)
         switch consequence.push {
         case .accepted: return
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
-        case .refused(byExpiration: true) where self.memory.slots[slot].storage == .mostRecent:
-            // The channel stores nothing, whatever was said: the push goes again with 0.
+        case .refused(byExpiration: true) where self.core.memory.slots[slot].storage == .mostRecent:
+            // The channel stores nothing, no matter what is known of it, so the push is sent again with an expiration
+            // of 0.
             self.takeDistanceBack(update)
-            self.dispatch.setStorage(.none, of: slot, in: &self.memory, now: now)
+            self.core.dispatch.setStorage(.none, of: slot, in: &self.core.memory, now: now)
             self.requeue(slot)
         case .refused: self.messageRefused(slot, details: details, now: now)
         case .goesAgain:
             self.takeDistanceBack(update)
             self.requeue(slot)
-            // Without its distance a channel would be tried as fast as connections open.
-            if self.memory.slots[slot].kind == .channel {
-                self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            // Without a minimum distance, a channel would be tried as fast as connections open.
+            if self.core.memory.slots[slot].kind == .channel {
+                self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
             }
         case .waitsForRoute:
             self.takeDistanceBack(update)
             self.requeue(slot)
-            self.dispatch.backOff(
+            self.core.dispatch.backOff(
                 slot, retryAfterSeconds: retryAfterSeconds,
-                millisMax: self.memory.configuration.settings.routeBackoffMaxMillis,
-                in: &self.memory, now: now)
+                millisMax: self.core.memory.configuration.settings.routeBackoffMaxMillis,
+                in: &self.core.memory, now: now)
         case .waitsForToken:
             self.requeue(slot)
-            self.dispatch.throttle(slot, in: &self.memory, now: now)
-            self.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.memory, now: now)
+            self.core.dispatch.throttle(slot, in: &self.core.memory, now: now)
+            self.core.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.core.memory, now: now)
         }
     }
-
-    /// How often in a row a death from before the registration is ignored. That takes some minutes, for a member some
-    /// seconds; then the death is believed. Somebody may register a dead token again, or with a clock that is ahead. It
-    /// would otherwise be pushed to for 12 hours.
-    static var earlierDeathsIgnoredMax: UInt8 { 7 }
 
     private mutating func tokenDied(
         _ slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool, details: OutcomeDetails, now: EngineTime
     ) {
-        let update = self.memory.slots[slot].inFlight
-        if self.memory.updates[update].isStart {
-            // The token is part of the start, so there is no other.
+        let update = self.core.memory.slots[slot].inFlight
+        if self.core.memory.updates[update].isStart {
+            // The token is part of the start, so no other token can be waited for.
             var details = details
-            details.fill(from: self.memory.updates[update])
+            details.fill(from: self.core.memory.updates[update])
             return self.startFailed(slot, outcome: .rejected, details: details, now: now)
         }
-        guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {
-            // The verdict is about a token that has been replaced. The push goes to the newer one.
-            self.memory.formerTokens.noteRefused(
-                generation: self.memory.updates[update].tokenGeneration, sinceMillis: invalidSinceMillis, of: slot)
+        guard self.core.memory.updates[update].tokenGeneration == self.core.memory.slots[slot].tokenGeneration else {
+            // The verdict is about a token that has been replaced, so the push goes to the newer one.
+            self.core.memory.formerTokens.rememberRefused(
+                generation: self.core.memory.updates[update].tokenGeneration, sinceMillis: invalidSinceMillis, of: slot)
             return self.requeue(slot)
         }
         let refusal = self.refusal(
             of: slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious)
-        if self.turnsToOtherToken(slot, after: refusal, now: now) { return }
+        if self.fallsBackToOtherToken(slot, after: refusal, now: now) { return }
         if refusal == .earlier {
-            self.memory.slots[slot].earlierDeaths += 1
+            self.core.memory.slots[slot].earlierDeaths += 1
             self.requeue(slot)
-            return self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            return self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
         }
-        // In both cases the update waits for another token: APNs asks not to try this one again with it.
+        // In both cases the update waits for another token, because APNs asks not to send it to this token again.
         self.count(refusal)
-        self.memory.formerTokens.forget(slot)
-        self.memory.noteRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
-        guard self.memory.slots[slot].kind == .activity else {
+        self.core.memory.formerTokens.forget(slot)
+        self.core.memory.rememberRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
+        guard self.core.memory.slots[slot].kind == .activity else {
             return self.channelGone(slot, details: details, now: now)
         }
         self.requeue(slot)
-        self.journal.markDirty(slot, in: &self.memory, now: now)
+        self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
     private func refusal(of slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool) -> TokenRefusal {
-        if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,
-            self.memory.slots[slot].earlierDeaths < Self.earlierDeathsIgnoredMax
+        if let invalidSinceMillis, invalidSinceMillis < self.core.memory.slots[slot].registeredWallMillis,
+            self.core.memory.slots[slot].earlierDeaths < ShardCore.earlierDeathsIgnoredMax
         {
             return .earlier
         }
-        return isSuspicious && self.dispatch.doubtsVerdicts(lane: self.memory.slots[slot].lane) ? .doubted : .dead
+        return isSuspicious && self.core.dispatch.doubtsVerdicts(lane: self.core.memory.slots[slot].lane)
+            ? .doubted : .dead
     }
 
     private mutating func count(_ refusal: TokenRefusal) {
         switch refusal {
-        case .dead: self.memory.counters.tokensDead += 1
-        case .doubted: self.memory.counters.tokenRemovalsStopped += 1
+        case .dead: self.core.memory.counters.tokensDead += 1
+        case .doubted: self.core.memory.counters.tokenRemovalsStopped += 1
         case .earlier: break
         }
     }
 
-    /// Lets what waits go to the other token, if the refused one has another beside it. That is the previous token,
-    /// which has been accepted, or the newest, whose own refusal was not certain.
-    /// - Returns: whether there was one.
-    private mutating func turnsToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
-        if self.memory.turnToFormerToken(of: slot, after: refusal) {
+    /// Lets what waits go to the activity's other token, if it has one. That is the previous token, for which APNs has
+    /// accepted pushes, or the newest, whose refusal was not certain.
+    /// - Returns: whether there was another token.
+    private mutating func fallsBackToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
+        if self.core.memory.fallBackToFormerToken(of: slot, after: refusal) {
             self.count(refusal)
-            self.dispatch.forgetFailures(slot, in: &self.memory)
+            self.core.dispatch.forgetFailures(slot, in: &self.core.memory)
             self.requeue(slot)
-        } else if let standing = self.memory.returnToNewestToken(of: slot, after: refusal, now: now) {
+        } else if let standing = self.core.memory.returnToNewestToken(of: slot, after: refusal, now: now) {
             self.count(refusal)
             self.requeue(slot)
             if standing.isUsable {
-                self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+                self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
             }
         } else {
             return false
         }
-        self.journal.markDirty(slot, in: &self.memory, now: now)
+        self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
         return true
     }
 
-    /// Sets the event aside: APNs will never take this request. Older events that it had replaced stay replaced.
+    /// Ends the event, because APNs will never accept this request. Older events that it had replaced stay replaced.
     private mutating func messageRefused(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
-        let update = self.memory.slots[slot].inFlight
+        let update = self.core.memory.slots[slot].inFlight
         var details = details
-        details.fill(from: self.memory.updates[update])
-        if self.memory.updates[update].isStart {
+        details.fill(from: self.core.memory.updates[update])
+        if self.core.memory.updates[update].isStart {
             return self.startFailed(slot, outcome: .deadLettered, details: details, now: now)
         }
-        if self.memory.updates[update].isEnd { self.memory.reviveAfterFailedEnd(slot) }
-        let top = self.memory.updates[update].top
-        self.journal.finishLayer(top, of: slot, outcome: .deadLettered, details: details, in: &self.memory)
-        if self.coalescer.endTop(of: update, in: &self.memory) { self.requeue(slot) }
-        self.journal.markDirty(slot, in: &self.memory, now: now)
+        if self.core.memory.updates[update].isEnd { self.core.memory.reviveAfterFailedEnd(slot) }
+        let top = self.core.memory.updates[update].top
+        self.core.journal.finishLayer(top, of: slot, outcome: .deadLettered, details: details, in: &self.core.memory)
+        if self.core.coalescer.endTop(of: update, in: &self.core.memory) { self.requeue(slot) }
+        self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Ends a start that did not happen and will not, or may have. Its newest content gets the start's outcome: there
-    /// is no card to show it on, or one that shows it.
+    /// Ends a start that surely did not happen, or that may have. The newest content gets the start's outcome, because
+    /// there is no card to show it, or the card that may exist shows it.
     mutating func startFailed(_ slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
-        let update = self.memory.slots[slot].inFlight
-        for layer in self.memory.updates[update].under {
-            self.journal.finishLayer(layer, of: slot, outcome: outcome, details: details, in: &self.memory)
+        let update = self.core.memory.slots[slot].inFlight
+        for layer in self.core.memory.updates[update].under {
+            self.core.journal.finishLayer(layer, of: slot, outcome: outcome, details: details, in: &self.core.memory)
         }
-        let top = self.memory.updates[update].top
-        self.journal.finishLayer(top, of: slot, outcome: outcome, details: details, in: &self.memory)
-        self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
-        self.memory.noteFailedStart(slot, outcome: outcome, timestampSeconds: top.timestampSeconds)
+        let top = self.core.memory.updates[update].top
+        self.core.journal.finishLayer(top, of: slot, outcome: outcome, details: details, in: &self.core.memory)
+        self.core.coalescer.dropUpdate(update, of: slot, in: &self.core.memory)
+        self.core.memory.rememberFailedStart(slot, outcome: outcome, timestampSeconds: top.timestampSeconds)
         if outcome == .unknown {
-            self.coalescer.dropOlderThanAccepted(slot, in: &self.memory)
-            self.settleEndings()
+            self.core.coalescer.dropOlderThanAccepted(slot, in: &self.core.memory)
+            self.core.settleEndings()
         }
-        self.journal.markDirty(slot, in: &self.memory, now: now)
+        self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Puts the update that was in flight back, under the events that arrived meanwhile.
+    /// Puts the update that was in flight back, together with the events that arrived meanwhile.
     mutating func requeue(_ slot: SlotID) {
-        self.coalescer.requeueInFlight(slot, in: &self.memory)
-        self.settleEndings()
+        self.core.coalescer.requeueInFlight(slot, in: &self.core.memory)
+        self.core.settleEndings()
     }
 
-    /// Treats the push as if it had never left: APNs has not looked at it.
+    /// Treats the push as if it had never left, because APNs has not looked at it.
     private mutating func notProcessed(_ slot: SlotID, now: EngineTime) {
-        let update = self.memory.slots[slot].inFlight
-        self.memory.counters.apps[self.memory.appIndex(of: slot)].notProcessed += 1
-        self.dispatch.topicAnswered(.nothing, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
-        self.dispatch.refundBudget(update, in: &self.memory)
-        self.dispatch.takeDistanceBack(update, in: &self.memory)
-        self.memory.takeStampBack(update)
+        let update = self.core.memory.slots[slot].inFlight
+        self.core.memory.counters.apps[self.core.memory.appIndex(of: slot)].notProcessed += 1
+        self.core.dispatch.apnsTopicAnswered(
+            .nothing, lane: self.core.memory.slots[slot].lane, in: &self.core.memory, now: now)
+        self.core.dispatch.refundBudget(update, in: &self.core.memory)
+        self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)
+        self.core.memory.takeStampBack(update)
         self.withdrawStart(update, now: now)
         self.requeue(slot)
     }
 
-    /// Withdraws the announcement of a start that did not reach the phone; `state` says that it may have.
+    /// Withdraws the announcement of a start that did not reach the phone. Until then `state` says that the start may
+    /// have reached it.
     private mutating func withdrawStart(_ update: UpdateID, now: EngineTime) {
-        guard self.memory.updates[update].isStart else { return }
-        self.memory.withdrawAnnouncement(update)
-        self.journal.markDirty(self.memory.updates[update].slot, in: &self.memory, now: now)
+        guard self.core.memory.updates[update].isStart else { return }
+        self.core.memory.withdrawAnnouncement(update)
+        self.core.journal.markDirty(self.core.memory.updates[update].slot, in: &self.core.memory, now: now)
     }
 
-    // MARK: Nobody knows
+    // MARK: Unknown results
 
     private mutating func unknown(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
-        let update = self.memory.slots[slot].inFlight
-        self.memory.counters.apps[self.memory.appIndex(of: slot)].unknown += 1
-        self.dispatch.topicAnswered(.nothing, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
-        self.dispatch.spendBudget(update, in: self.memory, now: now)
-        let app = self.memory.app(of: slot)
-        if self.memory.updates[update].isStart, app.startOnUnknown == .drop {
+        let update = self.core.memory.slots[slot].inFlight
+        self.core.memory.counters.apps[self.core.memory.appIndex(of: slot)].unknown += 1
+        self.core.dispatch.apnsTopicAnswered(
+            .nothing, lane: self.core.memory.slots[slot].lane, in: &self.core.memory, now: now)
+        self.core.dispatch.spendBudget(update, in: self.core.memory, now: now)
+        let app = self.core.memory.app(of: slot)
+        if self.core.memory.updates[update].isStart, app.startOnUnknown == .drop {
             var details = details
-            details.fill(from: self.memory.updates[update])
+            details.fill(from: self.core.memory.updates[update])
             self.startFailed(slot, outcome: .unknown, details: details, now: now)
         } else {
-            let dropsAlert = app.alertOnUnknown == .drop && !self.memory.updates[update].isStart
-            self.coalescer.noteUnknown(update, dropsAlert: dropsAlert, in: &self.memory)
+            let dropsAlert = app.alertOnUnknown == .drop && !self.core.memory.updates[update].isStart
+            self.core.coalescer.markUnknown(update, dropsAlert: dropsAlert, in: &self.core.memory)
             self.requeue(slot)
-            self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
         }
-        self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+        self.core.journal.requireStateRecord(slot, in: &self.core.memory, now: now)
     }
 }

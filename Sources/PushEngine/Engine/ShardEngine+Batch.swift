@@ -1,15 +1,15 @@
 public import PushModel
 
 extension ShardEngine {
-    /// Number of records between two steps of prefetching: time enough for memory to answer.
+    /// Number of records between two steps of prefetching, which gives memory enough time to answer.
     private static var lead: Int { 4 }
 
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and
     /// empties it.
     ///
-    /// It meanwhile prefetches what later records will need. That is first where the index names the slot, then the
-    /// slot, then what the slot names, then the bytes that wait there. Each step is for a record nearer than the step
-    /// before. What is found decides nothing.
+    /// Meanwhile it prefetches what later records will need. First is the entry of the index, then the slot, then what
+    /// the slot names, and last the bytes that wait there. Each step is done for a record nearer than that of the step
+    /// before. What is found is only used for prefetching.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
         // The batch stays unchanged until all records are taken.
@@ -40,28 +40,28 @@ extension ShardEngine {
 
     @inline(__always) private func prefetchIndex(_ batch: inout InputBatch, _ index: Int, _ bytes: Span<UInt8>) {
         let start = Int(batch[index].start)
-        let hash = self.memory.slots.hash(
+        let hash = self.core.memory.slots.hash(
             id: bytes.extracting(start..<start + Int(batch[index].keyByteCount)))
         batch[index].hash = hash
-        self.memory.slots.prefetchIndex(hash: hash)
+        self.core.memory.slots.prefetchIndex(hash: hash)
     }
 
     @inline(__always) private func prefetchSlot(_ batch: inout InputBatch, _ index: Int) {
-        let slot = self.memory.slots.probable(hash: batch[index].hash)
+        let slot = self.core.memory.slots.probable(hash: batch[index].hash)
         batch[index].slot = slot
-        if slot.isSome { self.memory.slots.prefetch(slot, byteCount: Slot.ofEachEventByteCount) }
+        if slot.isSome { self.core.memory.slots.prefetch(slot, byteCount: Slot.ofEachEventByteCount) }
     }
 
     @inline(__always) private func prefetchPending(of slot: SlotID) {
         guard slot.isSome else { return }
-        self.memory.slots.prefetchIdentity(slot, idOnly: true)
-        let pending = self.memory.slots[slot].pending
-        if pending.isSome { self.memory.updates.prefetch(pending) }
+        self.core.memory.slots.prefetchIdentity(slot, idOnly: true)
+        let pending = self.core.memory.slots[slot].pending
+        if pending.isSome { self.core.memory.updates.prefetch(pending) }
     }
 
     @inline(__always) private func prefetchBytes(of slot: SlotID) {
         guard slot.isSome else { return }
-        let pending = self.memory.slots[slot].pending
-        if pending.isSome { self.memory.updates.prefetchBlob(pending) }
+        let pending = self.core.memory.slots[slot].pending
+        if pending.isSome { self.core.memory.updates.prefetchBlob(pending) }
     }
 }

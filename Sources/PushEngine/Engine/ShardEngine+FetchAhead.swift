@@ -1,10 +1,10 @@
 public import APNSProtocol
 public import PushModel
 
-/// Prefetches memory, as `consume(_:now:)` of a batch does. Answers that arrive together are about activities all over
-/// the memory. What is found here decides nothing.
+/// Prefetches memory for answers, as `consume(_:now:)` does for a batch. Answers that arrive together are about
+/// activities all over the memory. What is found is only used for prefetching.
 extension ShardEngine {
-    /// Number of answers between two steps of prefetching: time enough for memory to answer.
+    /// Number of answers between two steps of prefetching, which gives memory enough time to answer.
     private static var answerLead: Int { 4 }
 
     /// Takes the answers one after the other, as `answered(_:now:)` would.
@@ -21,34 +21,34 @@ extension ShardEngine {
     }
 
     private func prefetchPush(_ push: PushID) {
-        self.memory.updates.prefetch(of: push)
-        self.audiences.pushes.prefetch(of: push)
+        self.core.memory.updates.prefetch(of: push)
+        self.fanOut.pushes.prefetch(of: push)
     }
 
     private mutating func prefetchSlot(of push: PushID) {
-        if let id = self.audiences.pushes.id(of: push) { return self.prefetchMember(of: id) }
-        guard let update = self.memory.updates.id(of: push) else { return }
-        self.memory.slots.prefetch(self.memory.updates[update].slot)
+        if let id = self.fanOut.pushes.id(of: push) { return self.prefetchMember(of: id) }
+        guard let update = self.core.memory.updates.id(of: push) else { return }
+        self.core.memory.slots.prefetch(self.core.memory.updates[update].slot)
     }
 
     private mutating func prefetchMember(of id: MemberPushID) {
-        let push = self.audiences.pushes[id]
-        self.audiences.crowds.members(of: push.partition).table.prefetch(push.member)
+        let push = self.fanOut.pushes[id]
+        self.fanOut.crowds.members(of: push.partition).table.prefetch(push.member)
     }
 
     private func prefetchRest(of push: PushID) {
-        guard let update = self.memory.updates.id(of: push) else { return }
-        let slot = self.memory.updates[update].slot
-        self.dispatch.budgets.prefetch(self.memory.slots[slot].budget)
-        self.memory.slots.prefetchIdentity(slot, idOnly: false)
+        guard let update = self.core.memory.updates.id(of: push) else { return }
+        let slot = self.core.memory.updates[update].slot
+        self.core.dispatch.budgets.prefetch(self.core.memory.slots[slot].budget)
+        self.core.memory.slots.prefetchIdentity(slot, idOnly: false)
     }
 
     /// Prefetches for calls of `acknowledged(_:offset:now:)` that will follow.
     public func fetchAhead(acknowledgements: Span<UInt64>) {
-        for index in acknowledgements.indices { self.journal.acknowledgements.prefetch(acknowledgements[index]) }
+        for index in acknowledgements.indices { self.core.journal.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {
-            let slot = self.journal.acknowledgements.slot(of: acknowledgements[index])
-            if slot.isSome { self.memory.slots.prefetch(slot) }
+            let slot = self.core.journal.acknowledgements.slot(of: acknowledgements[index])
+            if slot.isSome { self.core.memory.slots.prefetch(slot) }
         }
     }
 }

@@ -3,89 +3,94 @@ public import PushModel
 /// Gives a running engine another configuration.
 extension ShardEngine {
     /// What prevents a running engine from taking the configuration, in the order of the settings. Empty: `reconfigure`
-    /// takes it.
+    /// will take it.
     public func reconfigurationFaults(_ new: EngineConfiguration) -> [ReconfigurationFault] {
-        let old = self.memory.configuration
+        let old = self.core.memory.configuration
         var faults = ReconfigurationFault.all(from: old, to: new)
-        for app in new.apps.dropFirst(old.apps.count) where self.memory.passedOver.contains(app.bundleID) {
+        for app in new.apps.dropFirst(old.apps.count) where self.core.memory.passedOver.contains(app.bundleID) {
             faults.append(ReconfigurationFault(app: app.bundleID, cause: .passedOver))
         }
         return faults
     }
 
     /// Continues with another configuration, which decides everything from here on. Spent budgets, waiting updates and
-    /// pushes in flight stay as they are. Waiting updates are looked at again, some of them in each `advance`. A push
-    /// that has left keeps the distance that held when it left.
+    /// pushes in flight stay as they are. Waiting updates are looked at again, some of them in each `advance`. After a
+    /// push that has left, the distance applies that was configured when it left.
     ///
     /// - Parameters:
     ///   - new: its first apps are the present ones, in their order; more may follow.
-    ///   - now: the time from which it holds.
+    ///   - now: the time from which it is valid.
     /// - Throws: why the configuration is refused. Nothing has changed then.
     public mutating func reconfigure(
         _ new: EngineConfiguration, now: EngineTime
     ) throws(ReconfigurationRefusal) {
         let faults = self.reconfigurationFaults(new)
         guard faults.isEmpty else { throw ReconfigurationRefusal(faults: faults) }
-        let appCountBefore = self.memory.configuration.apps.count
-        self.memory.configuration = new
-        self.coalescer.takesShorterWays = !new.settings.outcomePublication.includes(.superseded)
-        self.dispatch.follow(new)
+        let appCountBefore = self.core.memory.configuration.apps.count
+        self.core.memory.configuration = new
+        self.core.coalescer.takesShorterWays = !new.settings.outcomePublication.includes(.superseded)
+        self.core.dispatch.follow(new)
         self.shares.follow(new)
         if new.apps.count > appCountBefore {
-            self.memory.counters.holdApps(new.apps.count)
-            self.intake.follow(new)
-            self.journal.follow(new)
-            for partition in self.memory.partitions.identifiers
-            where self.memory.partitions[partition].phase == .running {
-                self.beginKeepers(of: partition, apps: appCountBefore..<new.apps.count, now: now)
+            self.core.memory.counters.holdApps(new.apps.count)
+            self.core.intake.follow(new)
+            self.core.journal.follow(new)
+            for partition in self.core.memory.partitions.identifiers
+            where self.core.memory.partitions[partition].phase == .running {
+                self.keeperHost.beginKeepers(
+                    of: partition, apps: appCountBefore..<new.apps.count, in: &self.core, now: now)
             }
         }
         self.review = ConfigurationReview(dueMillis: now.steadyMillis)
     }
 
-    /// Reschedules some of what waits by the present configuration: first slots, then crowds.
+    /// Reschedules some of the slots and crowds under the present configuration: first slots, then crowds.
     mutating func goOnReviewing(now: EngineTime) {
         guard var review = self.review else { return }
-        let slotCount = self.memory.slots.placeCount
+        let slotCount = self.core.memory.slots.indexCount
         if review.nextSlot < slotCount {
-            let end = min(review.nextSlot + ConfigurationReview.placesMax, slotCount)
+            let end = min(review.nextSlot + ConfigurationReview.visitsMax, slotCount)
             for index in review.nextSlot..<end { self.review(SlotID(index: index), now: now) }
             review.nextSlot = end
             self.review = review
             return
         }
-        let crowdCount = self.audiences.crowds.placeCount
-        let end = min(review.nextCrowd + ConfigurationReview.placesMax, crowdCount)
-        for index in review.nextCrowd..<end { self.schedule(CrowdID(index: index), now: now) }
+        let crowdCount = self.fanOut.crowds.indexCount
+        let end = min(review.nextCrowd + ConfigurationReview.visitsMax, crowdCount)
+        for index in review.nextCrowd..<end { self.fanOut.schedule(CrowdID(index: index), in: &self.core, now: now) }
         review.nextCrowd = end
         self.review = end < crowdCount ? review : nil
     }
 
     private mutating func review(_ slot: SlotID, now: EngineTime) {
-        guard self.memory.slots[slot].isLive, self.memory.partitions[self.memory.slots[slot].partition].sends else {
+        guard self.core.memory.slots[slot].isLive,
+            self.core.memory.partitions[self.core.memory.slots[slot].partition].sends
+        else {
             return
         }
-        if self.memory.slots[slot].pending.isSome { self.dispatch.reschedule(slot, in: &self.memory, now: now) }
-        self.advanceChannels(slot, now: now)
+        if self.core.memory.slots[slot].pending.isSome {
+            self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
+        }
+        self.publisher.advanceChannels(slot, in: &self.core, now: now)
     }
 
-    /// Notes a record of `state` that means nothing here. It may be about an app that is not configured.
-    mutating func notePassedOver(_ key: Span<UInt8>) {
+    /// Remembers a record of `state` that was skipped. It may be about an app that is not configured.
+    mutating func rememberPassedOver(_ key: Span<UInt8>) {
         guard let bundleID = PassedOverApps.bundleID(ofState: key),
-            !self.memory.configuration.apps.contains(where: { $0.bundleID.utf8.elementsEqual(bundleID) })
+            !self.core.memory.configuration.apps.contains(where: { $0.bundleID.utf8.elementsEqual(bundleID) })
         else { return }
-        self.memory.passedOver.note(bundleID)
+        self.core.memory.passedOver.add(bundleID)
     }
 }
 
-/// How far slots and crowds have been looked at since the configuration changed. A shard may have millions, so a turn
-/// looks at some.
+/// How far slots and crowds have been looked at since the configuration changed. A shard may have millions of them, so
+/// each turn looks at some.
 struct ConfigurationReview {
-    /// Number of slots, or crowds, looked at in one turn.
-    static let placesMax = 16_384
+    /// Maximum number of slots or crowds looked at in one turn.
+    static let visitsMax = 16_384
 
     var nextSlot = 0
     var nextCrowd = 0
-    /// When the next part is due, steady: at once.
+    /// When the next part is due, steady.
     let dueMillis: Int64
 }

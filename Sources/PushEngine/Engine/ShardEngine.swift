@@ -1,169 +1,151 @@
 public import PushModel
 
-/// Makes every decision of one shard: what an event does to its activity, what is sent when and at which priority, what
-/// an answer means, what is written down and which offsets are resolved. It is told the time, seeded once, confined to
-/// one event loop, and does no I/O.
+/// Makes every decision of one shard. It decides what an event does to its activity, what is sent when and at which
+/// priority, and what an answer means. It also decides what is written down, and which offsets are resolved. It is
+/// given the time, seeded once, confined to one event loop, and does no I/O.
 ///
 /// The loop feeds it (`consume`, `answered`, `acknowledged`, `advance`), takes pushes out while it has stream credit
 /// (`nextPush`), and hands `batch` to Kafka.
 ///
-/// It is the one interface of its parts, and makes the decisions that need two of them. Each part owns its state:
+/// It is the one interface of its parts, and makes the decisions that need two of them. Each part owns its state.
+/// `ShardCore` has what activities and fan-out both need, and is passed to the others:
 ///
 /// - `Intake` judges a record.
 /// - `Coalescer` decides what a slot sends next.
-/// - `Dispatch` decides who leaves when.
-/// - `Journal` writes down.
+/// - `Dispatch` decides what leaves when.
+/// - `Journal` writes records.
+/// - `ChannelErrands` has requests about channels, and `PauseTable` what an operator has stopped.
+///
+/// The others are the shard's own:
+///
 /// - `Ownership` watches takeovers.
-/// - `Audiences` has the members, and `Keepers` keep channels for them.
+/// - `FanOut` brings versions to members.
+/// - `AudiencePublisher` runs the owners of audiences, which make the versions.
+/// - `KeeperHost` runs the keepers of channels.
+/// - `AppShares` watches how much one app may have pending.
 ///
 /// They share `ShardMemory`.
 public struct ShardEngine: ~Copyable {
-    var memory: ShardMemory
-    var intake: Intake
-    var coalescer: Coalescer
-    var dispatch: Dispatch
-    var journal: Journal
+    var core: ShardCore
     var ownership = Ownership()
-    var audiences: Audiences
+    var fanOut: FanOut
     var shares: AppShares
-    var kept = KeptRecords()
-    var keepers = Keepers()
-    var errands = ChannelErrands()
-    /// When audiences have something to do about their channels.
-    var channelDeadlines = DeadlineQueue<SlotID>()
-    /// When audiences report the results of their newest versions.
-    var rollUpDeadlines = DeadlineQueue<SlotID>()
-    /// Effects that are lent to each call of an audience's owner.
-    var ownerEffects = OwnerEffects()
-    private var samples: [AcceptedSample] = []
+    var keeperHost = KeeperHost()
+    var publisher = AudiencePublisher()
     /// Ages of the budget units in the record of `state` being read.
     var restoredAges: [Int64] = []
     /// The review of slots after a new configuration; `nil`: all have been looked at.
     var review: ConfigurationReview?
 
-    /// Number of latency samples kept until the loop takes them. Others are dropped.
-    static let samplesMax = 4_096
-
-    /// A shard without partitions. `randomSeed` decides all randomness: the same seed and the same calls give the same
-    /// results.
+    /// Creates a shard without partitions. `randomSeed` decides all randomness: the same seed and the same calls give
+    /// the same results.
     public init(configuration: EngineConfiguration, randomSeed: UInt64) {
         var random = SplitMix64(seed: randomSeed)
-        self.memory = ShardMemory(configuration: configuration, indexSeed: random.next())
-        self.intake = Intake(configuration)
-        self.coalescer = Coalescer(takesShorterWays: !configuration.settings.outcomePublication.includes(.superseded))
-        self.dispatch = Dispatch(configuration, random: random)
-        self.journal = Journal(configuration)
-        self.audiences = Audiences(seed: random.next())
+        let indexSeed = random.next()
+        self.core = ShardCore(configuration, random: random, indexSeed: indexSeed)
+        self.fanOut = FanOut(seed: random.next())
         self.shares = AppShares(configuration)
     }
 
     /// The configuration that the engine was made with, or the last one of `reconfigure`.
-    public var configuration: EngineConfiguration { _read { yield self.memory.configuration } }
+    public var configuration: EngineConfiguration { _read { yield self.core.memory.configuration } }
     /// Counts since the start.
-    public var counters: EngineCounters { _read { yield self.memory.counters } }
+    public var counters: EngineCounters { _read { yield self.core.memory.counters } }
 
     /// Records to be produced, in order. The loop empties the batch.
     public var batch: RecordBatch {
-        _read { yield self.journal.batch }
-        _modify { yield &self.journal.batch }
+        _read { yield self.core.journal.batch }
+        _modify { yield &self.core.journal.batch }
     }
 
-    // MARK: Reading on
+    // MARK: Room for records
 
-    /// Whether records may be taken. `false`: a limit is reached. Leave the partitions' queues alone until it is true
-    /// again (contract: Overload).
+    /// Whether records may be taken. `false`: a limit is reached. The loop then leaves the partitions' queues alone
+    /// until it is true again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
-    /// How many records may be taken before this has to be asked again. This many records exceed no limit of
-    /// activities, pending or in memory: each adds at most one. They may slightly exceed that of unacknowledged
-    /// records, where one event has several outcomes. 0: a limit is reached, `wantsRecords` is false. What an app's
-    /// share leaves of it is asked for each log.
-    public var recordRoom: Int { self.audiences.voids.hasWaiting ? 0 : self.roomWithinLimits }
-    /// How many records may be taken without reaching a limit, even while something waits for a void.
+    /// Number of records that may be taken before this has to be asked again; 0: a limit is reached, and `wantsRecords`
+    /// is false.
+    ///
+    /// That many records exceed no limit of activities, pending or in memory, because each adds at most one. They may
+    /// slightly exceed the limit of unacknowledged records, because one event may have several outcomes. How much of
+    /// this number an app's share leaves is asked for each log.
+    public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
+    /// Number of records that may be taken without exceeding a limit, even while something waits for a void.
     var roomWithinLimits: Int {
-        let room = self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount
-        return max(0, min(room, self.roomForActivities))
+        let room =
+            self.core.memory.configuration.settings.unacknowledgedMax - self.core.journal.acknowledgements.openCount
+        return max(0, min(room, self.roomForSlots))
     }
-    /// How many records may be taken if Kafka had acknowledged everything. Waiting for acknowledgements cannot raise
-    /// it.
-    var roomForActivities: Int {
+    /// Number of records that could be taken if Kafka had acknowledged everything. Waiting for acknowledgements cannot
+    /// raise it.
+    var roomForSlots: Int {
         let room = min(
-            self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
-            self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending
-                + self.dispatch.keeperQuestionsPending)
+            self.core.memory.configuration.settings.slotsMax - self.core.memory.counters.slots,
+            self.core.memory.configuration.settings.pendingMax - self.core.memory.counters.slotsPending
+                + self.core.dispatch.keeperQuestionsPending)
         return max(0, room)
     }
 
+    /// Number of records of one log that may be taken before this has to be asked again. If an app has used up its
+    /// share of what may be pending, only the logs that were last about this app are stopped. Other logs give only a
+    /// few records at once. Records between workers belong to no app.
+    /// - Parameters:
+    ///   - topic: the log's topic, as an index into `EngineConfiguration.inputTopics`.
+    ///   - partition: the log's partition.
+    ///   - room: what `recordRoom` has left.
+    public func recordRoom(topic: UInt16, partition: Int32, within room: Int) -> Int {
+        guard self.shares.areSet, topic != self.core.memory.configuration.routedTopicIndex,
+            let index = self.core.memory.partitions.index(of: partition),
+            self.core.memory.partitions[index].logs.indices.contains(Int(topic))
+        else { return room }
+        return self.shares.room(
+            of: self.core.memory.partitions[index].logs[Int(topic)], within: room, in: self.core)
+    }
+
+    /// Whether an app has used up its share of what may be pending. Logs that were last about it are then left alone.
+    public var isAnAppFull: Bool { self.shares.isAnAppFull(in: self.core) }
+
     // MARK: What the loop takes out
 
-    /// Keeps one more sample, if there is room.
-    mutating func keepSample(_ sample: AcceptedSample) {
-        if self.samples.count < Self.samplesMax { self.samples.append(sample) }
-    }
-    /// Hands over the times of the pushes accepted since the last call, at most `samplesMax`.
-    public mutating func takeAcceptedSamples(_ body: (AcceptedSample) -> Void) {
-        for sample in self.samples { body(sample) }
-        self.samples.removeAll(keepingCapacity: true)
+    /// Whether traces are kept. `takeTraceNotices` then also hands over notices of passes. It is false at first.
+    public var tracesPasses: Bool {
+        get { self.core.tracesPasses }
+        set { self.core.tracesPasses = newValue }
     }
 
-    /// Keeps the times of the update in flight, which was accepted.
-    mutating func sample(_ update: UpdateID, apnsMicros: Int64) {
-        guard self.samples.count < Self.samplesMax else { return }
-        self.samples.append(
-            AcceptedSample(
-                recordMillis: self.memory.updates[update].top.recordMillis,
-                queuedMillis: self.memory.updates[update].sentMillis - self.memory.updates[update].top.takenMillis,
-                apnsMicros: apnsMicros))
+    /// Whether something has happened to traced events since the last call of `takeTraceNotices`.
+    public var hasTraceNotices: Bool { !self.core.memory.traceNotices.notices.isEmpty }
+
+    /// Hands over what happened to traced events since the last call, in order.
+    public mutating func takeTraceNotices(_ body: (TraceNotice) -> Void) { self.core.memory.traceNotices.take(body) }
+
+    /// Hands over the times of the pushes accepted since the last call, at most `samplesMax`.
+    public mutating func takeAcceptedSamples(_ body: (AcceptedSample) -> Void) {
+        self.core.takeSamples(body)
     }
 
     /// Adds the commits that became possible since the last call to `commits`, the newest of each log.
     /// - Parameters:
-    ///   - commits: must be handed on at once.
-    ///   - now: the time from which a life is forgotten some time after its last commit.
+    ///   - commits: receives the commits, which must be passed on at once.
+    ///   - now: the present time. A life is forgotten some time after its last commit.
     public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
-        self.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
+        self.core.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }
 
-    // MARK: Decisions that need two parts
-
-    /// Gives the events that ended their outcomes. They stop being pending.
-    @inline(__always) mutating func settleEndings() {
-        if !self.coalescer.endings.isEmpty { self.writeEndings() }
-    }
-
-    private mutating func writeEndings() {
-        for index in self.coalescer.endings.indices {
-            self.journal.finish(self.coalescer.endings[index], in: &self.memory)
-        }
-        self.coalescer.forgetEndings()
-    }
-
-    /// Sets aside what of the slot may no longer be sent.
-    @inline(__always) mutating func expire(_ slot: SlotID, now: EngineTime) {
-        // Most of the time nothing has expired.
-        if self.coalescer.hasExpired(slot, in: self.memory, now: now) { self.setAsideExpired(slot, now: now) }
-    }
-
-    private mutating func setAsideExpired(_ slot: SlotID, now: EngineTime) {
-        let isChanged = self.coalescer.expire(slot, in: &self.memory, now: now)
-        self.settleEndings()
-        if isChanged { self.journal.markDirty(slot, in: &self.memory, now: now) }
-    }
-
-    /// Writes the state records that are due. A slot whose tombstone is written leaves memory.
+    /// Writes the state records that are due. A slot leaves memory when its tombstone is written.
     mutating func flushStates(now: EngineTime) {
-        self.journal.flushStates(budgets: self.dispatch.budgets, in: &self.memory, now: now)
-        while let slot = self.journal.forgottenSlots.popLast() { self.removeSlot(slot) }
+        self.core.journal.flushStates(budgets: self.core.dispatch.budgets, in: &self.core.memory, now: now)
+        while let slot = self.core.journal.forgottenSlots.popLast() { self.removeSlot(slot) }
     }
 
-    /// Removes the slot and what it holds from memory. The caller has settled events and records.
+    /// Removes the slot and what it holds from memory. The caller has settled the slot's events and records.
     mutating func removeSlot(_ slot: SlotID) {
-        self.dispatch.letGo(slot, in: &self.memory)
-        self.coalescer.letGo(slot, in: &self.memory)
-        if self.memory.slots[slot].kind == .audience {
-            self.channelDeadlines.remove(slot)
-            self.rollUpDeadlines.remove(slot)
+        self.core.dispatch.letGo(slot, in: &self.core.memory)
+        self.core.coalescer.letGo(slot, in: &self.core.memory)
+        if self.core.memory.slots[slot].kind == .audience {
+            self.publisher.forget(slot)
         }
-        self.memory.removeSlot(slot)
+        self.core.memory.removeSlot(slot)
     }
 }

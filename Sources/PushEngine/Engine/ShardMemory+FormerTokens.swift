@@ -10,13 +10,14 @@ extension ShardMemory {
         }
     }
 
-    /// Whether the token is kept as the previous one.
+    /// Whether the token is kept as the slot's previous one.
     func isFormerToken(_ token: Span<UInt8>, of slot: SlotID) -> Bool {
         guard let former = self.formerTokens[slot], former.role == .former else { return false }
         return former.bytes.span.holdsSameBytes(as: token)
     }
 
-    /// The hash of the slot's token, if it is usable and another replaces it.
+    /// The hash of the slot's token, if that is usable and the new token replaces it; `nil`: nothing usable is
+    /// replaced.
     func hashOfLivingToken(of slot: SlotID, replacedBy token: Span<UInt8>) -> UInt64? {
         guard self.hasProvenToken(slot), !self.slots.hasToken(token, slot) else { return nil }
         // The slot is live, so its bytes are valid.
@@ -24,11 +25,11 @@ extension ShardMemory {
         return unsafe PushComposer.hash(ofToken: Span(_unsafeElements: bytes))
     }
 
-    /// Registers a token. The one that it replaces is kept, if it is usable.
+    /// Registers a token. The token that it replaces is kept, if it is usable.
     /// - Parameters:
     ///   - isNew: whether it differs from the slot's token.
     ///   - isKept: whether it is the previous one.
-    ///   - hasMoved: whether it is of another environment, where the previous one would be wrong.
+    ///   - hasMoved: whether it belongs to another environment, where the previous token would be wrong.
     mutating func tokenComes(of slot: SlotID, isNew: Bool, isKept: Bool, hasMoved: Bool) {
         guard !hasMoved, !isKept else { return self.formerTokens.forget(slot) }
         guard isNew else {
@@ -40,7 +41,7 @@ extension ShardMemory {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
         case .usable:
-            // Nothing is known of this token either. The previous one stays, if there is one.
+            // The replaced token has not been tried either. The token before it stays, if there is one.
             if self.isUnderWay(slot) {
                 self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
             }
@@ -55,9 +56,9 @@ extension ShardMemory {
             && self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration
     }
 
-    /// The slot's token as a former token. Another is about to replace it in the slot.
+    /// The slot's token as a former token, because another is about to replace it in the slot.
     private func otherToken(of slot: SlotID, as role: FormerToken.Role) -> FormerToken {
-        // The token is copied while the slot is live.
+        // The bytes are valid because the slot is live, and are copied.
         let bytes = unsafe Array(self.slots.tokenBytes(slot))
         return FormerToken(
             role: role, bytes: bytes, generation: self.slots[slot].tokenGeneration,
@@ -65,13 +66,13 @@ extension ShardMemory {
             earlierDeaths: self.slots[slot].earlierDeaths)
     }
 
-    /// Notes that APNs took the update. Its token has proven usable, so no other is needed.
-    mutating func noteAcceptedToken(_ update: UpdateID, of slot: SlotID) {
+    /// Remembers that APNs accepted the update. This proves its token, so no other is needed.
+    mutating func rememberAcceptedToken(_ update: UpdateID, of slot: SlotID) {
         guard self.slots[slot].kind == .activity, !self.updates[update].isStart else { return }
         let generation = self.updates[update].tokenGeneration
         guard generation == self.slots[slot].tokenGeneration else {
-            self.formerTokens.noteAccepted(generation: generation, of: slot)
-            // The token may have become the newest again meanwhile.
+            self.formerTokens.rememberAccepted(generation: generation, of: slot)
+            // The token may have been registered again since, and be the newest.
             let bytes = unsafe self.slots.tokenBytes(slot)
             guard self.isFormerToken(unsafe Span(_unsafeElements: bytes), of: slot) else { return }
             self.slots[slot].tokenStanding = .proven
@@ -79,7 +80,7 @@ extension ShardMemory {
         }
         switch self.slots[slot].tokenStanding {
         case .usable: self.slots[slot].tokenStanding = .proven
-        // The refusal of the newest token was about that token alone.
+        // The refusal of the newest token was therefore about that token alone.
         case .former: if self.formerTokens[slot] != nil { self.counters.tokensDead += 1 }
         case .proven, .doubted, .dead, .kept: return
         }
@@ -87,9 +88,10 @@ extension ShardMemory {
     }
 
     /// Replaces the slot's refused token by the previous one, if that is kept and usable.
-    /// - Parameter refusal: while it is not certain, the refused token is kept until the other has been accepted.
+    /// - Parameter refusal: how certain the refusal is. If it is not certain, the refused token is kept until the other
+    ///   has been accepted.
     /// - Returns: whether the token was replaced.
-    mutating func turnToFormerToken(of slot: SlotID, after refusal: TokenRefusal) -> Bool {
+    mutating func fallBackToFormerToken(of slot: SlotID, after refusal: TokenRefusal) -> Bool {
         guard let former = self.formerTokens[slot], former.role == .former else { return false }
         switch refusal {
         case .dead: self.formerTokens.forget(slot)
@@ -105,8 +107,9 @@ extension ShardMemory {
 
     /// Returns to the newest token after APNs has refused the previous one, too, if the newest's own refusal was not
     /// certain.
-    /// - Parameter refusal: `earlier` changes nothing: the token may have died before it was registered again.
-    /// - Returns: the token's standing now; `nil`: there is none.
+    /// - Parameter refusal: how certain the refusal of the previous token is. `earlier` changes nothing: the token may
+    ///   have died before it was registered again.
+    /// - Returns: the newest token's standing now; `nil`: there is none to return to.
     mutating func returnToNewestToken(of slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> TokenStanding? {
         guard refusal != .earlier, let newest = self.formerTokens[slot], case .newest(let isDoubted) = newest.role
         else { return nil }

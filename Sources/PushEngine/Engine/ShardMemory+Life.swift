@@ -2,14 +2,14 @@ import PushModel
 
 /// The phase of an activity's life (contract: Life cycle), and how pushes and events change it.
 extension ShardMemory {
-    /// Begins the 12 hours again: a start, update, end or registration arrived.
+    /// Begins the 12 hours of the life again, because a start, update, end or registration arrived.
     @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
-    /// Remembers an audience for 12 hours from now on: members joined.
-    /// - Parameter isNew: whether nothing else is known of it.
+    /// Remembers an audience for 12 hours from now on, because members joined.
+    /// - Parameter isNew: whether nothing else is known of the audience.
     mutating func touch(_ slot: SlotID, joinedSeconds: Int64, isNew: Bool, now: EngineTime) {
         let joinedMillis = min(joinedSeconds * 1_000, now.wallMillis)
         let left = max(0, self.configuration.settings.lifetimeMillis - (now.wallMillis - joinedMillis))
@@ -18,20 +18,20 @@ extension ShardMemory {
         self.slots[slot].lifeEndsMillis = ends
         self.slots[slot].lastTouchedWallMillis = joinedMillis
     }
-    /// Begins a life with a card of its own. Nothing known of the previous card holds for it except the budget, which
-    /// is the device's.
+    /// Begins a life with a card of its own. What is known of the previous card does not apply to it, except the
+    /// budget, which is the device's.
     mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(of: slot)
         self.slots[slot].life = .awaiting
         self.slots[slot].awaitsTokenOfStart = false
         self.slots[slot].lastAcceptedSeconds = .min
-        // Stamps of an audience tell its versions apart in all its lives.
+        // An audience keeps its stamps, because they distinguish its versions across all its lives.
         if self.slots[slot].kind != .audience { self.slots[slot].lastStampSeconds = 0 }
     }
 
-    /// Takes a start, update or end into the life.
-    /// - Parameter isExpired: whether it will not be sent, so that it does not end anything.
-    /// - Returns: why the event has no place in this life; `nil`: it has one.
+    /// Applies a start, update or end to the life.
+    /// - Parameter isExpired: whether the event has expired, so that it will not be sent and ends nothing.
+    /// - Returns: why the event cannot belong to this life; `nil`: it belongs to it.
     @inline(__always) mutating func enterLife(
         _ kind: EventKind, isExpired: Bool, of slot: SlotID
     ) -> (outcome: Outcome, cause: OutcomeDetails.Cause)? {
@@ -39,7 +39,7 @@ extension ShardMemory {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return (.late, .afterEnd)
         case (.start, .alive) where self.slots[slot].kind == .audience:
-            // The activity is known, and has not been started.
+            // The activity is known from updates, and has not been started.
             self.slots[slot].life = .starting
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return (.duplicate, .alreadyStarted)
@@ -55,12 +55,12 @@ extension ShardMemory {
         return nil
     }
 
-    /// Notes that APNs took the update.
-    @inline(__always) mutating func noteAccepted(_ update: UpdateID, of slot: SlotID, now: EngineTime) {
+    /// Remembers that APNs took the update.
+    @inline(__always) mutating func rememberAccepted(_ update: UpdateID, of slot: SlotID, now: EngineTime) {
         self.slots[slot].earlierDeaths = 0
         self.slots[slot].lastAcceptedSeconds = max(
             self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
-        if self.slots[slot].tokenStanding != .proven { self.noteAcceptedToken(update, of: slot) }
+        if self.slots[slot].tokenStanding != .proven { self.rememberAcceptedToken(update, of: slot) }
         if self.updates[update].isStart {
             self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
             if self.slots[slot].life == .starting {
@@ -74,9 +74,9 @@ extension ShardMemory {
         }
     }
 
-    /// Notes that a start did not happen and will not, or that nobody knows (`unknown`).
-    /// - Parameter timestampSeconds: the time of its newest content.
-    mutating func noteFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
+    /// Remembers a start that did not happen, or whose result is unknown (`unknown`).
+    /// - Parameter timestampSeconds: the time of the newest content.
+    mutating func rememberFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
         let mayHaveHappened = outcome == .unknown
         if mayHaveHappened {
             self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
@@ -87,10 +87,10 @@ extension ShardMemory {
         self.slots[slot].life = mayHaveHappened ? .started : self.slots[slot].hasToken ? .alive : .awaiting
     }
 
-    /// Goes on with the card after an end that never reached the device.
+    /// Continues with the card after an end that never reached the device.
     mutating func reviveAfterFailedEnd(_ slot: SlotID) {
         guard self.slots[slot].life == .ending else { return }
-        // A start of an audience may still wait beneath the end.
+        // A start of an audience may still be waiting beneath the end.
         guard self.slots[slot].kind != .audience || !self.owners[slot].hasWaitingStart else {
             return self.slots[slot].life = .starting
         }
@@ -99,34 +99,33 @@ extension ShardMemory {
         self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting
     }
 
-    /// Whether some partition that asked has not been sent a version of the audience.
+    /// Whether some partition that asked has not yet got a version of the audience.
     @inline(__always) func hasOpenVersion(_ slot: SlotID) -> Bool {
         self.slots[slot].kind == .audience && self.owners[slot].openCount > 0
     }
-    /// Notes that every partition has the audience's end. It is remembered for the retention from now on.
-    mutating func noteEndTold(_ slot: SlotID, now: EngineTime) {
+    /// Starts the retention of an ended audience, because every partition has its end.
+    mutating func rememberEnd(_ slot: SlotID, now: EngineTime) {
         guard self.slots[slot].life == .ended else { return }
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
     }
     /// Delays the end of a life that is over, because something else has to be done first.
-    /// - Parameter millis: how soon it is looked at again.
+    /// - Parameter millis: time until the slot is looked at again.
     mutating func prolongLife(_ slot: SlotID, millis: Int64 = 1_000, now: EngineTime) {
         self.slots[slot].lifeEndsMillis = now.steadyMillis + millis
     }
 
-    /// Keeps the slot from leaving: something arrived for it.
+    /// Keeps the slot in memory, because something arrived for it.
     @inline(__always) mutating func stay(_ slot: SlotID) { self.slots[slot].isLeaving = false }
 
-    /// Begins to leave: nothing more becomes of the slot. Its next state record is a tombstone, unless an event arrives
-    /// first.
+    /// Begins to forget the slot. Its next state record is a tombstone, unless an event arrives first.
     mutating func beginLeaving(_ slot: SlotID) { self.slots[slot].isLeaving = true }
 
     // MARK: Device token
 
-    /// Takes the newest token of the slot. One that is registered again is taken to be usable.
+    /// Takes the newest token of the slot. A token that is registered again counts as usable.
     /// - Parameters:
-    ///   - hasMoved: whether it is of another environment than the previous one.
+    ///   - hasMoved: whether it belongs to another environment than the previous one.
     ///   - recordMillis: when it was registered, milliseconds since 1970.
     /// - Returns: whether it differs from the previous one.
     mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, hasMoved: Bool, recordMillis: Int64) -> Bool {
@@ -154,29 +153,29 @@ extension ShardMemory {
         self.slots[slot].tokenStanding = .usable
     }
 
-    /// Notes that APNs has refused the token.
-    mutating func noteRefusedToken(_ slot: SlotID, standing: TokenStanding, now: EngineTime) {
+    /// Remembers that APNs has refused the token.
+    mutating func rememberRefusedToken(_ slot: SlotID, standing: TokenStanding, now: EngineTime) {
         self.slots[slot].tokenStanding = standing
         self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
     }
 
-    /// Notes that the channel is kept for an audience.
-    /// - Parameter audience: empty: the audience has not arrived yet.
-    mutating func noteKept(_ slot: SlotID, for audience: [UInt8], now: EngineTime) {
+    /// Remembers that the channel is kept for an audience.
+    /// - Parameter audience: empty: no event of the audience has arrived yet.
+    mutating func rememberKept(_ slot: SlotID, for audience: [UInt8], now: EngineTime) {
         self.keptFor[slot] = audience
-        self.noteRefusedToken(slot, standing: .kept, now: now)
+        self.rememberRefusedToken(slot, standing: .kept, now: now)
     }
 
-    /// Trusts a refused token again for the next update: the refusal may have been a fault of ours.
+    /// Trusts a refused token again for the next update, because the refusal may have been a fault of ours.
     mutating func trustToken(of slot: SlotID) { self.slots[slot].tokenStanding = .usable }
 
-    /// Notes whether the app has the larger budget for this activity.
+    /// Sets whether the app has the larger budget for this activity.
     mutating func setFrequentUpdates(_ isFrequent: Bool, of slot: SlotID) {
         self.slots[slot].frequentUpdates = isFrequent
     }
 
-    /// Notes that the card has a token, so it is on a phone.
-    mutating func noteAlive(_ slot: SlotID) {
+    /// Marks the activity as alive: its card has a token, so it is on a phone.
+    mutating func markAlive(_ slot: SlotID) {
         if self.slots[slot].life == .awaiting || self.slots[slot].life == .started { self.slots[slot].life = .alive }
     }
 }

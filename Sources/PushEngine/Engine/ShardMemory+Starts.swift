@@ -2,18 +2,18 @@ import PushModel
 
 /// What the slot of an audience remembers of its starts.
 extension ShardMemory {
-    /// Notes that a start of the audience has gone out.
-    mutating func noteStarted(_ slot: SlotID) {
+    /// Remembers that a start of the audience has been sent.
+    mutating func markStarted(_ slot: SlotID) {
         self.slots[slot].awaitsTokenOfStart = true
-        // The start may have waited beneath an end that expired.
+        // The start may have waited beneath an end that has expired.
         if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
     }
 
-    /// How long the audience stays for its starts at least, milliseconds, whatever the partitions' clocks show. They
-    /// ask again after each void.
+    /// Minimum time that the audience stays for its starts, milliseconds, no matter what the partitions' clocks show.
+    /// Partitions ask again after each void.
     static var startsStayMillis: Int64 { 600_000 }
-    /// Remembers an audience that is otherwise unknown as long as a partition keeps start members of it. The partition
-    /// is told of its next life.
+    /// Keeps an audience that would be forgotten, as long as a partition has start members of it. The partition is then
+    /// sent the audience's next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

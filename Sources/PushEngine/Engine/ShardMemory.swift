@@ -1,10 +1,11 @@
+import ChannelKeeping
 import PushModel
 
-/// What the parts of a shard's engine share. Each part is lent it for a call, and of other parts only what that call
-/// needs.
+/// What the parts of a shard's engine share. Each call of a part gets it, together with what the call needs of other
+/// parts.
 ///
-/// `Slot` says which part writes which field of a slot. A partition and an audience's owner change only by their own
-/// methods.
+/// `Slot` says which part writes which field of a slot. A partition and an audience's owner are changed only by their
+/// own methods.
 struct ShardMemory: ~Copyable {
     /// The configuration. Only `ShardEngine.reconfigure` changes it.
     var configuration: EngineConfiguration
@@ -14,12 +15,12 @@ struct ShardMemory: ~Copyable {
     var counters = EngineCounters()
     /// The owners of the audiences whose ids belong to partitions of this shard.
     var owners = AudienceOwners()
-    /// The audience of each kept channel that publishers have sent to. Empty: it is kept for an audience that has not
-    /// arrived yet.
+    /// The audience of each kept channel that publishers have sent to. Empty: the channel is kept, but no event of its
+    /// audience has arrived.
     var keptFor: [SlotID: [UInt8]] = [:]
     var formerTokens = FormerTokens()
     var passedOver = PassedOverApps()
-    var traceNotes = TraceNotes()
+    var traceNotices = TraceNotices()
     private let addressOnly = AddressOnly()
 
     init(configuration: EngineConfiguration, indexSeed: UInt64) {
@@ -33,35 +34,35 @@ struct ShardMemory: ~Copyable {
 
     func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
 
-    /// The size of the largest body that APNs takes for this kind of slot, bytes.
+    /// Maximum size of a body that APNs accepts for this kind of slot, bytes.
     func payloadByteCountMax(of slot: SlotID) -> Int {
         PayloadWriter.payloadByteCountMax(for: self.slots[slot].kind == .channel ? .channel : .activity)
     }
 
-    /// Whether what the channel stores is configured, so that nobody has asked.
+    /// Whether the settings say what the channel stores, so that APNs is not asked.
     func isStorageConfigured(of slot: SlotID) -> Bool {
         self.slots[slot].kind == .channel && self.app(of: slot).channelStorage != .ask
     }
 
-    /// Whether the keeper has said that it keeps the channel for no audience. That stays true: channels that it makes
-    /// get ids that nobody has had before.
+    /// Whether the keeper has said that it keeps the channel for no audience. That stays true, because channels that a
+    /// keeper makes later get ids that have never been used.
     func isUnkept(_ slot: SlotID) -> Bool {
         self.slots[slot].kind == .channel && self.slots[slot].errand != .keeperQuestion
             && self.app(of: slot).audienceChannel == .auto
     }
 
-    /// Makes a slot. The caller knows that none has this key.
+    /// Makes a slot. The caller has checked that none has this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
     ) -> SlotID {
         let slot = self.slots.make(key, hash: hash, token: token, partition: partition)
-        self.noteUnrecorded(slot)
-        self.counters.activities += 1
+        self.markUnrecorded(slot)
+        self.counters.slots += 1
         if key.kind == .channel { self.counters.channels += 1 }
         return slot
     }
 
-    /// Removes the slot from memory. The caller has settled events and records, and the other parts have let go of it.
+    /// Removes the slot from memory. The caller has settled events and records, and the other parts have forgotten it.
     mutating func removeSlot(_ slot: SlotID) {
         if self.slots[slot].kind == .channel {
             self.counters.channels -= 1
@@ -70,7 +71,7 @@ struct ShardMemory: ~Copyable {
         if self.slots[slot].kind == .audience { self.owners.remove(slot) }
         self.formerTokens.forget(slot)
         self.slots.remove(slot)
-        self.counters.activities -= 1
+        self.counters.slots -= 1
     }
 
     /// Number of events of the slot without an outcome.
@@ -82,5 +83,18 @@ struct ShardMemory: ~Copyable {
 
     private func eventCount(of update: UpdateID) -> Int {
         update.isSome ? self.updates[update].eventCount : 0
+    }
+}
+
+extension ShardMemory {
+    /// Index of the configured app with that bundle identifier; `nil`: none has it.
+    func app(named bundleID: [UInt8]) -> UInt16? {
+        self.configuration.apps.firstIndex { $0.bundleID.utf8.elementsEqual(bundleID) }.map { UInt16($0) }
+    }
+    /// The partition of the keeper of an app's channels in an environment.
+    func keeperPartition(app: UInt16, environment: PushEnvironment) -> Int32 {
+        KeptChannelKey.keeperPartition(
+            bundleID: self.configuration.apps[Int(app)].bundleID, environment: environment,
+            partitionCount: self.configuration.partitionCount)
     }
 }

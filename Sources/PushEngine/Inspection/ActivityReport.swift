@@ -1,18 +1,18 @@
 public import PushModel
 
-/// What a shard knows of one activity, for an operator. It has neither tokens nor content.
+/// What a shard knows of one activity, for an operator. It contains neither tokens nor content.
 public struct ActivityReport: Sendable, Equatable, Encodable {
-    /// Budget of its high-priority pushes in the last hour.
+    /// The activity's budget of high-priority pushes in the last hour.
     public struct Budget: Sendable, Equatable, Encodable {
         /// Number of pushes allowed in any rolling hour.
         public var perHour: Int
         /// Units of the budget that are kept for alerts and `end`.
         public var reserve: Int
-        /// Units sent and not returned, including the one in flight.
+        /// Number of units that are out, including the one in flight.
         public var out: Int
-        /// Units that may be sent now, with alerts and `end`.
+        /// Number of units that may be used now by pushes with an alert and by `end`.
         public var left: Int
-        /// Seconds until each answered unit returns, the next first. The unit in flight is not included.
+        /// Seconds until each answered unit returns, the first to return first. The unit in flight is not included.
         public var returnsInSeconds: [Int64]
         /// What happens when the budget is spent.
         public var policy: String
@@ -23,121 +23,131 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
         public var event: String
         /// `high` or `low`. For a push in flight, the priority with which it left.
         public var priority: String
-        /// Whether it has an alert.
+        /// Whether the push has an alert.
         public var hasAlert: Bool
-        /// Number of events that it merges.
+        /// Number of events merged into the push.
         public var merged: Int
-        /// `aps.timestamp`; `nil`: not given yet.
+        /// The push's `aps.timestamp`; `nil`: not given yet.
         public var stampSeconds: Int64?
-        /// Milliseconds since its first event was taken, or since it left.
+        /// Milliseconds since the push's first event was taken. For a push in flight, since it left.
         public var ageMillis: Int64
     }
 
     /// The app's bundle identifier.
     public var app: String
-    /// Number of its partition.
+    /// Number of the activity's partition.
     public var partition: Int32
     /// `awaiting` (no token, no start), `alive`, `starting`, `started`, `ending` or `ended`.
     public var life: String
     /// Whether an `end` was accepted.
     public var hasEnded: Bool
-    /// `none`, `usable`, `former` (usable; it is the one before the newest, which APNs has refused), `doubted`
-    /// (refused, perhaps through our own fault) or `dead`.
+    /// `none`, `usable`, `former` (usable: the token before the newest, which APNs has refused), `doubted` (refused,
+    /// perhaps through our own fault) or `dead`.
     public var token: String
-    /// Environment of its token.
+    /// Environment of the activity's token.
     public var environment: String
-    /// Whether its registration asks for frequent updates.
+    /// Whether the activity's registration asks for frequent updates.
     public var frequentUpdates: Bool
-    /// Budget of its high-priority pushes.
+    /// Budget of the activity's high-priority pushes.
     public var budget: Budget
     /// Number of events without an outcome.
     public var eventsPending: Int
-    /// What is sent next; `nil`: nothing.
+    /// The push that is sent next; `nil`: there is none.
     public var pending: Push?
-    /// The push that waits for an answer of APNs; `nil`: none does.
+    /// The push that waits for an answer of APNs; `nil`: there is none.
     public var inFlight: Push?
-    /// The last `aps.timestamp` given; `nil`: none was.
+    /// The last `aps.timestamp` that was given; `nil`: none was.
     public var lastStampSeconds: Int64?
-    /// Event time of the newest event accepted; `nil`: none was.
+    /// Event time of the newest event that APNs has accepted; `nil`: none was.
     public var lastAcceptedSeconds: Int64?
-    /// Milliseconds until something may leave: the distance between two pushes, or the rest after a failure.
+    /// Milliseconds until something may leave, because of the minimum distance between two pushes, or the wait after a
+    /// failure.
     public var restMillis: Int64
     /// Number of failed attempts in a row.
     public var attempts: Int
-    /// Whether the record of its last push is still unacknowledged. Nothing leaves before it is.
+    /// Whether the record of the activity's last push is unacknowledged. Nothing leaves before it is acknowledged.
     public var awaitsRecord: Bool
 }
 
 extension ShardEngine {
-    /// What is known of an activity in the partitions that run here; `nil`: it is not in memory.
+    /// What is known of an activity in the partitions of this shard; `nil`: it is not in memory.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
-    ///   - id: as the record's key names it.
-    ///   - now: time for which the rest of its budget and its rest are computed.
+    ///   - id: the activity, as the record's key names it.
+    ///   - now: the time for which waits and returning units are computed.
     public func activityReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> ActivityReport? {
         let key = SlotKey(app: app, id: id)
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase != .gone {
-            guard let slot = self.memory.slots.find(key, partition: partition) else { continue }
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase != .gone {
+            guard let slot = self.core.memory.slots.find(key, partition: partition) else { continue }
             return self.report(of: slot, now: now)
         }
         return nil
     }
 
-    /// The token that pushes to an activity go to; `nil`: it is not in memory, or has no token. A secret, meant for a
-    /// simulator of phones beside a worker.
+    /// The token to which pushes of an activity go; `nil`: the activity is not in memory, or has no token. It is a
+    /// secret, meant for a simulator of phones beside a worker.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
-    ///   - id: as the record's key names it.
+    ///   - id: the activity, as the record's key names it.
     public func activityToken(app: UInt16, id: Span<UInt8>) -> [UInt8]? {
         let key = SlotKey(app: app, id: id)
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase != .gone {
-            guard let slot = self.memory.slots.find(key, partition: partition), self.memory.slots[slot].hasToken else {
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase != .gone {
+            guard let slot = self.core.memory.slots.find(key, partition: partition),
+                self.core.memory.slots[slot].hasToken
+            else {
                 continue
             }
-            // Copied while the slot lives.
-            return unsafe Array(self.memory.slots.tokenBytes(slot))
+            // The token is copied while the slot is live.
+            return unsafe Array(self.core.memory.slots.tokenBytes(slot))
         }
         return nil
     }
 
     private func report(of slot: SlotID, now: EngineTime) -> ActivityReport {
-        let app = self.memory.app(of: slot)
-        let isFrequent = self.memory.slots[slot].frequentUpdates
+        let app = self.core.memory.app(of: slot)
+        let isFrequent = self.core.memory.slots[slot].frequentUpdates
         let limit = isFrequent ? app.budgetFrequentPerHour : app.budgetPerHour
-        let returns = self.dispatch.budgets.returnsMillis(
-            self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
-        let out = returns.count + (self.dispatch.budgets.isInFlight(self.memory.slots[slot].budget) ? 1 : 0)
-        let accepted = self.memory.slots[slot].lastAcceptedSeconds
-        let stamp = self.memory.slots[slot].lastStampSeconds
-        let rests = max(self.memory.slots[slot].notBeforeMillis, self.memory.slots[slot].backoffUntilMillis)
+        let returns = self.core.dispatch.budgets.returnsMillis(
+            self.core.memory.slots[slot].budget, nowMillis: now.steadyMillis)
+        let out = returns.count + (self.core.dispatch.budgets.isInFlight(self.core.memory.slots[slot].budget) ? 1 : 0)
+        let accepted = self.core.memory.slots[slot].lastAcceptedSeconds
+        let stamp = self.core.memory.slots[slot].lastStampSeconds
+        let rests = max(self.core.memory.slots[slot].notBeforeMillis, self.core.memory.slots[slot].backoffUntilMillis)
         return ActivityReport(
             app: app.bundleID,
-            partition: self.memory.partitions[self.memory.slots[slot].partition].number,
-            life: self.memory.slots[slot].life.name, hasEnded: self.memory.slots[slot].life == .ended,
-            token: self.memory.slots[slot].hasToken ? self.memory.slots[slot].tokenStanding.name : "none",
-            environment: "\(self.memory.slots[slot].environment)", frequentUpdates: isFrequent,
+            partition: self.core.memory.partitions[self.core.memory.slots[slot].partition].number,
+            life: self.core.memory.slots[slot].life.name, hasEnded: self.core.memory.slots[slot].life == .ended,
+            token: self.core.memory.slots[slot].hasToken ? self.core.memory.slots[slot].tokenStanding.name : "none",
+            environment: "\(self.core.memory.slots[slot].environment)", frequentUpdates: isFrequent,
             budget: ActivityReport.Budget(
                 perHour: limit, reserve: app.budgetReserve, out: out, left: max(0, limit - out),
                 returnsInSeconds: returns.map { ($0 + 999) / 1_000 }, policy: app.budgetPolicy.rawValue),
-            eventsPending: self.memory.eventCount(of: slot),
-            pending: self.push(self.memory.slots[slot].pending, isInFlight: false, now: now),
-            inFlight: self.push(self.memory.slots[slot].inFlight, isInFlight: true, now: now),
+            eventsPending: self.core.memory.eventCount(of: slot),
+            pending: self.push(self.core.memory.slots[slot].pending, isInFlight: false, now: now),
+            inFlight: self.push(self.core.memory.slots[slot].inFlight, isInFlight: true, now: now),
             lastStampSeconds: stamp == 0 ? nil : stamp, lastAcceptedSeconds: accepted <= 0 ? nil : accepted,
             restMillis: rests == .min ? 0 : max(0, rests - now.steadyMillis),
-            attempts: Int(self.memory.slots[slot].attempt), awaitsRecord: self.memory.slots[slot].awaitsStateRecord)
+            attempts: Int(self.core.memory.slots[slot].attempt),
+            awaitsRecord: self.core.memory.slots[slot].awaitsStateRecord)
     }
 
     private func push(_ update: UpdateID, isInFlight: Bool, now: EngineTime) -> ActivityReport.Push? {
         guard update.isSome else { return nil }
-        let since = isInFlight ? self.memory.updates[update].sentMillis : self.memory.updates[update].firstUnsentMillis
-        let priority = isInFlight ? self.memory.updates[update].sentPriority : self.memory.updates[update].priority
-        let event = self.memory.updates[update].isStart ? "start" : self.memory.updates[update].isEnd ? "end" : "update"
+        let since =
+            isInFlight
+            ? self.core.memory.updates[update].sentMillis : self.core.memory.updates[update].firstUnsentMillis
+        let priority =
+            isInFlight ? self.core.memory.updates[update].sentPriority : self.core.memory.updates[update].priority
+        let event =
+            self.core.memory.updates[update].isStart
+            ? "start" : self.core.memory.updates[update].isEnd ? "end" : "update"
         return ActivityReport.Push(
             event: event, priority: priority == .high ? "high" : "low",
-            hasAlert: self.memory.updates[update].hasAlert, merged: Int(self.memory.updates[update].mergedCount),
-            stampSeconds: self.memory.updates[update].stampSeconds, ageMillis: max(0, now.steadyMillis - since))
+            hasAlert: self.core.memory.updates[update].hasAlert,
+            merged: Int(self.core.memory.updates[update].mergedCount),
+            stampSeconds: self.core.memory.updates[update].stampSeconds, ageMillis: max(0, now.steadyMillis - since))
     }
 }
 

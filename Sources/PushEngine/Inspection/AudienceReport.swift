@@ -1,8 +1,8 @@
 public import PushModel
 
-/// What the owner of an audience knows of it, for an operator. It has neither tokens nor content.
+/// What the owner of an audience knows of it, for an operator. It contains neither tokens nor content.
 public struct AudienceReport: Sendable, Equatable, Encodable {
-    /// A version that has its stamp.
+    /// A version that has been given its stamp.
     public struct PublishedVersion: Sendable, Equatable, Encodable {
         /// `aps.timestamp` of the pushes that bring it.
         public var stampSeconds: Int64
@@ -10,15 +10,15 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var event: String
         /// `high` or `low`.
         public var priority: String
-        /// Whether it has an alert.
+        /// Whether the version has an alert.
         public var hasAlert: Bool
-        /// Number of events that it merges.
+        /// Number of events merged into the version.
         public var merged: Int
-        /// Whether `state` has it, so that it may be published.
+        /// Whether `state` has the version, so that it may be sent to partitions.
         public var isDurable: Bool
-        /// Number of records of `routed` about it that Kafka has not acknowledged.
+        /// Number of records of `routed` with the version that Kafka has not acknowledged.
         public var recordsOutstanding: Int
-        /// When its event was written, milliseconds since 1970.
+        /// When the version's event was written, milliseconds since 1970.
         public var recordMillis: Int64
     }
     /// One of the two ledgers of versions with priority 10.
@@ -27,11 +27,12 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var perHour: Int
         /// Units kept for alerts and ends.
         public var reserve: Int
-        /// Units spent and not returned.
+        /// Number of units spent and not returned.
         public var out: Int
-        /// Units that may be spent now.
+        /// Number of units that may be spent now.
         public var left: Int
-        /// Seconds until each unit returns, the next first. Units of versions whose round goes on are not included.
+        /// Seconds until each unit returns, the first to return first. Units of versions whose round is still going on
+        /// are not included.
         public var returnsInSeconds: [Int64]
     }
     /// A broadcast channel of the audience.
@@ -44,32 +45,32 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var standing: String
         /// Whether members that listen get the newest version by broadcast.
         public var serves: Bool
-        /// Stamp of the newest version that APNs has taken on the channel; 0: none.
+        /// Stamp of the newest version that APNs has accepted on the channel; 0: none.
         public var takenStampSeconds: Int64
     }
-    /// What partitions have reported of a version.
+    /// What partitions have reported on a version.
     public struct RollUp: Sendable, Equatable, Encodable {
         /// Stamp of the version.
         public var stampSeconds: Int64
         /// Partitions that were sent the version.
         public var asked: [Int32]
-        /// Partitions among these that have sent no report.
+        /// Partitions among `asked` that have sent no report.
         public var missing: [Int32]
-        /// Partitions whose members are still owed it.
+        /// Partitions whose members are still owed the version.
         public var unfinished: [Int32]
-        /// Number of members that it was due to.
+        /// Number of members that the version was due to.
         public var due: UInt64
         /// Number of members whose push APNs has accepted.
         public var accepted: UInt64
-        /// Number of members that are still owed it.
+        /// Number of members that are still owed the version.
         public var waiting: UInt64
         /// Number of members whose token was dead.
         public var gone: UInt64
-        /// Number of members for whom it was refused for good.
+        /// Number of members for whom APNs refused the version for good.
         public var failed: UInt64
-        /// When it was first accepted, milliseconds since 1970; 0: not yet.
+        /// When APNs first accepted a push of the version, milliseconds since 1970; 0: not yet.
         public var firstAcceptedMillis: Int64
-        /// When it was last accepted, milliseconds since 1970; 0: not yet.
+        /// When APNs last accepted a push of the version, milliseconds since 1970; 0: not yet.
         public var lastAcceptedMillis: Int64
     }
 
@@ -81,7 +82,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
     public var hasEnded: Bool
     /// The audience's life, seconds since 1970; 0: it has had no version.
     public var life: Int64
-    /// Partitions that have or had members, and asked for versions.
+    /// Partitions that have or had members, and have asked for versions.
     public var askedPartitions: [Int32]
     /// Published versions, the oldest first.
     public var versions: [PublishedVersion]
@@ -98,31 +99,31 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
 }
 
 extension ShardEngine {
-    /// What the audience's owner knows, if it is here; `nil`: the audience is not in memory.
+    /// What the audience's owner knows, if the owner is in this shard; `nil`: the audience is not in memory.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
-    ///   - id: as the record's key names it.
-    ///   - now: time for which the rest of its budgets is computed.
+    ///   - id: the audience, as the record's key names it.
+    ///   - now: the time for which returning units are computed.
     public func audienceReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> AudienceReport? {
         let key = SlotKey(kind: .audience, app: app, id: id)
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase != .gone {
-            guard let slot = self.memory.slots.find(key, partition: partition) else { continue }
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase != .gone {
+            guard let slot = self.core.memory.slots.find(key, partition: partition) else { continue }
             return self.audienceReport(of: slot, now: now)
         }
         return nil
     }
 
     private func audienceReport(of slot: SlotID, now: EngineTime) -> AudienceReport {
-        let app = self.memory.app(of: slot)
-        let owner = self.memory.owners[slot]
+        let app = self.core.memory.app(of: slot)
+        let owner = self.core.memory.owners[slot]
         let rollUps = owner.rollUps.all.filter { !$0.isOfOutliving }
         return AudienceReport(
-            app: app.bundleID, partition: self.memory.partitions[self.memory.slots[slot].partition].number,
-            hasEnded: self.memory.slots[slot].life == .ending || self.memory.slots[slot].life == .ended,
+            app: app.bundleID, partition: self.core.memory.partitions[self.core.memory.slots[slot].partition].number,
+            hasEnded: self.core.memory.slots[slot].life == .ending || self.core.memory.slots[slot].life == .ended,
             life: owner.life, askedPartitions: owner.asked,
             versions: owner.publications.map { AudienceReport.PublishedVersion($0) },
-            eventsPending: self.memory.eventCount(of: slot),
+            eventsPending: self.core.memory.eventCount(of: slot),
             budget: owner.budget.ledger.budget(
                 perHour: app.budgetAudiencePerHour, reserve: app.budgetReserve, nowMillis: now.steadyMillis),
             frequentBudget: owner.budget.frequentLedger.budget(
@@ -131,20 +132,20 @@ extension ShardEngine {
             rollUps: rollUps.map { AudienceReport.RollUp($0) })
     }
 
-    /// What the partitions here know of the audience's members: one element for each that knows any.
+    /// What the partitions of this shard know of the audience's members: one element for each partition that knows any.
     /// - Parameter app: index into `EngineConfiguration.apps`.
-    /// - Parameter id: as the record's key names it.
+    /// - Parameter id: the audience, as the record's key names it.
     public func crowdStatuses(app: UInt16, id: Span<UInt8>) -> [CrowdStatus] {
-        let bundleID = self.memory.configuration.apps[Int(app)].bundleID
+        let bundleID = self.core.memory.configuration.apps[Int(app)].bundleID
         let reference = CrowdTable.reference(bundleID: Array(bundleID.utf8).span, id: id)
         var found: [CrowdStatus] = []
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase != .gone {
-            guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else { continue }
-            let members = self.audiences.crowds.membersIfAny(of: partition)
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase != .gone {
+            guard let crowd = self.fanOut.crowds.find(reference: reference, partition: partition) else { continue }
+            let members = self.fanOut.crowds.membersIfAny(of: partition)
             found.append(
-                self.audiences.crowds[crowd].status(
-                    bundleID: bundleID, partition: self.memory.partitions[partition].number, members: members))
+                self.fanOut.crowds[crowd].status(
+                    bundleID: bundleID, partition: self.core.memory.partitions[partition].number, members: members))
         }
         return found.sorted { $0.partition < $1.partition }
     }

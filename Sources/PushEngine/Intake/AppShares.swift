@@ -1,13 +1,12 @@
-/// Which app each log was last about. It is kept where an app may take only a share of what is pending
-/// (`AppConfiguration.pendingShare`). A log whose app has no room is left alone, and the others are read on (contract:
-/// Overload).
+/// Which app each log was last about. This is kept if an app may take only a share of what is pending
+/// (`AppConfiguration.pendingShare`). A log whose app has no room is not read, and the others are (contract: Overload).
 struct AppShares {
-    /// Number of records taken at once from a log that was last about another app, while an app has no room. What they
-    /// bring may exceed its share.
+    /// Number of records taken at once from a log that was last about another app, while an app has no room. Events of
+    /// the full app among them may exceed its share.
     static let recordsMax = 64
     private static let none = UInt16.max
 
-    /// Whether an app has a share.
+    /// Whether some app has a share.
     private(set) var areSet = false
     /// The last app of each log.
     private var lastApps: [UInt16] = []
@@ -19,8 +18,8 @@ struct AppShares {
         if !self.areSet { self.lastApps = [] }
     }
 
-    /// Notes the app of an event that has been read.
-    @inline(never) mutating func note(_ app: UInt16, of log: LogID) {
+    /// Remembers the app of an event that has been read.
+    @inline(never) mutating func remember(_ app: UInt16, of log: LogID) {
         while self.lastApps.count <= log.index { self.lastApps.append(Self.none) }
         self.lastApps[log.index] = app
     }
@@ -33,29 +32,20 @@ struct AppShares {
         guard log.index < self.lastApps.count, self.lastApps[log.index] != Self.none else { return nil }
         return self.lastApps[log.index]
     }
-}
-
-extension ShardEngine {
-    /// How many records of one log may be taken before this has to be asked again. An app that has its share of what
-    /// may be pending stops only the logs that were last about it. Other logs give only a few records at once. Records
-    /// between workers belong to no app.
+    /// Number of records of the log that may be taken before this has to be asked again. If an app has used up its
+    /// share of what may be pending, only the logs that were last about this app are stopped. Other logs give only a
+    /// few records at once.
     /// - Parameters:
-    ///   - topic: the log's topic, as an index into `EngineConfiguration.inputTopics`.
-    ///   - partition: the log's partition.
-    ///   - room: what `recordRoom` has left.
-    public func recordRoom(topic: UInt16, partition: Int32, within room: Int) -> Int {
-        guard self.shares.areSet, topic != self.memory.configuration.routedTopicIndex,
-            let index = self.memory.partitions.index(of: partition),
-            self.memory.partitions[index].logs.indices.contains(Int(topic))
-        else { return room }
-        let least = self.dispatch.pendingRoom(in: self.memory)
-        let log = self.memory.partitions[index].logs[Int(topic)]
-        guard let app = self.shares.lastApp(of: log), self.memory.configuration.apps[Int(app)].pendingShare < 1 else {
-            return min(room, max(AppShares.recordsMax, least))
+    ///   - log: a log of events. Records between workers belong to no app.
+    ///   - room: how many records the shard may take.
+    func room(of log: LogID, within room: Int, in core: borrowing ShardCore) -> Int {
+        guard let app = self.lastApp(of: log), core.memory.configuration.apps[Int(app)].pendingShare < 1 else {
+            return min(room, max(Self.recordsMax, core.dispatch.pendingRoom(in: core.memory)))
         }
-        return max(0, min(room, self.dispatch.pendingRoom(of: app, in: self.memory)))
+        return max(0, min(room, core.dispatch.pendingRoom(of: app, in: core.memory)))
     }
-
-    /// Whether an app has all that it may have. Logs that were last about it are left alone.
-    public var isAnAppFull: Bool { self.shares.areSet && self.dispatch.pendingRoom(in: self.memory) <= 0 }
+    /// Whether an app has used up its share of what may be pending. Logs that were last about it are then left alone.
+    @inline(__always) func isAnAppFull(in core: borrowing ShardCore) -> Bool {
+        self.areSet && core.dispatch.pendingRoom(in: core.memory) <= 0
+    }
 }

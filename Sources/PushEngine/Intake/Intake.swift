@@ -1,30 +1,33 @@
 import APNSProtocol
 import PushModel
 
-/// The record that is being taken: decoded, checked by the rules that need no slot, and turned into what a slot keeps
-/// of it.
+/// The record that is being processed: decoded, checked by the rules that need no slot, and turned into what a slot
+/// keeps of it.
 ///
-/// Its state describes one record, and the next overwrites it. Only the first sightings that wait to be reported
-/// outlive it.
+/// The state of `Intake` describes one record, and the next record overwrites it. Only first occurrences that wait to
+/// be reported stay longer.
 struct Intake: ~Copyable {
     private(set) var event = DecodedEvent()
-    /// The value of the record's header `traceparent`, empty without one. For a traced event also its `tracestate`: see
-    /// `TraceContext.headerByteCount(ofCarried:isTraced:)`.
+    /// The value of the record's header `traceparent`, empty without one. For a traced event its `tracestate` follows:
+    /// see `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     private(set) var traceparent: [UInt8] = []
     private(set) var record = InputRecord(
         topic: 0, partition: 0, offset: 0, timestampMillis: 0, hasKey: false, hasValue: false, origin: nil)
     private(set) var partition = PartitionIndex.none
     private(set) var log = LogID.none
-    /// The first records that a producer's client put on the wrong partition.
+    /// The first record in each topic that a producer's client put on the wrong partition.
     var placement = FirstOfTopics<Misplacement>()
-    /// The first records whose own time is impossible.
+    /// The first record in each topic whose own time is impossible.
     var untimed = FirstOfTopics<UntimedRecord>()
-    /// The record's time, milliseconds since 1970. If that is impossible, the worker's clock.
+    /// The record's time, milliseconds since 1970. If that is impossible, it is the time of the worker's clock.
     private(set) var writtenMillis: Int64 = 0
-    /// Whether the app takes a stale date for an expiry.
+    /// Whether the app treats a stale date as an expiry.
     private var staleDateExpires = false
-    /// Whether the record's own time is believed.
+    /// Whether the record's own time is possible.
     private(set) var isTimed = true
+    /// The event as one that may be forwarded twice; `nil` if its first position is of this cluster's logs. It is set
+    /// for forwarded records alone.
+    private var copy: ForwardedCopy?
     /// The bundle id of each app in UTF-8.
     private var bundleIDs: [[UInt8]]
     private let addressOnly = AddressOnly()
@@ -42,7 +45,7 @@ struct Intake: ~Copyable {
     func bundleID(app: UInt16) -> [UInt8] { self.bundleIDs[Int(app)] }
     /// The name of a kind that this release does not know, from the record's header.
     var kindName: String { String(decoding: self.traceparent.prefix(64), as: UTF8.self) }
-    /// Where the event first lay: its identity.
+    /// The event's first position, which is its identity.
     var source: SourcePosition {
         self.record.origin
             ?? SourcePosition(topic: self.record.topic, partition: self.record.partition, offset: self.record.offset)
@@ -50,9 +53,9 @@ struct Intake: ~Copyable {
 
     // MARK: Reading
 
-    /// Notes a record with an impossible time. What workers write to each other has the writing worker's time, and says
-    /// nothing of a producer.
-    @inline(never) private mutating func noteUntimed(now: EngineTime) {
+    /// Replaces a record's impossible time by the worker's clock. If the record is the first such event of its topic,
+    /// it is reported. Records between workers have the writing worker's time, and say nothing about a producer.
+    @inline(never) private mutating func countUntimed(now: EngineTime) {
         self.writtenMillis = now.wallMillis
         guard self.record.kind == .event else { return }
         let source = self.source
@@ -69,14 +72,14 @@ struct Intake: ~Copyable {
         self.record = record
         self.writtenMillis = record.timestampMillis
         self.isTimed = RecordTime.isBelievable(millis: record.timestampMillis, nowMillis: now.wallMillis)
-        if !self.isTimed { self.noteUntimed(now: now) }
+        if !self.isTimed { self.countUntimed(now: now) }
         self.partition = partition
         self.log = log
         if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
         self.traceparent.append(copying: traceparent)
     }
 
-    /// Checks the key of an activity that is not known here. A known one's key was checked with its first event.
+    /// Checks the key of an activity that is not known here. For a known activity, that was done with its first event.
     @inline(__always) func checkNewKey(_ key: Span<UInt8>) throws(EventRejection) {
         guard self.record.hasKey else {
             throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
@@ -84,8 +87,8 @@ struct Intake: ~Copyable {
         try EventRules.checkKey(key)
     }
 
-    /// The partition that the key belongs to, if it is another one. A producer whose client hashes otherwise put the
-    /// record here. It is forwarded once, then taken wherever it is.
+    /// The partition that the key belongs to; `nil`: the record's own. A record is on another partition if its
+    /// producer's client hashes differently. It is forwarded once, and then processed wherever it is.
     func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
         guard case .check = memory.configuration.settings.placement,
             self.record.topic != memory.configuration.routedTopicIndex
@@ -96,8 +99,8 @@ struct Intake: ~Copyable {
         return partition == self.record.partition ? nil : partition
     }
 
-    /// Notes a record that is forwarded to the partition where it belongs.
-    mutating func noteMisplaced(properPartition: Int32) {
+    /// Remembers a record that is forwarded to its proper partition, if it is the first of its topic.
+    mutating func countMisplaced(properPartition: Int32) {
         let misplacement = Misplacement(
             topic: self.record.topic, partition: self.record.partition, offset: self.record.offset,
             properPartition: properPartition)
@@ -112,12 +115,13 @@ struct Intake: ~Copyable {
         guard self.record.hasValue else {
             throw EventRejection(field: "value", reason: "is null: expected one JSON object")
         }
+        if let origin = self.record.origin { self.identifyCopy(of: origin, key: key, value: value, in: memory) }
         try EventDecoder.decode(
             value, framing: memory.configuration.settings.eventFraming, into: &self.event)
         let app = try self.app(in: memory)
         self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
-        // Most events name their activity by the key alone, are small, and are not ahead of the clock. The rules need
-        // not be asked for them.
+        // Most events name their activity by the key alone, are small, and are not ahead of the clock. They need not be
+        // checked by the rules below.
         if !self.namesNoOther {
             try EventRules.checkTarget(self.event, key: key)
             if memory.configuration.apps[Int(app)].audienceChannel == .none { try EventRules.refuseOpen(self.event) }
@@ -133,7 +137,7 @@ struct Intake: ~Copyable {
         return app
     }
 
-    /// Whether the record's key alone says what the event is meant for.
+    /// Whether the key alone says what the event is meant for.
     private var namesNoOther: Bool {
         self.event.target == .activity && self.event.activityInText.isEmpty && self.event.audienceInText.isEmpty
             && self.event.kind != .start
@@ -155,9 +159,7 @@ struct Intake: ~Copyable {
             let bundleID = self.bundleIDs[index]
             if given.holdsSameBytes(as: bundleID.span) { return UInt16(index) }
         }
-        let shown = RejectionText.quoted(given, byteCountMax: 80)
-        throw EventRejection(
-            field: "app", reason: "\"\(shown)\" is not configured in this worker: expected a configured bundle id")
+        throw EventRules.unknownApp(given, configured: memory.configuration.apps.map(\.bundleID))
     }
 
     /// Checks that the app has a route to the environment: a device token belongs to one environment.
@@ -174,9 +176,9 @@ struct Intake: ~Copyable {
         throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
     }
 
-    /// The environment that the event names for its channel. Without one: that of the channel. For a new channel:
-    /// production, where the app has it.
-    /// - Parameter held: what the slot says.
+    /// The environment that the event names for its channel. If it names none, the channel's environment. For a new
+    /// channel, production if the app has it.
+    /// - Parameter held: the environment of the channel's slot.
     func channelEnvironment(
         of app: UInt16, held: PushEnvironment, in memory: borrowing ShardMemory
     ) -> PushEnvironment {
@@ -188,32 +190,33 @@ struct Intake: ~Copyable {
         return hasRoute(held) || !hasRoute(other) ? held : other
     }
 
-    // MARK: What it says
+    // MARK: Contents of the event
 
-    /// The event's own time, or the record's. At most the worker's clock.
+    /// The event's own time, or else the record's, but no later than the worker's clock.
     @inline(__always) func timestampSeconds(now: EngineTime) -> Int64 {
         self.event.timestampSeconds ?? min(self.writtenMillis, now.wallMillis) / 1_000
     }
 
-    /// When the record was written at the earliest, milliseconds since 1970. An impossible time says nothing of that.
+    /// The earliest time at which the record may have been written, milliseconds since 1970. An impossible time says
+    /// nothing about that.
     @inline(__always) var writtenAtTheEarliestMillis: Int64 { self.isTimed ? self.writtenMillis : .min }
 
-    /// The time that decides which event is newest, before the arrival does. An event without a known time goes behind
-    /// those of its slot that have arrived, and before later ones. The clock would place it behind events that wait in
-    /// the log. After a crash it would be newer each time it is read.
+    /// The time that decides which event is newest; among equal times, the arrival decides. An event without a known
+    /// time comes after the events of its slot that have arrived, and before later ones. The worker's clock is not
+    /// used. It would put the event after events that still wait in the log, and later still after each crash.
     @inline(__always) func orderSeconds(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Int64 {
         if self.isTimed || self.event.timestampSeconds != nil { return self.timestampSeconds(now: now) }
         return memory.newestSeconds(of: slot)
     }
 
-    /// When the content expires unsent, seconds since 1970; `Int64.max`: never.
+    /// When the content expires if it is still unsent, seconds since 1970; `Int64.max`: never.
     var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        // A phone shows stale content, and says so. Some publishers want it dropped all the same.
+        // A phone shows stale content, and says so. Some publishers want it dropped nevertheless.
         case .update where self.staleDateExpires: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .update: self.event.expiresSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max
-        // The expiry for an audience's update members. The start's own expiry is in `StartOrder`.
+        // This is the expiry for the audience's update members. The start's own expiry is in `StartOrder`.
         case .start where self.event.target == .audience: self.event.expiresSeconds ?? .max
         // The start's own expiry is in `StartPart`.
         case .start, .register, .unregister, .open: .max
@@ -226,15 +229,15 @@ struct Intake: ~Copyable {
         get { self.event.text.span.extracting(self.event.tokenInText.range) }
     }
 
-    // MARK: What was taken before
+    // MARK: Replays
 
     /// Whether the record was in the log when the partition was assigned.
     @inline(__always) func liesBelowReplayEnd(in memory: borrowing ShardMemory) -> Bool {
         self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
     }
 
-    /// Whether an earlier owner may have taken the event, and pushed it. A forwarded event may have been forwarded
-    /// twice: its own time decides.
+    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may have been forwarded twice,
+    /// so its own time decides.
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil
@@ -248,26 +251,47 @@ struct Intake: ~Copyable {
         if let origin = self.record.origin {
             let positions = memory.slots.routedPositions(of: slot)
             return positions.covers(origin) || self.record.offset <= positions.appliedOffset
+                || self.isTakenCopy(in: memory)
         }
         let applied = memory.slots[slot].applied
         return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
     }
 
-    /// Whether the first place of a forwarded record can be compared. While positions are void, what was in the log at
-    /// the takeover may be from another cluster. Its origin is a place there.
+    /// Whether the origin of a forwarded record can be compared with positions of this log. While positions are void,
+    /// records from before the takeover may be from another cluster. Their origin is then a position there.
     @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
         memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
-    /// Notes that the slot has taken this record.
-    @inline(__always) func noteApplied(to slot: SlotID, in memory: inout ShardMemory) {
+    /// Remembers what a second copy of this forwarded event would have in common with it. While positions are void, its
+    /// first position does not say whether the event was taken.
+    @inline(never) private mutating func identifyCopy(
+        of origin: SourcePosition, key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory
+    ) {
+        guard memory.partitions[self.partition].voids.cause != nil else { return self.copy = nil }
+        self.copy = ForwardedCopy(
+            origin: origin, timestampMillis: self.record.timestampMillis, key: key, value: value)
+    }
+    /// Whether this owner has taken another copy of this forwarded event.
+    @inline(never) func isTakenCopy(in memory: borrowing ShardMemory) -> Bool {
+        self.copy.map { memory.partitions[self.partition].voids.hasTaken($0) } ?? false
+    }
+    /// Remembers that this owner has taken a forwarded event whose first position cannot be compared.
+    @inline(never) func markCopyTaken(in memory: inout ShardMemory) {
+        if let copy = self.copy { memory.partitions[self.partition].took(copy) }
+    }
+
+    /// Remembers in the slot that it has taken this record.
+    @inline(__always) func markApplied(to slot: SlotID, in memory: inout ShardMemory) {
         guard self.record.topic == memory.configuration.routedTopicIndex else {
             let position = AppliedPosition(offset: self.record.offset, topic: self.record.topic)
             return memory.slots.setApplied(position, of: slot)
         }
         var positions = memory.slots.routedPositions(of: slot)
         positions.appliedOffset = self.record.offset
-        if let origin = self.record.origin, self.isOriginOfThisLog(in: memory) { positions.note(origin) }
+        if let origin = self.record.origin {
+            if self.isOriginOfThisLog(in: memory) { positions.add(origin) } else { self.markCopyTaken(in: &memory) }
+        }
         memory.slots.setRoutedPositions(positions, of: slot)
     }
 }

@@ -14,14 +14,15 @@ extension Journal {
             let open = memory.slots[slot].openEntry
             if open.isSome {
                 guard self.ledger.log(of: open) != intake.log else { return }
-                // An entry of another input topic has the only place. A state record settles that one first.
+                // The slot has room for one entry, and an entry of another input topic uses it. A state record settles
+                // that entry first.
                 self.writeState(slot, budgets: budgets, in: &memory, now: now)
             }
             memory.slots[slot].openEntry = self.ledger.open(log: intake.log, offset: intake.record.offset)
         }
     }
 
-    /// Whether not everything that a former owner had read has been read again.
+    /// Whether some record that a former owner had read has not been read again.
     func isBehind(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         for topic in memory.partitions[partition].logs.indices {
             let next = self.ledger.nextOffset(log: memory.partitions[partition].logs[topic])
@@ -41,8 +42,8 @@ extension Journal {
                 waiter, partition: partition, generation: memory.partitions[partition].generation))
     }
 
-    /// Opens the acknowledgement of a record that is guarded by a ledger entry of its own.
-    /// - Parameter slot: a slot whose next state record is written after the acknowledgement, too.
+    /// Opens the acknowledgement of a record that has a ledger entry of its own.
+    /// - Parameter slot: a slot whose next state record also waits for this acknowledgement.
     mutating func expect(
         _ record: EventRecord, partition: PartitionIndex, entry: EntryID, slot: SlotID? = nil,
         in memory: inout ShardMemory
@@ -55,7 +56,7 @@ extension Journal {
     }
 
     /// Opens the acknowledgement of a record about an event of a slot. With `stateWaits` the slot's next state record
-    /// is written after it. Otherwise the slot's open entries are resolved after it.
+    /// waits for it. Otherwise the slot's open entries wait for it.
     mutating func expectGuarded(
         _ record: EventRecord, slot: SlotID, stateWaits: Bool, in memory: inout ShardMemory
     ) -> UInt64 {
@@ -65,7 +66,8 @@ extension Journal {
         if isUnguarded {
             memory.slots[slot].unguardedRecords += 1
         } else {
-            // The event came through one of the two logs; neither may pass it.
+            // The event came through one of two logs. Which one is not known here, so neither is committed past the
+            // event.
             if open.isSome { self.ledger.expectAcknowledgement(open) }
             if openRouted.isSome { self.ledger.expectAcknowledgement(openRouted) }
         }
@@ -85,21 +87,21 @@ extension Journal {
     /// What an acknowledgement changes besides what is written down.
     enum Consequence {
         case none
-        /// `state` has the marker. The number is not 0 if the marker is to begin an epoch
+        /// `state` has the marker. `claimNumber` is not 0 if the marker is to begin an epoch
         /// (`PartitionState.claimNumber`).
         case marker(PartitionIndex, claimNumber: UInt32)
         /// `state` has the record that the slot's next push had to wait for.
         case pushMayFollow(SlotID)
         /// A partition has the audience's version.
-        case versionTold(SlotID, stampLow: UInt32)
+        case versionAcknowledged(SlotID, stampLow: UInt32)
         /// Kafka has a crowd's record, for this partition.
         case crowd(CrowdWait, PartitionIndex)
         /// Kafka has a keeper's record.
         case keeper(KeeperWait)
     }
 
-    /// Takes an acknowledgement: Kafka has the record. It is called once for each record. An acknowledgement of a
-    /// partition that has left since changes nothing.
+    /// Takes an acknowledgement: Kafka has the record. It is called once for each record. If the record's partition has
+    /// left since, nothing changes.
     /// - Parameter offset: offset of the record; below 0: the record was given up, and has none.
     @inline(__always) mutating func acknowledged(
         _ acknowledgement: UInt64, offset: Int64, in memory: inout ShardMemory, now: EngineTime
@@ -111,7 +113,7 @@ extension Journal {
             memory.partitions[partition].generation == done.partitionGeneration
         else { return .none }
         memory.partitions[partition].recordAcknowledged()
-        if done.waiter.isState, memory.partitions.noteStateOffset(offset, of: partition) {
+        if done.waiter.isState, memory.partitions.takeStateOffset(offset, of: partition) {
             memory.counters.stateGaps += 1
         }
         switch done.waiter {
@@ -140,14 +142,14 @@ extension Journal {
             if memory.slots[slot].unguardedRecords == 0 { self.writeStateAwaited(slot, in: memory, now: now) }
             return .none
         case .owner(let reference, let stampLow):
-            return memory.holds(reference) ? .versionTold(reference.slot, stampLow: stampLow) : .none
+            return memory.holds(reference) ? .versionAcknowledged(reference.slot, stampLow: stampLow) : .none
         case .crowd(let wait):
             self.acknowledged(wait)
             return .crowd(wait, partition)
         case .keeper(let wait): return .keeper(wait)
         }
     }
-    /// Takes the acknowledgement for the event behind a crowd's record.
+    /// Takes the acknowledgement of a crowd's record for the event that led to the record.
     @inline(never) private mutating func acknowledged(_ wait: CrowdWait) {
         guard wait.entry.isSome else { return }
         if wait.record.isBeforeState { self.ledger.acknowledged(wait.entry) } else { self.ledger.settle(wait.entry) }

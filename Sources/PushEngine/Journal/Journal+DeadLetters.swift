@@ -1,9 +1,9 @@
 import PushModel
 
-/// Records that are handed on: dead letters, and records that were on the wrong partition.
+/// Records that are passed on: dead letters, and records that were on the wrong partition.
 extension Journal {
-    /// Writes a dead letter for a record that cannot be taken: key and value as they came, reason and source position
-    /// in headers.
+    /// Writes a dead letter for a record that cannot be processed. It has key and value as they were read, and reason
+    /// and source position in headers.
     /// - Parameters:
     ///   - record: what waits for the dead letter.
     ///   - guardedBy: the entry that the record has already; `nil`: it gets one.
@@ -19,7 +19,7 @@ extension Journal {
         let valueRange = self.batch.append(value)
         let reason = "\(refusal.field): \(refusal.reason)"
         if intake.record.isTraced {
-            memory.traceNotes.append(.ended(.deadLettered, reason: reason, into: nil), of: intake.source)
+            memory.traceNotices.append(.ended(.deadLettered, reason: reason, into: nil), of: intake.source)
         }
         let firstHeader = self.batch.headers.count
         self.batch.appendHeader(.reason, text: reason)
@@ -53,39 +53,9 @@ extension Journal {
         let idBytes = unsafe memory.slots.idBytes(slot)
         let keyRange = unsafe self.batch.append(Span(_unsafeElements: idBytes))
         let start = self.batch.bytes.count
-        self.batch.bytes.append(utf8: "{\"event\":")
-        JSONBytes.appendString(literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update", to: &self.batch.bytes)
-        self.batch.bytes.append(utf8: ",\"app\":")
-        JSONBytes.appendString(memory.app(of: slot).bundleID, to: &self.batch.bytes)
-        if memory.slots[slot].kind == .audience {
-            self.batch.bytes.append(utf8: ",\"to\":{\"audience\":")
-            let id = unsafe memory.slots.idBytes(slot)
-            JSONBytes.appendString(unsafe Span(_unsafeElements: id), to: &self.batch.bytes)
-            self.batch.bytes.append(UInt8(ascii: "}"))
+        JSONWriter.append(to: &self.batch.bytes) { json in
+            json.object { Self.write(layer, of: slot, in: memory, to: &$0) }
         }
-        if memory.slots[slot].kind == .channel {
-            self.batch.bytes.append(utf8: ",\"to\":{\"channel\":")
-            let id = unsafe memory.slots.idBytes(slot)
-            JSONBytes.appendString(unsafe Span(_unsafeElements: id), to: &self.batch.bytes)
-            self.batch.bytes.append(
-                utf8: memory.slots[slot].environment == .production
-                    ? ",\"environment\":\"production\"}" : ",\"environment\":\"development\"}")
-        }
-        self.batch.bytes.append(utf8: ",\"timestamp\":")
-        // If the event's own time is not known, the time when it was taken.
-        let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
-        JSONBytes.appendInteger(isTimed ? layer.timestampSeconds : layer.stampFloorSeconds, to: &self.batch.bytes)
-        if !layer.eventID.isEmpty {
-            self.batch.bytes.append(utf8: ",\"id\":")
-            JSONBytes.appendString(layer.blob.span.extracting(layer.eventID.range), to: &self.batch.bytes)
-        }
-        self.appendCarried(",\"content-state\":", layer.blob.span.extracting(layer.content.contentState.range))
-        if !layer.alertIsInherited { self.appendCarried(",\"alert\":", layer.blob.span.extracting(layer.alert.range)) }
-        self.appendCarried(",\"relevance-score\":", layer.blob.span.extracting(layer.content.relevanceScore.range))
-        self.appendOptional(",\"stale-date\":", layer.content.staleDateSeconds)
-        self.appendOptional(",\"dismissal-date\":", layer.content.dismissalDateSeconds)
-        self.appendOptional(",\"expires\":", layer.expirationHeaderSeconds)
-        self.batch.bytes.append(UInt8(ascii: "}"))
         let valueRange = start..<self.batch.bytes.count
         let firstHeader = self.batch.headers.count
         self.batch.appendHeader(.reason, text: "APNs refused the push: \(details.status) \(details.reason)")
@@ -97,19 +67,37 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    private mutating func appendCarried(_ name: StaticString, _ bytes: Span<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        self.batch.bytes.append(utf8: name)
-        self.batch.bytes.append(copying: bytes)
+    /// Writes the members of the event rebuilt from what is kept of it.
+    private static func write(
+        _ layer: Layer, of slot: SlotID, in memory: borrowing ShardMemory, to json: inout JSONWriter
+    ) {
+        // The slot is alive, and so are its bytes.
+        let idBytes = unsafe memory.slots.idBytes(slot)
+        let id = unsafe Span(_unsafeElements: idBytes)
+        json.member("event", literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update")
+        json.member("app", memory.app(of: slot).bundleID)
+        switch memory.slots[slot].kind {
+        case .activity: break
+        case .audience: json.object("to") { $0.member("audience", utf8: id) }
+        case .channel:
+            json.object("to") { json in
+                json.member("channel", utf8: id)
+                json.member("environment", literal: memory.slots[slot].environment.name)
+            }
+        }
+        // If the event's own time is not known, this is the time when it was taken.
+        let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
+        json.member("timestamp", isTimed ? layer.timestampSeconds : layer.stampFloorSeconds)
+        if !layer.eventID.isEmpty { json.member("id", utf8: layer.blob.span.extracting(layer.eventID.range)) }
+        json.member("content-state", json: layer.blob.span.extracting(layer.content.contentState.range))
+        if !layer.alertIsInherited { json.member("alert", json: layer.blob.span.extracting(layer.alert.range)) }
+        json.member("relevance-score", json: layer.blob.span.extracting(layer.content.relevanceScore.range))
+        json.member("stale-date", layer.content.staleDateSeconds)
+        json.member("dismissal-date", layer.content.dismissalDateSeconds)
+        json.member("expires", layer.expirationHeaderSeconds)
     }
 
-    private mutating func appendOptional(_ name: StaticString, _ value: Int64?) {
-        guard let value else { return }
-        self.batch.bytes.append(utf8: name)
-        JSONBytes.appendInteger(value, to: &self.batch.bytes)
-    }
-
-    /// Forwards a record, unchanged, to the partition that its key belongs to. A header has its first position.
+    /// Forwards a record, unchanged, to the partition that its key belongs to. A header states its first position.
     mutating func forward(
         _ intake: borrowing Intake, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>,
         in memory: inout ShardMemory
@@ -117,14 +105,14 @@ extension Journal {
         memory.counters.forwarded += 1
         memory.counters.misplaced += 1
         if intake.record.isTraced {
-            memory.traceNotes.append(.forwarded(partition: partition), of: intake.source)
+            memory.traceNotices.append(.forwarded(partition: partition), of: intake.source)
         }
         let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
         let firstHeader = self.batch.headers.count
-        // The copy's time is the present, because a topic may refuse old times. The header has the record's own.
+        // The copy's time is the present, because a topic may refuse old times. A header has the record's own time.
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         if !intake.traceparent.isEmpty {
             self.batch.appendTrace(intake.traceparent.span, isTraced: intake.record.isTraced)

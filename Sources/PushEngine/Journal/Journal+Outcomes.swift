@@ -1,8 +1,8 @@
 import PushModel
 
-/// Outcome records (contract: What an outcome says): JSON, the key as the event's.
+/// Outcome records (contract: What an outcome says). Their value is JSON, and their key is the event's.
 extension Journal {
-    /// Gives an event that never became content its outcome, at once.
+    /// Writes the outcome of an event that never became content, at once.
     mutating func finishEvent(
         _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, details: borrowing OutcomeDetails,
         key: Span<UInt8>,
@@ -10,7 +10,7 @@ extension Journal {
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
         if intake.record.isTraced {
-            memory.noteOutcome(outcome, details, kind: SlotKind(of: intake.event.target), of: intake.source)
+            memory.addOutcome(outcome, details, kind: SlotKind(of: intake.event.target), of: intake.source)
         }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else {
             return
@@ -39,7 +39,7 @@ extension Journal {
                 .outcome, partition: intake.partition, entry: entry, slot: waiting, in: &memory))
     }
 
-    /// Gives a pending event that ended unsent its outcome. It is no longer pending.
+    /// Writes the outcome of a pending event that ended unsent. The event is no longer pending.
     mutating func finish(_ ending: borrowing Coalescer.Ending, in memory: inout ShardMemory) {
         var details = OutcomeDetails(cause: ending.cause)
         if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
@@ -61,7 +61,7 @@ extension Journal {
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
 
-    /// Gives an outcome to a layer that was sent. The caller takes the layer away.
+    /// Writes the outcome of a layer that was sent. The caller removes the layer.
     mutating func finishLayer(
         _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -73,12 +73,13 @@ extension Journal {
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, in: &memory) }
     }
 
-    /// Gives the newest event of an update its outcome: it was accepted. Like `finishLayer`, but the layer is read in
-    /// place. If `updates` lent it to a method that changes the engine, the layer would be copied for every push.
+    /// Writes the outcome of an update's newest event, which was accepted. It does what `finishLayer` does, but reads
+    /// the layer in place. If the layer were passed to a method that changes the engine, it would be copied for every
+    /// push.
     mutating func finishAcceptedTop(
         of update: UpdateID, slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
-        // Nothing before the return changes the update, which holds the array of its bytes.
+        // The pointer stays valid: nothing before the return changes the update, which holds the array of its bytes.
         let top = unsafe memory.updates.top(of: update)
         let bytes = unsafe top.pointee.blob.withUnsafeBufferPointer { unsafe $0 }
         let blob = unsafe Span(_unsafeElements: bytes)
@@ -96,7 +97,7 @@ extension Journal {
     ) {
         memory.counters.pending -= 1
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
-        if isTraced { memory.noteOutcome(outcome, details, kind: memory.slots[slot].kind, of: source) }
+        if isTraced { memory.addOutcome(outcome, details, kind: memory.slots[slot].kind, of: source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         // The slot is alive, and so are its bytes.
         let idBytes = unsafe memory.slots.idBytes(slot)
@@ -106,8 +107,8 @@ extension Journal {
             outcome, kind: memory.slots[slot].kind, app: memory.slots[slot].app, key: id, source: source,
             eventID: eventID,
             traceparent: traceparent, isTraced: isTraced, details: details, in: memory)
-        // The outcome is in Kafka before the state record that says the event is done. Otherwise a replay could only
-        // call the event a duplicate.
+        // Kafka must have the outcome before the state record that says that the event is done. Otherwise a replay
+        // could only call the event a duplicate.
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
         let acknowledgement = self.expectGuarded(
             .outcome, slot: slot, stateWaits: waits, in: &memory)
@@ -116,8 +117,8 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Whether the slot's state record waits for one more event that needs no push. A record that is due waits for a
-    /// limited number of them. Otherwise a busy activity would never get its record written, and nothing could be
+    /// Whether the slot's state record may wait for one more event that needs no push. A record that is due waits for a
+    /// limited number of them. Otherwise a busy activity's record would never be written, and nothing could be
     /// committed.
     private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
         guard memory.slots[slot].isDirty else { return true }
@@ -126,12 +127,13 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of such events. Beyond it, if a worker dies before both are acknowledged, `duplicate` is the only
-    /// outcome.
+    /// Maximum number of events without a push for which a due state record waits. The outcomes of further events may
+    /// be lost if a worker dies before Kafka has both records; then `duplicate` is their only outcome.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
-    /// Adds the text of an outcome to the batch, and returns its range.
+    /// Adds the text of an outcome to the batch.
     /// - Parameter carried: the trace context of the event; its `traceparent` is written.
+    /// - Returns: the range of the text.
     mutating func appendOutcome(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,

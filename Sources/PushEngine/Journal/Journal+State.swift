@@ -1,9 +1,9 @@
 import PushModel
 
-/// Records of `state` (contract: Order of acknowledgement).
+/// Writes records of `state` (contract: Order of acknowledgement).
 extension Journal {
-    /// Writes the slot's record within `stateFlushMillis`. If some of its outcomes are still unacknowledged, writes it
-    /// when they are acknowledged.
+    /// Has the slot's record written within `stateFlushMillis`. If some of its outcomes are unacknowledged, the record
+    /// waits for them.
     mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard !memory.slots[slot].isDirty else { return }
         memory.slots[slot].isDirty = true
@@ -21,20 +21,20 @@ extension Journal {
         self.markDirty(slot, in: &memory, now: now)
     }
 
-    /// Writes at once what is to be written.
+    /// Writes dirty slots' records at the next opportunity.
     mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
 
-    /// Lets the slot's record be written: the last outcome that it had to wait for is acknowledged.
+    /// Has the slot's record written, because the last outcome that it had to wait for is acknowledged.
     @inline(__always) mutating func writeStateAwaited(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime)
     {
         guard memory.slots[slot].isDirty else { return }
-        // The slot may be in the list already. The second time its record will be found written.
+        // The slot may be in the list already. The second entry will find its record written.
         self.dirtySlots.append(slot)
         self.stateFlushAtMillis = now.steadyMillis
     }
 
-    /// Writes every dirty slot that is not waiting for the acknowledgement of an outcome. Slots that wait return to the
-    /// list later: in a rush thousands wait at any moment.
+    /// Writes every dirty slot that does not wait for the acknowledgement of an outcome. Slots that wait leave the
+    /// list, and return later: in a rush thousands wait at any moment.
     @inline(__always) mutating func flushStates(
         budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -49,8 +49,8 @@ extension Journal {
         self.dirtySlots.removeAll(keepingCapacity: true)
     }
 
-    /// Writes everything that must change together about one slot, in one record. Its acknowledgement settles what the
-    /// slot held open.
+    /// Writes everything that must change together about one slot in one record. Its acknowledgement settles the
+    /// entries that the slot holds open.
     mutating func writeState(
         _ slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -90,7 +90,7 @@ extension Journal {
         Int
     > {
         let start = self.batch.bytes.count
-        // The texts hold the array, and the journal the texts, for longer than this call.
+        // The array outlives this call, because the journal holds the texts, which hold the array.
         let prefix = unsafe self.texts.stateKeyPrefix(
             app: memory.slots[slot].app, kind: memory.slots[slot].kind
         ).withUnsafeBufferPointer {
@@ -114,9 +114,9 @@ extension Journal {
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        Self.noteWritten(held.0, in: &memory)
-        Self.noteWritten(held.1, in: &memory)
-        Self.noteWritten(held.2, in: &memory)
+        Self.markWritten(held.0, in: &memory)
+        Self.markWritten(held.1, in: &memory)
+        Self.markWritten(held.2, in: &memory)
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
@@ -140,7 +140,8 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// Writes a newest token that is set aside as the activity's own. A restore knows only one token.
+    /// Writes the record with a newest token that was set aside as the activity's own token. A restore knows only one
+    /// token.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,
@@ -159,15 +160,15 @@ extension Journal {
             topicHashes: self.topicHashes, now: now)
     }
 
-    /// Notes that a state record has the update, if there is one.
-    private static func noteWritten(_ update: UpdateID, in memory: inout ShardMemory) {
+    /// Marks the update, if it exists, as written in a state record.
+    private static func markWritten(_ update: UpdateID, in memory: inout ShardMemory) {
         guard update.isSome else { return }
         memory.updates[update].top.isWritten = true
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
     }
 
-    /// Whether its record says that nothing of it is unrecorded. An owner that leaves early does not know that: it has
-    /// not read yet what the former owner may have pushed without a record.
+    /// Whether the slot's record may say that nothing was pushed without a record. An owner that leaves before it has
+    /// read its backlog does not know that, because the former owner may have pushed without a record.
     private func isHandedOn(_ slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
         let partition = memory.slots[slot].partition
         guard memory.partitions[partition].phase == .released else { return false }
@@ -191,8 +192,8 @@ extension Journal {
     }
 
     /// Writes the record that says who owns the partition.
-    /// - Parameter isClaim: whether it begins an epoch, and so names none.
-    /// - Returns: the number of Kafka's acknowledgement.
+    /// - Parameter isClaim: whether the marker begins an epoch, and so states none.
+    /// - Returns: the number of its acknowledgement.
     @discardableResult
     mutating func writeMarker(
         _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false, in memory: inout ShardMemory
@@ -221,7 +222,7 @@ extension Journal {
         return acknowledgement
     }
 
-    /// Appends the book, which ends an audience's record.
+    /// Appends the book of the audience's owner, the end of an audience's record.
     private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
         let book = memory.owners[slot]
         let topicHashes = self.topicHashes
@@ -231,8 +232,9 @@ extension Journal {
     mutating func writeTombstone(key: Span<UInt8>, of partition: PartitionIndex, in memory: inout ShardMemory) {
         self.writeTombstone(key: self.batch.append(key), of: partition, entry: .none, in: &memory)
     }
+    /// Writes a tombstone.
     /// - Parameter keyRange: range of the key in the batch's bytes.
-    /// - Parameter entry: settled once Kafka has it.
+    /// - Parameter entry: settled once Kafka has the tombstone.
     mutating func writeTombstone(
         key keyRange: Range<Int>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
     ) {
@@ -251,7 +253,7 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Appends the header that has a tombstone's epoch.
+    /// Appends the header with a tombstone's epoch.
     private mutating func appendEpochHeader(partition: PartitionIndex, in memory: borrowing ShardMemory) -> Range<Int> {
         let first = self.batch.headers.count
         self.batch.appendHeader(.epoch, number: memory.partitions[partition].epoch)

@@ -1,18 +1,18 @@
 /// Unresolved offsets of one shard's input logs (contract: Outcome and offset).
 ///
-/// The ledger keeps groups, not events. An entry is the lowest unresolved offset of a slot; whatever the slot takes
-/// later from the same log is above it. Entries of a log are opened in the order of offsets, so a doubly linked list is
-/// always sorted. Open, settle and the head are O(1). Memory is bounded by slots and unacknowledged records, not by
-/// events.
+/// The ledger keeps groups, not events. An entry is the lowest unresolved offset of a slot; what the slot takes later
+/// from the same log has higher offsets. Entries of a log are opened in the order of offsets, so a doubly linked list
+/// is always sorted. Opening and settling an entry, and finding the lowest, are O(1). Memory is bounded by slots and
+/// unacknowledged records, not by events.
 struct OffsetLedger {
     private struct Entry {
         var log: LogID
         var offset: Int64
         var previous: EntryID
         var next: EntryID
-        /// Records about events of this group that Kafka has not acknowledged yet.
+        /// Number of records about events of this group that Kafka has not acknowledged.
         var acknowledgementsOutstanding: UInt32
-        /// Whether nothing of its events has to be made durable any longer.
+        /// Whether everything in this group is durable or done.
         var settled: Bool
     }
 
@@ -24,14 +24,15 @@ struct OffsetLedger {
         var head: EntryID
         var tail: EntryID
         var isOpen: Bool
-        /// Whether its watermark may have moved since the last look.
+        /// Whether the log's watermark may have moved since the last look.
         var isTouched = false
-        /// When `committedOffset` was handed on, steady; `Int64.min`: not since the log was opened.
+        /// When `committedOffset` was passed on, steady; `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
-        /// The offset that had been handed on when it was asked for, at least `commitMillisMax` ago.
+        /// The offset that counts as committed. It had been passed on at least `commitMillisMax` before it began to
+        /// count.
         var passedOffset: Int64
         var sampledOffset: Int64
-        /// When `sampledOffset` has been committed, as far as can be known; steady.
+        /// When `sampledOffset` counts as committed, steady.
         var sampleDueMillis = Int64.min
 
         mutating func sample(nowMillis: Int64) {
@@ -45,7 +46,8 @@ struct OffsetLedger {
     private var entries = NumberedArray<EntryID, Entry>()
     private var free: [EntryID] = []
     private var logs = NumberedArray<LogID, Log>()
-    /// Logs whose watermark may have moved. Commits are asked for in every busy turn, and few of many logs have moved.
+    /// Logs whose watermark may have moved. Commits are asked for in every busy turn, but only a few of many logs have
+    /// moved.
     private var touchedLogs: [LogID] = []
     private(set) var openCount = 0
 
@@ -61,7 +63,7 @@ struct OffsetLedger {
         return self.logs.append(log)
     }
 
-    /// Stops following the log; its open entries are given up uncommitted.
+    /// Stops following the log. Its open entries are dropped without a commit.
     mutating func closeLog(_ log: LogID) {
         var entry = self.logs[log].head
         while entry.isSome {
@@ -74,7 +76,7 @@ struct OffsetLedger {
         self.logs[log].isOpen = false
     }
 
-    /// Notes that the record at `offset` was taken. Offsets only grow; gaps (compaction, control records) count as
+    /// Counts the record at `offset` as taken. Offsets only grow. Gaps in them (compaction, control records) count as
     /// resolved.
     mutating func consumed(log: LogID, offset: Int64) {
         guard offset >= self.logs[log].nextOffset else { return }
@@ -105,7 +107,7 @@ struct OffsetLedger {
 
     func log(of id: EntryID) -> LogID { self.entries[id].log }
 
-    /// Notes that one more record about this group has been handed to Kafka.
+    /// Counts one more record about this group that has been handed to Kafka.
     mutating func expectAcknowledgement(_ id: EntryID) {
         self.entries[id].acknowledgementsOutstanding += 1
     }
@@ -116,7 +118,8 @@ struct OffsetLedger {
         self.closeIfResolved(id)
     }
 
-    /// Settles the group: everything in it is durable or done. It is resolved once its records are acknowledged, too.
+    /// Settles the group, because everything in it is durable or done. It is resolved when its records are
+    /// acknowledged, too.
     mutating func settle(_ id: EntryID) {
         precondition(!self.entries[id].settled, "entry \(id) settled twice")
         self.entries[id].settled = true
@@ -126,19 +129,21 @@ struct OffsetLedger {
     /// The offset after the last record taken.
     func nextOffset(log: LogID) -> Int64 { self.logs[log].nextOffset }
 
-    /// The next offset to read after a restart: the lowest unresolved one, or else the one after the last taken.
+    /// The next offset to read after a restart: the lowest unresolved one, or if all are resolved, the one after the
+    /// last record taken.
     func watermark(log: LogID) -> Int64 {
         let head = self.logs[log].head
         return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
     }
 
-    /// Milliseconds within which a commit that was handed on is taken, unless the group takes none.
+    /// Maximum time until the group has taken a commit that was passed on, milliseconds. The group may also refuse it.
     static var commitMillisMax: Int64 { 5_000 }
 
-    /// The offset below which everything has been committed, as far as can be known. Nothing below it is read again.
+    /// The offset below which everything counts as committed. Nothing below it is read again.
     ///
-    /// A log that commits more often than every `commitMillisMax` has to be asked twice, that long apart. It falls
-    /// behind by at most the time between the two previous calls. This costs nothing at a commit, which is frequent.
+    /// Usually one call is enough. A log that commits more often than every `commitMillisMax` needs two calls that far
+    /// apart. The answer is then behind by at most the time between the two previous calls. In return a commit costs
+    /// nothing, and commits are frequent.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax
@@ -146,8 +151,8 @@ struct OffsetLedger {
     }
 
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
-    /// - Parameter nowMillis: when the offsets are handed on, steady.
-    mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
+    /// - Parameter nowMillis: when the offsets are passed on, steady.
+    @inline(__always) mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
         for log in self.touchedLogs {
             self.logs[log].isTouched = false
             let next = self.watermark(log: log)

@@ -1,5 +1,5 @@
-/// A row in a block, and eight bits of its hash. A search for a token skips other rows by these bits without reading
-/// the rows, which would cost a wait for memory each.
+/// A row in a block, and eight bits of its hash. By these bits a search for a token skips other rows without reading
+/// them. Each read would wait for memory.
 struct RowEntry: Equatable {
     private let rawValue: UInt32
 
@@ -21,7 +21,7 @@ struct RowEntry: Equatable {
     private typealias Block = UnsafeMutablePointer<BlockHeader>
 
     private var arena = BlockArena()
-    /// Reused while sets are made anew.
+    /// Scratch space, reused whenever sets are rebuilt.
     private var staying: [RowEntry] = []
     private var leaving: [RowEntry] = []
 
@@ -38,8 +38,8 @@ struct RowEntry: Equatable {
         let count = unsafe Int(block.pointee.count)
         let capacity = unsafe Int(block.pointee.capacity)
         if count < capacity {
-            // The block has a free place.
-            unsafe Self.places(block)[count] = entry
+            // The block has room for the entry.
+            unsafe Self.base(block)[count] = entry
             unsafe block.pointee.count += 1
             return set
         }
@@ -50,15 +50,15 @@ struct RowEntry: Equatable {
 
     /// Returns the set without this row, which is in it.
     mutating func removing(_ row: RowID, from set: BlockID) -> BlockID {
-        let place = unsafe self.place(of: row, in: set)
+        let address = unsafe self.address(of: row, in: set)
         let block = unsafe self.arena.block(set)
         // The first block is never empty.
         let last = unsafe Int(block.pointee.count) - 1
-        unsafe place.pointee = Self.entries(block)[last]
+        unsafe address.pointee = Self.entries(block)[last]
         return self.droppingLast(of: set)
     }
 
-    /// Returns any row of a set, and the set without it.
+    /// Takes any row out of a set. Returns the row, and the set without it.
     mutating func popping(from set: BlockID) -> (row: RowID, rest: BlockID) {
         let block = unsafe self.arena.block(set)
         let row = unsafe Self.entries(block)[Int(block.pointee.count) - 1].row
@@ -137,7 +137,7 @@ struct RowEntry: Equatable {
             let first = self.arena.allocate(capacity: capacity, next: set)
             let block = unsafe self.arena.block(first)
             // The block has room for these entries.
-            for index in 0..<count { unsafe Self.places(block)[index] = entries[start + index] }
+            for index in 0..<count { unsafe Self.base(block)[index] = entries[start + index] }
             unsafe block.pointee.count = UInt16(count)
             set = first
             start += count
@@ -145,34 +145,34 @@ struct RowEntry: Equatable {
         return set
     }
 
-    // MARK: Looking ahead
+    // MARK: Prefetching
 
-    /// Begins to load the set, which will be read soon.
+    /// Prefetches the set, which will be read soon.
     @inline(__always) func prefetch(_ set: BlockID) {
         guard set.isSome else { return }
-        // Most sets take no more than that, and their entries are read in order.
+        // Most sets take no more than one cache line, and their entries are read in order.
         unsafe Prefetch.lines(from: self.arena.block(set), byteCount: Prefetch.lineByteCount)
     }
 
     // MARK: Blocks
 
     @inline(__always) @unsafe private static func entries(_ block: Block) -> UnsafeBufferPointer<RowEntry> {
-        unsafe UnsafeBufferPointer(start: Self.places(block), count: Int(block.pointee.count))
+        unsafe UnsafeBufferPointer(start: Self.base(block), count: Int(block.pointee.count))
     }
 
-    /// The block's entries: as many places as its capacity says.
-    @inline(__always) @unsafe private static func places(_ block: Block) -> UnsafeMutablePointer<RowEntry> {
+    /// The block's entries: as many as its capacity says.
+    @inline(__always) @unsafe private static func base(_ block: Block) -> UnsafeMutablePointer<RowEntry> {
         unsafe UnsafeMutableRawPointer(block + 1).assumingMemoryBound(to: RowEntry.self)
     }
 
-    @unsafe private func place(of row: RowID, in set: BlockID) -> UnsafeMutablePointer<RowEntry> {
+    @unsafe private func address(of row: RowID, in set: BlockID) -> UnsafeMutablePointer<RowEntry> {
         var set = set
         while true {
             precondition(set.isSome, "row \(row) is not in its bucket")
             let block = unsafe self.arena.block(set)
             let entries = unsafe Self.entries(block)
             for index in entries.indices where unsafe entries[index].row == row {
-                return unsafe Self.places(block) + index
+                return unsafe Self.base(block) + index
             }
             set = unsafe block.pointee.next
         }
@@ -182,7 +182,7 @@ struct RowEntry: Equatable {
         self.adding(entry, to: self.arena.allocate(capacity: capacity, next: next))
     }
 
-    /// The first block loses its last entry, and some of its room when it has much.
+    /// Drops the last entry of the first block, and some of its room when there is much.
     private mutating func droppingLast(of set: BlockID) -> BlockID {
         let block = unsafe self.arena.block(set)
         unsafe block.pointee.count -= 1
@@ -201,7 +201,7 @@ struct RowEntry: Equatable {
         let new = self.arena.allocate(capacity: min(capacity, BlockArena.capacityMax), next: unsafe old.pointee.next)
         // The new block has room for all that the old one holds.
         let block = unsafe self.arena.block(new)
-        unsafe Self.places(block).update(from: Self.places(old), count: Int(old.pointee.count))
+        unsafe Self.base(block).update(from: Self.base(old), count: Int(old.pointee.count))
         unsafe block.pointee.count = unsafe old.pointee.count
         self.arena.release(set)
         return new

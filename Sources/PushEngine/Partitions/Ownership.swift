@@ -1,14 +1,13 @@
-/// Keeps when something about owning partitions is due: markers that are written again, takeovers that catch up. It
-/// also lists the partitions that wait for a step the loop has to hear of.
+/// Keeps when something about owning partitions is due: markers to be written again, and partitions that catch up. It
+/// also lists the partitions that wait for a step that has to be reported to the loop.
 ///
-/// What is known of one partition is in `PartitionState`. Of the times, only the earliest of all is kept here.
+/// What is known of a single partition is in `PartitionState`. Only the earliest of all times is kept here.
 struct Ownership {
     /// Partitions on their way in or out. Each waits for something that `ShardEngine.takeActions` reports.
     private(set) var watched: [PartitionIndex] = []
     /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
     private(set) var nextMarkerMillis: Int64 = .max
-    /// When the first partition that still reads its backlog of the assignment is no longer waited for, steady;
-    /// `Int64.max`: none is.
+    /// When the first partition stops waiting for its backlog of the assignment, steady; `Int64.max`: none waits.
     private(set) var catchUpEndsMillis: Int64 = .max
 
     var nextDeadlineMillis: Int64 { min(self.nextMarkerMillis, self.catchUpEndsMillis) }
@@ -16,8 +15,8 @@ struct Ownership {
     /// Whether a partition catches up.
     var isCatchingUp: Bool { self.catchUpEndsMillis != .max }
 
-    mutating func noteMarkerDue(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
-    mutating func noteCatchUpEnd(_ endsMillis: Int64) {
+    mutating func scheduleMarker(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
+    mutating func scheduleCatchUpEnd(_ endsMillis: Int64) {
         self.catchUpEndsMillis = min(self.catchUpEndsMillis, endsMillis)
     }
 
@@ -26,7 +25,7 @@ struct Ownership {
     /// Begins a round in which all partitions that catch up are looked at.
     mutating func beginCatchUpRound() { self.catchUpEndsMillis = .max }
 
-    /// Watches a partition for the end of the step it has taken, which is to be reported.
+    /// Watches a partition for the end of its present step, so that the end is reported.
     mutating func watch(_ partition: PartitionIndex) {
         if !self.watched.contains(partition) { self.watched.append(partition) }
     }

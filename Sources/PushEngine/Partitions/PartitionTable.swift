@@ -1,12 +1,12 @@
-/// The partitions of this shard, by index and by Kafka's number. The place of a partition that left is used again.
+/// The partitions of this shard, by index and by Kafka's number. The index of a partition that has left is used again.
 struct PartitionTable {
     private var states = NumberedArray<PartitionIndex, PartitionState>()
-    /// The index of each partition number; `none`: not owned.
+    /// The index for each partition number; `none`: not owned.
     private var indexOfNumber: [PartitionIndex] = []
 
     /// Partitions whose `state` went back, until that is reported.
     private(set) var wentBack: [PartitionIndex] = []
-    /// Whether a partition may have a gap in its `state` that nobody has taken. Asked every turn.
+    /// Whether a partition may have a gap in its `state` that has not been taken. This is asked every turn.
     private var hasGaps = false
 
     var identifiers: IdentifierSequence<PartitionIndex> { self.states.identifiers }
@@ -47,12 +47,13 @@ struct PartitionTable {
 
     // MARK: Gaps
 
-    /// Notes that Kafka has a record of this owner in the partition's `state`. See `PartitionState.noteStateOffset`.
-    @inline(__always) mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
-        !self.states[partition].noteFollowing(offset) && self.noteOtherStateOffset(offset, of: partition)
+    /// Takes Kafka's acknowledgement of a record of this owner in the partition's `state`. See
+    /// `PartitionState.takeStateOffset`.
+    @inline(__always) mutating func takeStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
+        !self.states[partition].takeFollowing(offset) && self.takeOtherStateOffset(offset, of: partition)
     }
-    @inline(never) private mutating func noteOtherStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
-        switch self.states[partition].noteStateOffset(offset) {
+    @inline(never) private mutating func takeOtherStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
+        switch self.states[partition].takeStateOffset(offset) {
         case .inOrder: return false
         case .wentBack:
             if !self.wentBack.contains(partition) { self.wentBack.append(partition) }
@@ -69,8 +70,8 @@ struct PartitionTable {
         return self.wentBack
     }
 
-    /// Takes the next stretch of some partition's `state` that another wrote, to be repaired now. One of a partition at
-    /// a time, none before it runs.
+    /// Takes the next stretch of some partition's `state` that another writer wrote, to be repaired now. A partition
+    /// has one repair at a time, and none before it runs.
     mutating func takeGap() -> StateGap? {
         guard self.hasGaps else { return nil }
         var isAnyLeft = false

@@ -1,33 +1,40 @@
 /// Reports what has to be done about partitions.
 extension ShardEngine {
-    /// Adds what has to be done since the last call to `actions`. Cheap while nothing is due: it may be called at every
-    /// step of a turn.
+    /// Adds what has to be done since the last call to `actions`. The call costs little while nothing is due, so it may
+    /// be made at every step of a turn.
     public mutating func takeActions(into actions: inout [PartitionAction]) {
         if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
-        if !self.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }
-        while let gap = self.memory.partitions.takeGap() { actions.append(.repair(gap)) }
-        if !self.intake.untimed.waiting.isEmpty {
-            for record in self.intake.untimed.take() { actions.append(.tellUntimed(record)) }
+        if !self.core.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }
+        while let gap = self.core.memory.partitions.takeGap() { actions.append(.repair(gap)) }
+        if !self.core.intake.untimed.waiting.isEmpty {
+            for record in self.core.intake.untimed.take() { actions.append(.warnOfUntimed(record)) }
         }
-        if !self.intake.placement.waiting.isEmpty {
-            for misplacement in self.intake.placement.take() { actions.append(.tellMisplaced(misplacement)) }
+        if !self.core.intake.placement.waiting.isEmpty {
+            for misplacement in self.core.intake.placement.take() { actions.append(.warnOfMisplaced(misplacement)) }
         }
-        if !self.keepers.notices.isEmpty {
-            for notice in self.keepers.takeNotices() { actions.append(.tellKeeper(notice)) }
+        if !self.keeperHost.keepers.notices.isEmpty {
+            for notice in self.keeperHost.keepers.takeNotices() { actions.append(.warnOfKeeper(notice)) }
         }
     }
 
-    /// Whether everything handed to Kafka for a leaving partition is acknowledged at this moment. A late answer may
-    /// have added to it since that was reported. A partition that is not owned has nothing left.
+    /// Whether Kafka has acknowledged everything for a leaving partition at this moment. A delayed answer may have
+    /// added something since that was reported. A partition that is not owned has nothing left.
     public func isSettled(partition number: Int32) -> Bool {
-        guard let partition = self.memory.partitions.index(of: number) else { return true }
-        return self.journal.isSettled(partition, in: self.memory)
+        guard let partition = self.core.memory.partitions.index(of: number) else { return true }
+        return self.core.journal.isSettled(partition, in: self.core.memory)
+    }
+
+    /// Reports partitions whose `state` went back. They are abandoned: nothing of them is written, pushed or committed.
+    @inline(never) private mutating func lookAtLostState(_ actions: inout [PartitionAction]) {
+        for partition in self.core.memory.partitions.takeWentBack() {
+            actions.append(self.core.memory.partitions[partition].lossWhileOwned)
+        }
     }
 
     /// Reports steps that have ended.
     private mutating func lookAtWatched(_ actions: inout [PartitionAction]) {
         for partition in self.ownership.watched {
-            let state = self.memory.partitions[partition]
+            let state = self.core.memory.partitions[partition]
             switch state.phase {
             case .awaitingMarker: continue
             case .restoring: actions.append(.restore(partition: state.number, markerOffset: state.epoch))
@@ -35,12 +42,12 @@ extension ShardEngine {
                 if let reason = state.stopReason {
                     actions.append(.halt(partition: state.number, reason: reason))
                 }
-                if let cause = state.voids.cause { actions.append(.tellVoid(partition: state.number, cause: cause)) }
+                if let cause = state.voids.cause { actions.append(.warnOfVoid(partition: state.number, cause: cause)) }
             case .releasing:
                 guard state.inFlightCount == 0 else { continue }
                 actions.append(.finishRelease(partition: state.number))
             case .released:
-                guard self.journal.isSettled(partition, in: self.memory) else { continue }
+                guard self.core.journal.isSettled(partition, in: self.core.memory) else { continue }
                 actions.append(.takeLastCommit(partition: state.number))
             case .gone: break
             }

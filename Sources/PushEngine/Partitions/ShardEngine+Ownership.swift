@@ -2,33 +2,33 @@ import PushModel
 
 /// Decides when a new owner may push, and writes the markers that say who owns a partition (contract: One owner).
 ///
-/// An earlier owner may have pushed whatever it has read. All of that is below the log ends seen at assignment. Before
-/// it is read again, a push could show a phone something older than it shows already. (Contract: Device equivalence.)
-/// No push leaves before that, for a limited time. A log can be long, and its end may never be read (the mark of a
-/// transaction).
+/// A former owner may have pushed anything that it had read. All of that is below the log ends seen at assignment.
+/// Before all of it is read again, a push could show a phone something older than what it shows already (contract:
+/// Device equivalence). Pushes therefore wait for that, for a limited time. The limit is needed because a log can be
+/// long, and its end may never be read (the mark of a transaction).
 extension ShardEngine {
     // MARK: Markers
 
     /// Writes a marker. The first one's offset ends the restore and is the owner's epoch. Later markers make sure that
-    /// a gap is noticed in a partition where nothing happens.
+    /// a gap is noticed in a partition where nothing else is written.
     mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, now: EngineTime) {
-        self.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.memory)
-        let dueMillis = now.steadyMillis + self.memory.configuration.settings.markerRefreshMillis
-        self.memory.partitions[partition].markerWritten(nextDueMillis: dueMillis)
-        self.ownership.noteMarkerDue(dueMillis)
+        self.core.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.core.memory)
+        let dueMillis = now.steadyMillis + self.core.memory.configuration.settings.markerRefreshMillis
+        self.core.memory.partitions[partition].markerWritten(nextDueMillis: dueMillis)
+        self.ownership.scheduleMarker(dueMillis)
     }
 
     /// Writes the markers that are due again.
     mutating func refreshMarkers(now: EngineTime) {
         guard self.ownership.nextMarkerMillis <= now.steadyMillis else { return }
         self.ownership.beginMarkerRound()
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase == .running {
-            let dueMillis = self.memory.partitions[partition].markerDueMillis
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase == .running {
+            let dueMillis = self.core.memory.partitions[partition].markerDueMillis
             if dueMillis <= now.steadyMillis {
                 self.writeMarker(partition, now: now)
             } else {
-                self.ownership.noteMarkerDue(dueMillis)
+                self.ownership.scheduleMarker(dueMillis)
             }
         }
     }
@@ -37,7 +37,7 @@ extension ShardEngine {
     @inline(never) mutating func markerAcknowledged(
         _ partition: PartitionIndex, claimNumber: UInt32, offset: Int64, now: EngineTime
     ) {
-        switch self.memory.partitions[partition].markerAcknowledged(claimNumber: claimNumber, offset: offset) {
+        switch self.core.memory.partitions[partition].markerAcknowledged(claimNumber: claimNumber, offset: offset) {
         case .nothing: break
         case .writeMarker: self.writeMarker(partition, now: now)
         case .writeClaim: _ = self.writeClaim(partition)
@@ -49,46 +49,48 @@ extension ShardEngine {
     // MARK: Catching up
 
     mutating func beginCatchUp(_ partition: PartitionIndex, now: EngineTime) {
-        // No earlier owner can have sent anything.
-        guard self.memory.partitions[partition].former.isAny, self.journal.isBehind(partition, in: self.memory) else {
+        // If there is no former owner, nobody can have sent anything.
+        guard self.core.memory.partitions[partition].former.isAny,
+            self.core.journal.isBehind(partition, in: self.core.memory)
+        else {
             return
         }
-        let ends = now.steadyMillis + self.memory.configuration.settings.catchUpMaxMillis
-        self.memory.partitions[partition].beginCatchUp(endsMillis: ends)
-        self.ownership.noteCatchUpEnd(ends)
+        let ends = now.steadyMillis + self.core.memory.configuration.settings.catchUpMaxMillis
+        self.core.memory.partitions[partition].beginCatchUp(endsMillis: ends)
+        self.ownership.scheduleCatchUpEnd(ends)
     }
 
-    /// Lets partitions push that have caught up, or cannot.
+    /// Lets partitions push that have caught up, or cannot catch up.
     mutating func advanceCatchUps(now: EngineTime) {
         guard self.ownership.isCatchingUp else { return }
         self.ownership.beginCatchUpRound()
-        // More is read only after something has left.
+        // At such a limit more is read only after something has left, so the backlog cannot be waited for.
         let isFull =
             (self.roomWithinLimits == 0 || self.isAnAppFull)
-            && self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
-        for partition in self.memory.partitions.identifiers
-        where self.memory.partitions[partition].phase == .running {
-            guard let ends = self.memory.partitions[partition].catchUpEndsMillis else { continue }
-            if ends <= now.steadyMillis || isFull || !self.journal.isBehind(partition, in: self.memory) {
-                self.memory.partitions[partition].caughtUp()
+            && self.core.journal.acknowledgements.openCount < self.core.memory.configuration.settings.unacknowledgedMax
+        for partition in self.core.memory.partitions.identifiers
+        where self.core.memory.partitions[partition].phase == .running {
+            guard let ends = self.core.memory.partitions[partition].catchUpEndsMillis else { continue }
+            if ends <= now.steadyMillis || isFull || !self.core.journal.isBehind(partition, in: self.core.memory) {
+                self.core.memory.partitions[partition].caughtUp()
                 self.beginPushing(partition, now: now)
             } else {
-                self.ownership.noteCatchUpEnd(ends)
+                self.ownership.scheduleCatchUpEnd(ends)
             }
         }
     }
 
-    /// Lets pushes of the partition leave. Its marker must be in `state`, earlier foreign records repaired, and the
-    /// backlog of the assignment read.
+    /// Lets pushes of the partition leave. Its marker must be in `state`, records of other writers before it must be
+    /// repaired, and the backlog of the assignment must have been read.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
-        guard self.memory.partitions[partition].opensForPushes() else { return }
-        for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].pending.isSome {
-            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        guard self.core.memory.partitions[partition].opensForPushes() else { return }
+        for slot in self.core.memory.slots.members(of: partition) where self.core.memory.slots[slot].pending.isSome {
+            self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
         }
-        for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].kind == .audience {
-            self.tellAgain(slot, now: now)
+        for slot in self.core.memory.slots.members(of: partition) where self.core.memory.slots[slot].kind == .audience {
+            self.publisher.sendAgain(slot, in: &self.core, now: now)
         }
-        for crowd in self.audiences.crowds.crowds(of: partition) { self.schedule(crowd, now: now) }
-        self.releaseHeldErrands(of: partition, now: now)
+        for crowd in self.fanOut.crowds.crowds(of: partition) { self.fanOut.schedule(crowd, in: &self.core, now: now) }
+        self.keeperHost.releaseHeldErrands(of: partition, in: &self.core, now: now)
     }
 }

@@ -3,15 +3,15 @@ public import PushModel
 /// Repairs `state` where others wrote to it (contract: One owner). The topic has one writer per partition, so the
 /// offsets that Kafka acknowledges have no gaps. A gap holds a record of another writer.
 extension ShardEngine {
-    /// Notes that the whole gap reported last for the partition has been given to `repair`.
+    /// Ends a repair: the whole gap reported last for the partition has been given to `repair`.
     public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
-        guard let partition = self.memory.partitions.index(of: partition) else { return }
-        self.memory.partitions[partition].gapRepaired()
+        guard let partition = self.core.memory.partitions.index(of: partition) else { return }
+        self.core.memory.partitions[partition].gapRepaired()
         self.beginPushing(partition, now: now)
     }
 
-    /// Takes a record found in a gap. What this owner knows of its key is written again, so that a restore, or
-    /// compaction, keeps that.
+    /// Takes a record found in a gap. What this owner knows of the record's key is written again, so that a restore, or
+    /// compaction, keeps this owner's record.
     ///
     /// - Parameters:
     ///   - number: the number of the partition whose `state` it is.
@@ -22,36 +22,38 @@ extension ShardEngine {
     public mutating func repair(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
     ) -> StateRepair {
-        guard let partition = self.memory.partitions.index(of: number),
-            self.memory.partitions[partition].phase == .running
+        guard let partition = self.core.memory.partitions.index(of: number),
+            self.core.memory.partitions[partition].phase == .running
         else { return .ignored }
         let markerKey = MarkerRecord.key
         if key.holdsSameBytes(as: markerKey.span) {
             var reader = StateReader(value)
-            // A marker of a future release belongs to a newer owner, too.
+            // A marker of a later release is taken into account, too: it may be a newer owner's.
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
                 let marker = try? MarkerRecord(&reader)
             else { return .succeeded }
-            // A first marker here is a former owner's that was late: repairs go on only while the group confirms the
-            // ownership. Only an owner of a newer epoch that has run is taken for a successor.
-            if marker.epoch > self.memory.partitions[partition].epoch { return .succeeded }
-            self.memory.counters.stateRecordsForeign += 1
+            // A first marker here is a delayed one of a former owner, because repairs go on only while the group
+            // confirms the ownership. Only an owner of a newer epoch that has run counts as a successor.
+            if marker.epoch > self.core.memory.partitions[partition].epoch { return .succeeded }
+            self.core.memory.counters.stateRecordsForeign += 1
             self.writeMarker(partition, saysTakeovers: true, now: now)
             return .overwritten
         }
-        if let done = self.repairKept(partition: partition, key: key) { return done }
-        if let done = self.repairAudience(partition: partition, key: key, now: now) { return done }
-        guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
-        self.memory.counters.stateRecordsForeign += 1
-        if let slot = self.memory.slots.find(slotKey, partition: partition) {
-            if self.memory.partitions[partition].mayPush {
-                self.journal.markDirty(slot, in: &self.memory, now: now)
+        if let done = self.keeperHost.repairKept(partition: partition, key: key, in: &self.core) { return done }
+        if let done = self.fanOut.repairAudience(partition: partition, key: key, in: &self.core, now: now) {
+            return done
+        }
+        guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else { return .ignored }
+        self.core.memory.counters.stateRecordsForeign += 1
+        if let slot = self.core.memory.slots.find(slotKey, partition: partition) {
+            if self.core.memory.partitions[partition].mayPush {
+                self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
             } else {
-                self.journal.requireStateRecord(slot, in: &self.memory, now: now)
+                self.core.journal.requireStateRecord(slot, in: &self.core.memory, now: now)
             }
             return .overwritten
         }
-        self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
+        self.core.journal.writeTombstone(key: key, of: partition, in: &self.core.memory)
         return .removed
     }
 }

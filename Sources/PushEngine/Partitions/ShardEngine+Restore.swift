@@ -2,48 +2,62 @@ public import PushModel
 
 /// Reads `state` after a takeover (contract: One owner).
 extension ShardEngine {
-    /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
-    /// - Parameter number: the partition's number. One that is not being restored is left alone.
-    /// - Parameter key: the record's key; borrowed for the call, as `value` is.
-    /// - Parameter value: empty for a tombstone.
+    /// What is missing from the partition's `state`, which was read up to this owner's marker; `nil`: nothing, as far
+    /// as is known. The answer is in words.
+    /// - Parameters:
+    ///   - number: the partition's number. If that is not being restored, nothing is missing.
+    ///   - stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits; `nil`: it
+    ///     may be empty.
+    public func stateLoss(partition number: Int32, stateEnd: Int64?) -> String? {
+        guard let stateEnd, let partition = self.core.memory.partitions.index(of: number),
+            self.core.memory.partitions[partition].phase == .restoring
+        else { return nil }
+        return self.core.memory.partitions[partition].loss(before: stateEnd)
+    }
+
+    /// Reads one record of the partition's `state`. Records are read in the order of offsets, up to this owner's
+    /// marker.
+    /// - Parameter number: the partition's number. If that is not being restored, nothing happens.
+    /// - Parameter key: the record's key; borrowed for the call, like `value`.
+    /// - Parameter value: the record's value; empty for a tombstone.
     /// - Parameter isTombstone: whether the value is null, not empty.
     /// - Parameter headerNumber: the number in the record's header; `nil` without one. A tombstone has
     ///   `RecordHeader.epoch`, a marker `RecordHeader.takeovers` or `RecordHeader.acceptedEnd`.
     /// - Parameter offset: the record's offset in `state`.
-    /// - Parameter now: the time for which the rest of waits and of the budget is computed.
+    /// - Parameter now: the time from which the rest of waits and of the budget is computed.
     public mutating func restore(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, headerNumber: Int64? = nil,
         offset: Int64, now: EngineTime
     ) -> RestoreResult {
-        guard let partition = self.memory.partitions.index(of: number),
-            self.memory.partitions[partition].phase == .restoring
+        guard let partition = self.core.memory.partitions.index(of: number),
+            self.core.memory.partitions[partition].phase == .restoring
         else { return .ignored }
-        self.memory.partitions[partition].reads(at: offset)
+        self.core.memory.partitions[partition].reads(at: offset)
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
             if let epoch = headerNumber {
-                guard self.memory.isBelieved(epoch, partition: partition) else {
+                guard self.core.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
                 }
             }
             if key.count > 1, key[0] == MemberRecord.keyMark {
-                self.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition)
+                self.fanOut.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition, in: &self.core)
                 return .ignored
             }
-            if let pause = self.pauseKey(ofState: key, partition: partition) {
-                self.audiences.pauses.remove(pause)
+            if let pause = self.fanOut.pauseKey(ofState: key, partition: partition, in: self.core) {
+                self.core.pauses.remove(pause)
                 return .ignored
             }
             if key.count > 1, key[0] == StartMemberRecord.keyMark {
-                self.restoreStartTombstone(key: key, partition: partition)
+                self.fanOut.restoreStartTombstone(key: key, partition: partition, in: &self.core)
                 return .ignored
             }
-            if self.restoreKeptTombstone(key, partition: partition) { return .ignored }
-            guard let slotKey = self.journal.texts.slotKey(ofState: key) else {
-                self.restoreCrowdTombstone(key, partition: partition)
+            if self.keeperHost.restoreKeptTombstone(key, partition: partition) { return .ignored }
+            guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else {
+                self.fanOut.restoreCrowdTombstone(key, partition: partition, in: self.core)
                 return .ignored
             }
-            if let slot = self.memory.slots.find(slotKey, partition: partition) {
+            if let slot = self.core.memory.slots.find(slotKey, partition: partition) {
                 self.emptyRestored(slot)
                 self.removeSlot(slot)
             }
@@ -56,7 +70,7 @@ extension ShardEngine {
                     of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
                     now: now)
             else { return self.outdated(key, of: partition) }
-            if case .ignored = result { self.notePassedOver(key) }
+            if case .ignored = result { self.rememberPassedOver(key) }
             return result
         } catch {
             switch error {
@@ -66,22 +80,22 @@ extension ShardEngine {
             }
         }
     }
-    /// Ignores a record of a worker that had lost the partition, written after its successor had begun to write. Its
-    /// key is remembered.
+    /// Ignores a record that a worker wrote after it had lost the partition, and after its successor had begun to
+    /// write. The record's key is remembered.
     private mutating func outdated(_ key: Span<UInt8>, of partition: PartitionIndex) -> RestoreResult {
-        self.memory.partitions[partition].metOutdated(key)
+        self.core.memory.partitions[partition].metOutdated(key)
         return .ignored
     }
-    /// Writes again what is known of keys with outdated records. Compaction would keep only those records.
+    /// Writes again what is known of keys with outdated records. Otherwise compaction would keep only those records.
     mutating func overwriteOutdated(_ partition: PartitionIndex, now: EngineTime) {
-        let keys = self.memory.partitions[partition].takeOutdatedKeys()
-        let number = self.memory.partitions[partition].number
+        let keys = self.core.memory.partitions[partition].takeOutdatedKeys()
+        let number = self.core.memory.partitions[partition].number
         for key in Set(keys).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
         }
     }
     /// Restores a slot from its record.
-    /// - Returns: `nil`: the record's writer was not the owner then.
+    /// - Returns: `nil`: the record's writer had already lost the partition.
     private mutating func restoreRecord(
         of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
         headerNumber: Int64?, offset: Int64, now: EngineTime
@@ -92,28 +106,33 @@ extension ShardEngine {
             guard key.count > 1, key[0] == MemberRecord.keyMark else {
                 throw .malformed("a member under a key that names none")
             }
-            return try self.restoreMember(
-                key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset, now: now)
+            return try self.fanOut.restoreMember(
+                key.extracting(1..<key.count), reader: &reader, partition: partition, offset: offset, in: &self.core,
+                now: now)
         case .startMember:
-            return try self.restoreStartMember(key: key, reader: &reader, partition: partition, offset: offset)
+            return try self.fanOut.restoreStartMember(
+                key: key, reader: &reader, partition: partition, offset: offset, in: &self.core)
         case .versions, .progress, .voided, .startProgress:
-            return try self.restoreCrowd(kind, key: key, reader: &reader, partition: partition, now: now)
-        case .paused: return try self.restorePause(key: key, reader: &reader, partition: partition)
-        case .keptChannel: return try self.restoreKept(key: key, reader: &reader, partition: partition)
+            return try self.fanOut.restoreCrowd(
+                kind, key: key, reader: &reader, partition: partition, in: &self.core, now: now)
+        case .paused:
+            return try self.fanOut.restorePause(key: key, reader: &reader, partition: partition, in: &self.core)
+        case .keptChannel:
+            return try self.keeperHost.restoreKept(key: key, reader: &reader, partition: partition, in: &self.core)
         case .audience:
-            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }
             return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .marker:
-            return self.memory.noteMarker(
+            return self.core.memory.takeMarker(
                 try MarkerRecord(&reader), takeovers: headerNumber, partition: partition, offset: offset,
-                clusterID: self.journal.texts.clusterID)
+                clusterID: self.core.journal.texts.clusterID)
         case .activity:
-            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .activity else { throw .malformed("an activity under a channel's key") }
             return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .channel:
-            guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
+            guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .channel else { throw .malformed("a channel under an activity's key") }
             return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         }
@@ -125,118 +144,122 @@ extension ShardEngine {
     ) throws(StateError) -> RestoreResult? {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try SlotRecord(
-            &reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
-        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }
-        let held = try SlotRecord.readHeld(&reader, topicHashes: self.journal.topicHashes, now: now)
-        let book = try SlotRecord.readBook(&reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now)
-        // With a stamp, the first update had left, or was about to. Without one nothing was in flight, and the second
-        // follows the first.
+            &reader, kind: key.kind, topicHashes: self.core.journal.topicHashes, now: now, ages: &self.restoredAges)
+        guard self.core.memory.isBelieved(read.epoch, partition: partition) else { return nil }
+        let held = try SlotRecord.readHeld(&reader, topicHashes: self.core.journal.topicHashes, now: now)
+        let book = try SlotRecord.readBook(
+            &reader, kind: key.kind, topicHashes: self.core.journal.topicHashes, now: now)
+        // If the first update has a stamp, it had left or was about to leave. If not, nothing was in flight, and the
+        // second follows the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
         let age = max(0, now.wallMillis - read.slot.lastTouchedWallMillis)
         let life =
             read.slot.life == .ended
-            ? self.memory.configuration.apps[Int(key.app)].retentionAfterEndMillis
-            : self.memory.configuration.settings.lifetimeMillis
+            ? self.core.memory.configuration.apps[Int(key.app)].retentionAfterEndMillis
+            : self.core.memory.configuration.settings.lifetimeMillis
         read.slot.tokenMissingSinceMillis = now.steadyMillis
         read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
-        // Its last push may have left just before the former owner stopped. The time that the takeover has taken counts
-        // towards the distance.
+        // The slot's last push may have left just before the former owner stopped. The time that the takeover has taken
+        // counts for the minimum distance.
         read.slot.notBeforeMillis =
-            self.memory.partitions[partition].formerOwnerQuietSinceMillis
-            + self.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
+            self.core.memory.partitions[partition].formerOwnerQuietSinceMillis
+            + self.core.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
         read.slot.isHandedOver =
-            read.isReleased && read.epoch >= self.memory.partitions[partition].former.newestTakeoverRead
+            read.isReleased && read.epoch >= self.core.memory.partitions[partition].former.newestTakeoverRead
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
-        self.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
+        self.core.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
         if let channel = read.channel {
-            self.dispatch.restoreChannel(
+            self.core.dispatch.restoreChannel(
                 slot, storage: channel.storage, throttleSteps: channel.throttleSteps,
-                notBeforeWallMillis: channel.notBeforeWallMillis, isUnkept: channel.isUnkept, in: &self.memory, now: now
+                notBeforeWallMillis: channel.notBeforeWallMillis, isUnkept: channel.isUnkept, in: &self.core.memory,
+                now: now
             )
         }
-        if read.routed != RoutedPositions() { self.memory.slots.setRoutedPositions(read.routed, of: slot) }
+        if read.routed != RoutedPositions() { self.core.memory.slots.setRoutedPositions(read.routed, of: slot) }
         for age in self.restoredAges {
-            self.dispatch.restoreBudget(slot, ageMillis: age, in: &self.memory, now: now)
+            self.core.dispatch.restoreBudget(slot, ageMillis: age, in: &self.core.memory, now: now)
         }
         if let book {
-            self.memory.counters.restored += UInt64(book.openCount)
-            self.memory.counters.pending += UInt64(book.openCount)
-            self.memory.owners.restore(book, of: slot)
-            self.memory.stayForStarts(slot, now: now)
-            self.dispatch.setErrand(.version, of: slot, in: &self.memory)
+            self.core.memory.counters.restored += UInt64(book.openCount)
+            self.core.memory.counters.pending += UInt64(book.openCount)
+            self.core.memory.owners.restore(book, of: slot)
+            self.core.memory.stayForStarts(slot, now: now)
+            self.core.dispatch.setErrand(.version, of: slot, in: &self.core.memory)
         }
         guard !held.isEmpty else { return .restored }
         for update in held {
-            self.memory.counters.restored += UInt64(update.eventCount)
-            self.memory.counters.pending += UInt64(update.eventCount)
+            self.core.memory.counters.restored += UInt64(update.eventCount)
+            self.core.memory.counters.pending += UInt64(update.eventCount)
         }
-        self.coalescer.adopt(held, isFirstInFlight: isFirstInFlight, of: slot, in: &self.memory)
-        self.dispatch.noteWork(slot, in: &self.memory)
+        self.core.coalescer.adopt(held, isFirstInFlight: isFirstInFlight, of: slot, in: &self.core.memory)
+        self.core.dispatch.countWork(slot, in: &self.core.memory)
         return .restored
     }
 
-    /// The slot that a record is about, with its id and token and nothing else. It is new, or the one that an earlier
-    /// record of the same key has made. The latter stays where it is, in the table as in memory.
+    /// The slot that a record is about, with only its id and token. It is a new slot, or the one that an earlier record
+    /// of the same key has made. That slot keeps its number.
     private mutating func slotToRestore(
         _ key: borrowing SlotKey, token: Span<UInt8>, partition: PartitionIndex
     ) -> SlotID {
-        let hash = self.memory.slots.hash(kind: key.kind, id: key.id)
-        guard let old = self.memory.slots.find(key, hash: hash, partition: partition) else {
-            return self.memory.makeSlot(key, hash: hash, token: token, partition: partition)
+        let hash = self.core.memory.slots.hash(kind: key.kind, id: key.id)
+        guard let old = self.core.memory.slots.find(key, hash: hash, partition: partition) else {
+            return self.core.memory.makeSlot(key, hash: hash, token: token, partition: partition)
         }
         self.emptyRestored(old)
-        if !self.memory.slots.hasToken(token, old) { self.memory.slots.setToken(token, of: old) }
+        if !self.core.memory.slots.hasToken(token, old) { self.core.memory.slots.setToken(token, of: old) }
         return old
     }
 
-    /// Settles a slot whose last record has been read. What may have been in flight is taken as an attempt whose answer
-    /// nobody knows.
+    /// Settles a slot whose last record has been read. What may have been in flight counts as an attempt with an
+    /// unknown result.
     mutating func settleRestored(_ slot: SlotID, now: EngineTime) {
-        self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
-        guard self.memory.slots[slot].hasWork else { return }
-        let couldBeSent = self.memory.couldBeSent(slot)
+        self.core.dispatch.keepDistanceFromFormerOwner(slot, in: &self.core.memory)
+        guard self.core.memory.slots[slot].hasWork else { return }
+        let couldBeSent = self.core.memory.couldBeSent(slot)
         for update in [
-            self.memory.slots[slot].inFlight, self.memory.slots[slot].pending, self.memory.slots[slot].behind,
+            self.core.memory.slots[slot].inFlight, self.core.memory.slots[slot].pending,
+            self.core.memory.slots[slot].behind,
         ]
         where update.isSome {
-            if self.memory.updates[update].priority == .high {
-                self.dispatch.countUnrecordedPush(
-                    slot, recordMillis: self.memory.updates[update].top.recordMillis, in: &self.memory, now: now)
+            if self.core.memory.updates[update].priority == .high {
+                self.core.dispatch.countUnrecordedPush(
+                    slot, recordMillis: self.core.memory.updates[update].top.recordMillis, in: &self.core.memory,
+                    now: now)
             }
             guard couldBeSent else { continue }
-            // Updates that waited when the record was written may have left since.
-            self.coalescer.noteMayBeSent(update, in: &self.memory)
+            // An update that waited when the record was written may have left since.
+            self.core.coalescer.markMayBeSent(update, in: &self.core.memory)
         }
-        guard self.memory.slots[slot].inFlight.isSome else {
-            if couldBeSent, self.memory.slots[slot].behind.isSome {
-                self.coalescer.putTogether(slot, in: &self.memory)
-                self.settleEndings()
+        guard self.core.memory.slots[slot].inFlight.isSome else {
+            if couldBeSent, self.core.memory.slots[slot].behind.isSome {
+                self.core.coalescer.putTogether(slot, in: &self.core.memory)
+                self.core.settleEndings()
             }
             return
         }
-        let first = self.memory.slots[slot].inFlight
-        self.coalescer.noteUnknown(first, dropsAlert: false, in: &self.memory)
-        if self.memory.updates[first].isStart, self.memory.updates[first].isAnnounced,
-            self.memory.app(of: slot).startOnUnknown == .drop
+        let first = self.core.memory.slots[slot].inFlight
+        self.core.coalescer.markUnknown(first, dropsAlert: false, in: &self.core.memory)
+        if self.core.memory.updates[first].isStart, self.core.memory.updates[first].isAnnounced,
+            self.core.memory.app(of: slot).startOnUnknown == .drop
         {
-            // A second card is worse than none (contract: Unknown answers).
+            // A second card is worse than no card (contract: Unknown answers).
             self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
         } else {
             self.requeue(slot)
         }
     }
 
-    /// Empties a slot before a later record of the same key replaces an earlier one.
+    /// Empties a slot, because a later record of the same key replaces the earlier one.
     private mutating func emptyRestored(_ slot: SlotID) {
-        self.dispatch.forgetBudget(slot, in: &self.memory)
-        self.memory.slots.forgetRoutedPositions(slot)
-        let events = UInt64(self.memory.eventCount(of: slot))
+        self.core.dispatch.forgetBudget(slot, in: &self.core.memory)
+        self.core.memory.slots.forgetRoutedPositions(slot)
+        let events = UInt64(self.core.memory.eventCount(of: slot))
         guard events > 0 else { return }
-        self.memory.counters.restored -= events
-        self.memory.counters.pending -= events
-        self.coalescer.letGo(slot, in: &self.memory)
-        self.memory.owners.remove(slot)
-        self.dispatch.noteWork(slot, in: &self.memory)
+        self.core.memory.counters.restored -= events
+        self.core.memory.counters.pending -= events
+        self.core.coalescer.letGo(slot, in: &self.core.memory)
+        self.core.memory.owners.remove(slot)
+        self.core.dispatch.countWork(slot, in: &self.core.memory)
     }
 }

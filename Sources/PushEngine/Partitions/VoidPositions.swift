@@ -1,21 +1,26 @@
-/// Which records of a partition's `state` have positions of other logs: another cluster's, or those before topics were
-/// made anew.
+/// Which records of a partition's `state` have positions of other logs. These logs are another cluster's, or existed
+/// before the topics were created again.
 ///
-/// Each owner repeats it in its markers. A successor takes no event for a replay by such a position, whenever the
-/// previous owner has died.
+/// Each owner repeats this in its markers. A successor therefore never takes an event for a replay because of such a
+/// position, no matter when the previous owner died.
 struct VoidPositions {
-    /// Why the positions read mean nothing in the logs of the input. `nil`: they count, or an owner at work has said
-    /// which do (`before`).
+    /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner at work has
+    /// recorded which of them do (`before`).
     private(set) var cause: VoidCause?
-    /// Records of `state` below this offset have positions of other logs; -1: none has.
+    /// Records of `state` below this offset have positions of other logs; -1: there are none.
     private(set) var before: Int64 = -1
-    /// Offset of the record that gives the cause; -1: none. An owner that took over behind it knows the cause.
+    /// Offset of the record that gives the cause; -1: none. Owners that took over after it know the cause.
     private var causeOffset: Int64 = -1
-    /// Offset of the first claim of an owner behind that record; -1: none. Records behind the claim have positions of
-    /// these logs.
+    /// Offset of the first claim of an owner behind the cause's record; -1: none. Records behind the claim have
+    /// positions of these logs.
     private var claimOffset: Int64 = -1
+    /// The events that this owner has taken and whose first positions may be of other logs. Several
+    /// workers may have forwarded one event in this cluster, each because the one before died before it committed.
+    private var takenCopies: Set<ForwardedCopy> = []
+    /// Maximum number of such events that are remembered. A second copy of any other is taken once more.
+    static var takenCopiesMax: Int { 16_384 }
 
-    /// Notes that everything read up to here has positions of another log.
+    /// Treats all records read up to here as having positions of another log.
     mutating func begin(_ cause: VoidCause, at offset: Int64) {
         self.causeOffset = offset
         self.claimOffset = -1
@@ -23,10 +28,11 @@ struct VoidPositions {
         self.cause = cause
     }
 
-    /// Notes which positions an owner at work calls void. A first marker says nothing of what is before it: its owner
-    /// may have died over it, or be this one. An owner that took over before the cause does not know it.
-    mutating func note(_ marker: borrowing MarkerRecord, at offset: Int64) {
-        // An owner that does not know its cluster's name has kept the positions of another one.
+    /// Takes over which positions an owner at work calls void. A first marker says nothing about what is before it: its
+    /// owner may have died right after it, or be this owner. An owner that took over before the cause does not know the
+    /// cause.
+    mutating func take(_ marker: borrowing MarkerRecord, at offset: Int64) {
+        // An owner that does not know its cluster's name has kept the positions of another cluster.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }
         if marker.epoch < 0, offset > self.causeOffset, self.claimOffset < 0 { self.claimOffset = offset }
         guard marker.epoch > self.causeOffset, marker.epoch < offset else { return }
@@ -34,13 +40,20 @@ struct VoidPositions {
         self.before = max(self.before, marker.voidBefore)
     }
 
-    /// Settles what was read: records below the own marker may have positions of other logs.
+    /// Settles what was read: records below this owner's marker may have positions of other logs.
     /// - Parameter isOfNewLog: whether a person has moved the group into another log.
-    /// - Parameter epoch: offset of the own marker.
+    /// - Parameter epoch: offset of this owner's marker.
     mutating func settle(isOfNewLog: Bool, epoch: Int64) {
         if isOfNewLog, self.cause == nil { self.cause = .newLog }
         guard let cause = self.cause else { return }
         let claimed = cause == .newLog ? -1 : self.claimOffset
         self.before = claimed < 0 ? epoch : claimed
+    }
+
+    /// Whether this owner has taken another copy of the event.
+    func hasTaken(_ copy: ForwardedCopy) -> Bool { self.takenCopies.contains(copy) }
+    /// Remembers an event that was taken.
+    mutating func took(_ copy: ForwardedCopy) {
+        if self.takenCopies.count < Self.takenCopiesMax { self.takenCopies.insert(copy) }
     }
 }

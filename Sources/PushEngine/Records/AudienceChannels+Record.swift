@@ -1,10 +1,10 @@
 import PushModel
 
-/// The channels of an audience, at the end of its book.
+/// Writes and reads the channels of an audience, at the end of its owner's book.
 extension AudienceChannels {
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.signed(self.life)
-        writer.unsigned(UInt64(self.turn))
+        writer.unsigned(UInt64(self.revision))
         writer.byte(self.environments)
         writer.byte(UInt8(self.all.count) | (self.alerts.isEmpty ? 0 : 4))
         for channel in self.all { channel.write(to: &writer) }
@@ -12,7 +12,7 @@ extension AudienceChannels {
     }
     init(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) {
         let life = try StateCodec.readSeconds(&reader)
-        let turn = try Self.readTurn(&reader)
+        let revision = try Self.readRevision(&reader)
         let environments = try reader.byte()
         guard environments < 4 else { throw .malformed("environments \(environments) of an audience") }
         let head = try reader.byte()
@@ -21,18 +21,18 @@ extension AudienceChannels {
         for _ in 0..<(head & 3) { all.append(try Channel(&reader)) }
         let alert = head & 4 != 0 ? try Version(&reader, topicHashes: topicHashes, now: now) : nil
         try reader.checkEnd(behind: "an audience's channels")
-        self.init(life: life, turn: turn, environments: environments, all: all, alert: alert)
+        self.init(life: life, revision: revision, environments: environments, all: all, alert: alert)
     }
-    static func readTurn(_ reader: inout StateReader) throws(StateError) -> UInt32 {
-        guard let turn = UInt32(exactly: try reader.unsigned()) else { throw .malformed("a turn over 32 bits") }
-        return turn
+    static func readRevision(_ reader: inout StateReader) throws(StateError) -> UInt32 {
+        guard let revision = UInt32(exactly: try reader.unsigned()) else { throw .malformed("a revision over 32 bits") }
+        return revision
     }
 }
 
 extension AudienceChannels.Channel {
     fileprivate func write(to writer: inout ByteCursor) {
         writer.byte(
-            self.standing.rawValue | (self.serves ? 4 : 0) | (self.isEndTold ? 8 : 0)
+            self.standing.rawValue | (self.serves ? 4 : 0) | (self.isEndReported ? 8 : 0)
                 | (self.environment == .development ? 16 : 0))
         writer.run(self.id.span)
         writer.signed(self.takenStampSeconds)
@@ -49,7 +49,7 @@ extension AudienceChannels.Channel {
             id: try reader.run(byteCountMax: VersionChannel.idByteCountMax), serves: flags & 4 != 0,
             takenStampSeconds: try StateCodec.readSeconds(&reader),
             takenAlertStampSeconds: try StateCodec.readSeconds(&reader),
-            byTokenUntilMillis: try StateCodec.readMillis(&reader), isEndTold: flags & 8 != 0)
+            byTokenUntilMillis: try StateCodec.readMillis(&reader), isEndReported: flags & 8 != 0)
     }
 
     var described: StateRecordDescription.Book.Channel {

@@ -1,6 +1,6 @@
 import PushModel
 
-/// The book of an audience's owner, at the end of the audience's record.
+/// Writes and reads the book of an audience's owner, at the end of the audience's record.
 extension AudienceOwner {
     private static let askedMax = 1_000_000
     private static let publicationsReadMax = 16
@@ -19,7 +19,7 @@ extension AudienceOwner {
         self.budget.frequentLedger.write(now: now, to: &writer)
         writer.unsigned(UInt64(self.publications.count))
         for publication in self.publications { publication.write(topicHashes: topicHashes, to: &writer) }
-        // Most records end here.
+        // Most records end here, because most audiences have no channels.
         guard !self.channels.isBlank else { return }
         writer.run { self.channels.write(topicHashes: topicHashes, to: &$0) }
     }
@@ -71,7 +71,7 @@ extension AudienceOwner.Publication {
         let mergedCount = UInt32(try reader.count(atMost: StateCodec.mergedCountMax, "merged events"))
         var fallbacks = try Version.read(&reader, topicHashes: topicHashes, now: now)
         guard let newest = fallbacks.popLast() else { throw .malformed("a publication of nothing") }
-        self.init(version: newest, fallbacks: fallbacks, status: isOpen ? .told : .done, mergedCount: mergedCount)
+        self.init(version: newest, fallbacks: fallbacks, status: isOpen ? .sent : .done, mergedCount: mergedCount)
     }
 
     var described: StateRecordDescription.Book.Version {

@@ -1,49 +1,50 @@
 import PushModel
 
-/// How far the versions of a crowd have been sent to its members. Its key is `p/<bundle id>/<audience id>`.
+/// How far the versions of a crowd have been sent to its members. The record's key is `p/<bundle id>/<audience id>`.
 struct PassesRecord {
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
     var life: Int64 = 0
     /// Stamp of the newest version that the record covers.
     var stampSeconds: Int64 = 0
     /// Stamp of the version whose alert is owed to some members; 0: none is.
     var alertStampSeconds: Int64 = 0
-    /// Offset in `state`: members whose record is before it are not late.
+    /// An offset in `state`. Members whose record is before it are not late.
     var servedJoins: Int64 = -1
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
     var passes: [PassPart] = []
-    /// Until when every member keeps its mark of a move.
-    var lateMovesUntilSeconds: Int64 = 0
-    /// What became of members so far.
+    /// Until when no member's mark of a move is removed, seconds since 1970.
+    var delayedMovesUntilSeconds: Int64 = 0
+    /// Counts of what became of members so far.
     var report = CrowdReport()
-    /// Report of the version whose alert is owed, if that is not the newest: members may be sent the alert alone.
+    /// Report of the version whose alert is owed, if that is not the newest version. Members may be sent that alert
+    /// alone.
     var alertReport: CrowdReport?
 
-    /// One pass as it is written down. Positions are within one turn of the ring, and ends are counted from the
+    /// One pass as it is written down. Its position is within one lap of the ring, and ends are counted from the
     /// position.
     struct PassPart {
         var environment = PushEnvironment.production
         /// Environment and channel of a pass whose members listen on a channel.
         var listening: Listening?
         var position: Int64 = 0
-        /// For each version, its stamp and where its round ends.
+        /// The stamp of each version, and the end of its round.
         var untils: [(stampSeconds: Int64, until: Int64)] = []
         var aloneUntil: Int64?
         var alertUntil: Int64 = 0
         var highUntil: Int64 = 0
         var frequentHighUntil: Int64 = 0
         var horizon: Int64 = 0
-        /// Members behind the position that are unanswered or wait: their positions, and whether they are owed the
+        /// Members behind the position that are unanswered or wait. Each has its position, and whether it is owed the
         /// alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members ahead that the round skips. They were served already, or by token while a channel
-        /// brings the version, or they joined after the alert that goes round.
+        /// Positions of members ahead that the round skips: they were served already, or by token while a channel
+        /// brings the version. `quiet` are those that joined after the alert that goes round.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
     }
-    /// What the record says of a pass over members that listen on a channel.
+    /// What the record says about a pass whose members listen on a channel.
     struct Listening {
         /// Number of the channel, as members' records name it.
         var number: UInt8
@@ -62,15 +63,15 @@ struct PassesRecord {
         writer.signed(self.lastJoinSeconds)
         writer.unsigned(UInt64(self.passes.count))
         for pass in self.passes { pass.write(to: &writer) }
-        writer.signed(self.lateMovesUntilSeconds)
+        writer.signed(self.delayedMovesUntilSeconds)
         self.report.write(to: &writer)
-        // The record may end before it.
+        // The record may end before this report.
         self.alertReport?.write(to: &writer)
     }
 }
 
 extension PassesRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.life = try StateCodec.readSeconds(&reader)
@@ -80,7 +81,7 @@ extension PassesRecord {
         self.lastJoinSeconds = try StateCodec.readSeconds(&reader)
         let most = PushEnvironment.allCases.count * (1 + Int(MemberRecord.channelNumbersMax))
         for _ in 0..<(try reader.count(atMost: most, "passes")) { self.passes.append(try PassPart(&reader)) }
-        self.lateMovesUntilSeconds = try StateCodec.readSeconds(&reader)
+        self.delayedMovesUntilSeconds = try StateCodec.readSeconds(&reader)
         self.report = try CrowdReport(&reader)
         if !reader.isAtEnd { self.alertReport = try CrowdReport(&reader) }
         try reader.checkEnd(behind: "the reports")

@@ -1,25 +1,25 @@
 import APNSProtocol
 import PushModel
 
-/// What `state` says of an activity, a channel or the owner of an audience: the slot, then what waits in it (`Update`),
-/// then the book of an audience.
+/// What `state` says about an activity, a channel or an audience: the slot, then what waits in it (`Update`), then the
+/// book of an audience.
 ///
-/// Its key is `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>` or `o/<bundle id>/<audience id>`. Once read
-/// it has nothing on the heap: a restore reads millions.
+/// The key is `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>` or `o/<bundle id>/<audience id>`. A record
+/// that has been read has nothing on the heap, because a restore reads millions.
 struct SlotRecord {
     var slot = Slot()
-    /// Fields of a channel, before the others.
+    /// The fields that only a channel has, written before the others; `nil`: the slot is not a channel.
     var channel: Channel?
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
-    /// Whether the writer was giving the partition back: it took and sent nothing after this record.
+    /// Whether the writer was giving the partition back, and took and sent nothing after this record.
     var isReleased = false
     /// Range of the token in the record's bytes.
     var token = 0..<0
     var routed = RoutedPositions()
 
     struct Channel {
-        /// Storage policy. A configured one also counts as not known.
+        /// What the channel stores, as far as APNs has said. If the policy is configured, `unknown` is written.
         var storage: StoragePolicy
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
@@ -27,14 +27,15 @@ struct SlotRecord {
         var isUnkept = false
     }
 
-    /// Upper bound of budget units; no slot ever has this many out.
+    /// An upper limit of budget units. No slot ever has this many out.
     static let budgetUnitsMax = 4_096
     private static let heldMax = 3
 
-    /// Writes everything but what waits, and the book.
+    /// Writes everything except what waits, and the book.
     /// - Parameters:
-    ///   - isUnkept: for a channel, whether its keeper has said that it keeps it for no audience.
-    ///   - answers: when pushes of its budget's units were answered, oldest first, steady milliseconds.
+    ///   - isUnkept: for a channel, whether its keeper has said that the channel is kept for no audience.
+    ///   - answers: when the pushes that took units of the slot's budget were answered, oldest first, steady
+    ///     milliseconds.
     ///   - isInFlight: whether another unit is in flight.
     static func write(
         _ slot: borrowing Slot, isStorageConfigured: Bool = false, isUnkept: Bool = false, token: Span<UInt8>,
@@ -54,10 +55,15 @@ struct SlotRecord {
         }
         writer.signed(epoch)
         writer.byte(slot.life.rawValue)
-        writer.byte(
-            (slot.frequentUpdates ? 1 : 0) | (slot.tokenStanding == .dead ? 2 : 0)
-                | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart || isUnkept ? 8 : 0)
-                | (isReleased ? 16 : 0) | (routed.formerOrigin.offset >= 0 ? 32 : 0))
+        var flags: UInt8 = 0
+        if slot.frequentUpdates { flags |= Flag.frequentUpdates }
+        if slot.tokenStanding == .dead { flags |= Flag.tokenIsDead }
+        if slot.environment == .development { flags |= Flag.isDevelopment }
+        if slot.awaitsTokenOfStart { flags |= Flag.awaitsTokenOfStart }
+        if isUnkept { flags |= Flag.channelIsUnkept }
+        if isReleased { flags |= Flag.isReleased }
+        if routed.formerOrigin.offset >= 0 { flags |= Flag.hasFormerOrigin }
+        writer.byte(flags)
         writer.run(token)
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
@@ -70,7 +76,7 @@ struct SlotRecord {
         while first < answers.count, answers[first] + RollingBudget.windowMillis <= now.steadyMillis { first += 1 }
         writer.unsigned(UInt64(answers.count - first + (isInFlight ? 1 : 0)))
         for index in first..<answers.count { writer.signed(now.wallMillis - (now.steadyMillis - answers[index])) }
-        // A unit in flight counts as spent now: an owner that restores this cannot know the answer.
+        // A unit in flight counts as spent now, because an owner that restores this record cannot know the answer.
         if isInFlight { writer.signed(now.wallMillis) }
     }
     /// Writes what waits in the slot, or was on its way.
@@ -86,9 +92,21 @@ struct SlotRecord {
 }
 
 extension SlotRecord {
-    /// Reads what follows the kind.
-    /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall
-    ///   clock.
+    /// The bits of the record's byte of flags.
+    private enum Flag {
+        static var frequentUpdates: UInt8 { 1 }
+        static var tokenIsDead: UInt8 { 2 }
+        static var isDevelopment: UInt8 { 4 }
+        static var awaitsTokenOfStart: UInt8 { 8 }
+        /// The bit of `awaitsTokenOfStart` in a channel's record, because a channel is never started.
+        static var channelIsUnkept: UInt8 { 8 }
+        static var isReleased: UInt8 { 16 }
+        static var hasFormerOrigin: UInt8 { 32 }
+        static var all: UInt8 { 63 }
+    }
+
+    /// Reads the slot's fields, after the record's kind.
+    /// - Parameter ages: receives the age of each budget unit's answer, oldest first, milliseconds by the wall clock.
     init(
         _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
     ) throws(StateError) {
@@ -99,18 +117,17 @@ extension SlotRecord {
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
         self.slot.life = life
         let flags = try reader.byte()
-        guard flags < 64 else { throw .malformed("flags \(flags)") }
+        guard flags <= Flag.all else { throw .malformed("flags \(flags)") }
         self.token = try reader.runRange(byteCountMax: StateCodec.tokenByteCountMax)
-        self.slot.frequentUpdates = flags & 1 != 0
-        self.slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
-        self.slot.environment = flags & 4 != 0 ? .development : .production
-        // A channel is never started.
+        self.slot.frequentUpdates = flags & Flag.frequentUpdates != 0
+        self.slot.tokenStanding = flags & Flag.tokenIsDead != 0 ? .dead : .usable
+        self.slot.environment = flags & Flag.isDevelopment != 0 ? .development : .production
         if kind == .channel {
-            self.channel?.isUnkept = flags & 8 != 0
+            self.channel?.isUnkept = flags & Flag.channelIsUnkept != 0
         } else {
-            self.slot.awaitsTokenOfStart = flags & 8 != 0
+            self.slot.awaitsTokenOfStart = flags & Flag.awaitsTokenOfStart != 0
         }
-        self.isReleased = flags & 16 != 0
+        self.isReleased = flags & Flag.isReleased != 0
         self.slot.registeredWallMillis = try reader.signed()
         self.slot.lastAcceptedSeconds = try reader.optional() ?? .min
         self.slot.lastStampSeconds = try StateCodec.readSeconds(&reader)
@@ -120,7 +137,8 @@ extension SlotRecord {
         if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
             self.slot.applied = AppliedPosition(offset: appliedOffset, topic: UInt16(topic))
         }
-        self.routed = try RoutedPositions(&reader, hasFormer: flags & 32 != 0, topicHashes: topicHashes)
+        self.routed = try RoutedPositions(
+            &reader, hasFormer: flags & Flag.hasFormerOrigin != 0, topicHashes: topicHashes)
         for _ in 0..<(try reader.count(atMost: Self.budgetUnitsMax, "budget units")) {
             ages.append(now.wallMillis - (try StateCodec.readMillis(&reader)))
         }
@@ -136,7 +154,7 @@ extension SlotRecord {
         return held
     }
     /// Reads the book, up to the end of the record.
-    /// - Returns: `nil`: the slot is no audience.
+    /// - Returns: the book; `nil`: the slot is not an audience.
     static func readBook(
         _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> AudienceOwner? {
@@ -184,14 +202,14 @@ extension RoutedPositions {
     }
 }
 
-/// First position of a record that was forwarded.
+/// Writes and reads the first position of a record that was forwarded.
 extension SourcePosition {
     fileprivate func writeOrigin(topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(self.offset < 0 ? 0 : UInt64(topicHashes[Int(self.topic)]))
         writer.signed(Int64(self.partition))
         writer.signed(self.offset)
     }
-    /// Reads a position; it is `RoutedPositions.nowhere` if its topic is not configured.
+    /// Reads a position. If the topic is not configured, the position is `RoutedPositions.nowhere`.
     fileprivate init(originFrom reader: inout StateReader, topicHashes: [UInt32]) throws(StateError) {
         let hash = try reader.unsigned()
         let partition = try reader.signed()
@@ -206,7 +224,7 @@ extension SourcePosition {
     }
 }
 
-// MARK: - Whole ones
+// MARK: - Whole records
 
 extension SlotRecord {
     /// A whole record, for readers that have no tables of slots.
@@ -222,7 +240,7 @@ extension SlotRecord {
         var book: AudienceOwner?
 
         init() {}
-        /// Reads what follows the kind, to the end.
+        /// Reads the whole record, after its kind.
         init(
             _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
         ) throws(StateError) {
@@ -235,7 +253,8 @@ extension SlotRecord {
             self.book = try SlotRecord.readBook(&reader, kind: kind, topicHashes: topicHashes, now: now)
         }
 
-        /// - Parameter topics: names of the topics that positions name.
+        /// Describes the record for tools.
+        /// - Parameter topics: names of the topics that positions can name.
         func described(topics: [String]) -> StateRecordDescription.Slot {
             func position(_ origin: SourcePosition) -> StateRecordDescription.Position? {
                 origin.offset < 0 ? nil : .init(origin, topics: topics)

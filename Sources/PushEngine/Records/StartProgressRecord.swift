@@ -1,31 +1,31 @@
 import PushModel
 
-/// How far a crowd's start is. Its key is `r/<bundle id>/<audience id>`.
+/// How far a crowd's start has got. The record's key is `r/<bundle id>/<audience id>`.
 struct StartProgressRecord: Equatable {
-    /// One ring of start members.
+    /// The round over one ring of start members.
     struct Round: Equatable {
         var environment = PushEnvironment.production
         /// Members before this position are announced.
         var horizon: Int64 = 0
         /// Late members whose record is below this offset are announced.
         var lateOffset: Int64 = 0
-        /// Number of announced members that have no answer.
+        /// Number of announced members whose push is unanswered.
         var unansweredCount: UInt64 = 0
         /// Positions of announced members that surely were not started, in ascending order.
         var named: [Int64] = []
-        /// The position from which no member has been met, up to the horizon; `nil`: the record does not say.
+        /// The first position up to the horizon whose members have not been met; `nil`: the record does not say.
         var unmet: Int64?
-        /// Positions of other announced members without an answer, at most `unansweredMax`.
+        /// Positions of other announced members whose push is unanswered, at most `unansweredMax`.
         var unanswered: [Int64] = []
     }
     /// Maximum number of members that are listed one by one.
-    static var unansweredMax: Int { StartReports.membersToldMax }
+    static var unansweredMax: Int { StartReports.memberRecordsMax }
 
-    /// Offset of the marker of the owner that wrote it.
+    /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
-    /// The newest start that has gone round here, or is going round; 0, 0: none has.
+    /// The newest start that goes round here or has done so; life and stamp 0: none has.
     var start = StartStamp()
-    /// Whether the start is over: nobody is owed it now.
+    /// Whether the start is over, so that nobody is owed it now.
     var isOver = false
     /// When the start began, wall milliseconds.
     var beganMillis: Int64 = 0
@@ -52,13 +52,13 @@ struct StartProgressRecord: Equatable {
         }
         for past in self.past { past.start.writeLife(to: &writer) }
         self.report.refusals.write(to: &writer)
-        // Records of former releases end here.
+        // Records of older releases end here.
         for round in self.rounds { round.writeUnanswered(to: &writer) }
     }
 }
 
 extension StartProgressRecord {
-    /// Reads what follows the kind.
+    /// Reads the rest of the record, after its kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.start.life = try StateCodec.readSeconds(&reader)
@@ -116,7 +116,7 @@ extension StartProgressRecord.Round {
         }
     }
 
-    /// Writes the rest of the round, at the end of the record.
+    /// Writes the unanswered members of the round, at the end of the record.
     func writeUnanswered(to writer: inout ByteCursor) {
         writer.signed(self.unmet ?? self.horizon)
         writer.unsigned(UInt64(self.unanswered.count))

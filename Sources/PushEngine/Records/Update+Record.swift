@@ -20,13 +20,13 @@ extension Update {
         let flags = try reader.byte()
         guard flags < 64, flags & 17 != 17 else { throw .malformed("update flags \(flags)") }
         self.priority = flags & 1 != 0 ? .high : flags & 16 != 0 ? .lowest : .low
-        // The owner that wrote this may have sent it since.
+        // The owner that wrote the record may have sent the update since.
         self.containsReplay = true
         self.isAnnounced = flags & 8 != 0
         self.withdrawsAlert = flags & 32 != 0
         self.stampSeconds = try reader.optional()
         if let stamp = self.stampSeconds { try StateCodec.checkSeconds(stamp) }
-        // The wait begins anew, so the old one is ignored.
+        // The wait starts over, so the old one is ignored.
         _ = try reader.signed()
         self.firstUnsentMillis = now.steadyMillis
         self.mergedCount = UInt32(try reader.count(atMost: StateCodec.mergedCountMax, "merged events"))
@@ -36,10 +36,11 @@ extension Update {
         for _ in 1..<count { self.under.append(try Layer(&reader, topicHashes: topicHashes, now: now)) }
         self.top = try Layer(&reader, topicHashes: topicHashes, now: now)
         // The update had a stamp: it was about to leave, or had left.
-        if self.stampSeconds != nil { self.noteAttemptUnanswered() }
+        if self.stampSeconds != nil { self.countUnansweredAttempt() }
     }
 
-    /// - Parameter topics: names of the topics that positions name.
+    /// Describes the update for tools.
+    /// - Parameter topics: names of the topics that positions can name.
     func described(topics: [String]) -> StateRecordDescription.Update {
         let byteCount =
             self.top.blob.count + self.under.reduce(0) { $0 + $1.blob.count } + (self.start.first?.blob.count ?? 0)

@@ -4,13 +4,13 @@ import PushModel
 extension Version {
     /// Maximum number of versions in one record: those kept, and one for its alert.
     private static let countMax = 16
-    /// Maximum bytes of what a record says of an audience's channels: ids by environment, and an alert.
+    /// Maximum number of bytes of what a record says about an audience's channels: ids by environment, and an alert.
     static let channelsByteCountMax = 16_384
 
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.signed(self.life)
         writer.signed(self.stampSeconds)
-        let hasChannels = self.turn != 0 || !self.channels.isEmpty
+        let hasChannels = self.channelRevision != 0 || !self.channels.isEmpty
         writer.byte(
             (self.isHigh ? 1 : 0) | (self.isFrequentHigh ? 2 : 0) | (self.withdrawsAlert ? 4 : 0)
                 | (self.starts.isEmpty ? 0 : 8) | (hasChannels ? 16 : 0))
@@ -18,7 +18,7 @@ extension Version {
         self.start?.write(topicHashes: topicHashes, to: &writer)
         guard hasChannels else { return }
         writer.run { run in
-            run.unsigned(UInt64(self.turn))
+            run.unsigned(UInt64(self.channelRevision))
             run.unsigned(UInt64(self.channels.count))
             for channel in self.channels { channel.write(to: &run) }
         }
@@ -38,14 +38,14 @@ extension Version {
         guard flags & 16 != 0 else { return }
         let bytes = try reader.run(byteCountMax: Self.channelsByteCountMax)
         var run = StateReader(bytes.span)
-        self.turn = try AudienceChannels.readTurn(&run)
+        self.channelRevision = try AudienceChannels.readRevision(&run)
         let count = try run.unsigned()
         guard count <= VersionChannel.countMax else { throw .malformed("a version on \(count) channels") }
         for _ in 0..<count { self.channels.append(try VersionChannel(&run)) }
         try run.checkEnd(behind: "a version's channels")
     }
 
-    // MARK: Some of them
+    // MARK: Several versions
 
     /// Writes several versions, the newest last.
     static func write(_ versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor) {
@@ -64,7 +64,7 @@ extension Version {
 }
 
 extension VersionChannel {
-    /// Maximum length of an id: it has to fit into a header field.
+    /// Maximum length of an id, which has to fit into a header field.
     static let idByteCountMax = 2_048
     /// Maximum number of channels: one in each environment.
     fileprivate static let countMax: UInt64 = 2

@@ -1,13 +1,13 @@
-/// The other token of an activity that has two to choose from.
+/// The second token of an activity that has two to choose from.
 struct FormerToken {
     enum Role: Equatable {
-        /// The slot has the newest token, for which APNs has accepted nothing yet. This is the last one for which it
-        /// has.
+        /// The last token for which APNs has accepted a push. The slot has the newest token, for which APNs has
+        /// accepted none yet.
         case former
-        /// The slot has the token before the newest, which has not been tried again. This is the newest token. Its
+        /// The newest token. The slot has the token before it, which has not been tried again yet. The newest token's
         /// refusal may have been our fault.
-        /// - Parameter isDoubted: the removal guard stopped it. Otherwise APNs said that it died before it was
-        ///   registered.
+        /// - Parameter isDoubted: whether the removal guard kept the token. If not, APNs said that it died before it
+        ///   was registered.
         case newest(isDoubted: Bool)
     }
 
@@ -21,26 +21,27 @@ struct FormerToken {
     var earlierDeaths: UInt8
 }
 
-/// The tokens before the newest, while nothing is known of the newest (contract: Dead tokens). Few slots have one, and
-/// for a short time, so they are kept beside the slots.
+/// The tokens before the newest, while APNs has said nothing about the newest (contract: Dead tokens). Few slots have
+/// one, and for a short time, so they are kept beside the slots.
 ///
 /// An app may report a token that is dead on arrival. Without the previous token the card would not change until the
 /// app reports another. None of this is stored in `state`: a restart forgets it.
 struct FormerTokens: ~Copyable {
-    /// The number of former tokens a shard keeps. Beyond these the previous token is not kept, and a refusal of the
-    /// newest is final.
+    /// Maximum number of former tokens that a shard keeps. Beyond it the previous token is not kept, and a refusal of
+    /// the newest is final.
     static let countMax = 16_384
 
     private var tokens: [SlotID: FormerToken] = [:] { didSet { self.isEmpty = self.tokens.isEmpty } }
-    /// Whether no slot has a former token, as most of the time. Asked for each record of `state`.
+    /// Whether no slot has a former token, which is nearly always so. This is asked for each record of `state`.
     private(set) var isEmpty = true
-    /// Tokens that were replaced while their first push was in flight. Its answer decides whether they are kept.
+    /// Tokens that were replaced while their first push was in flight. The answer to that push decides whether they are
+    /// kept.
     private var untried: [SlotID: FormerToken] = [:]
 
     var count: Int { self.tokens.count + self.untried.count }
 
     subscript(_ slot: SlotID) -> FormerToken? {
-        // Most of the time the dictionary is empty.
+        // The check first, because the dictionary is nearly always empty.
         self.tokens.isEmpty ? nil : self.tokens[slot]
     }
 
@@ -50,7 +51,7 @@ struct FormerTokens: ~Copyable {
         return token
     }
 
-    /// Keeps a token in place of the one kept for the slot.
+    /// Keeps a token instead of the one kept for the slot.
     mutating func keep(_ token: FormerToken, of slot: SlotID) {
         guard self.tokens[slot] != nil || self.count < Self.countMax else { return }
         self.tokens[slot] = token
@@ -62,16 +63,16 @@ struct FormerTokens: ~Copyable {
         self.untried[slot] = token
     }
 
-    /// Notes that APNs has accepted a push to an older token of the slot.
-    mutating func noteAccepted(generation: UInt32, of slot: SlotID) {
+    /// Remembers that APNs has accepted a push to an older token of the slot.
+    mutating func rememberAccepted(generation: UInt32, of slot: SlotID) {
         guard !self.untried.isEmpty, let token = self.untried[slot], token.generation == generation else { return }
         self.untried[slot] = nil
         self.tokens[slot] = token
     }
 
-    /// Notes that APNs has called an older token of the slot dead.
-    /// - Parameter sinceMillis: when the token died; a time before its registration says nothing.
-    mutating func noteRefused(generation: UInt32, sinceMillis: Int64?, of slot: SlotID) {
+    /// Remembers that APNs has called an older token of the slot dead.
+    /// - Parameter sinceMillis: when the token died, as APNs says. A time before its registration is ignored.
+    mutating func rememberRefused(generation: UInt32, sinceMillis: Int64?, of slot: SlotID) {
         if !self.untried.isEmpty, self.untried[slot]?.generation == generation { self.untried[slot] = nil }
         guard let token = self[slot], token.generation == generation,
             sinceMillis ?? .max >= token.registeredWallMillis

@@ -4,21 +4,21 @@ import PushModel
 struct RoutedPositions: Equatable {
     /// Offset of the last record taken; -1: none.
     var appliedOffset: Int64 = -1
-    /// Where the last record taken first lay.
+    /// First position of the last record taken.
     var appliedOrigin = Self.nowhere
-    /// Where the last record from another partition first lay: a publisher changes partitions when somebody adds some.
+    /// First position of the last record from another partition. A publisher may change partitions when some are added.
     var formerOrigin = Self.nowhere
 
     static let nowhere = SourcePosition(topic: 0, partition: -1, offset: -1)
 
-    /// Whether the record that first lay there was taken, or a later one of that log.
+    /// Whether the record with that first position was taken, or a later one of that log.
     func covers(_ origin: SourcePosition) -> Bool {
         (self.appliedOrigin.isOfSameLog(as: origin) && origin.offset <= self.appliedOrigin.offset)
             || (self.formerOrigin.isOfSameLog(as: origin) && origin.offset <= self.formerOrigin.offset)
     }
 
-    /// Notes where the record just taken first lay.
-    mutating func note(_ origin: SourcePosition) {
+    /// Remembers the first position of the record just taken.
+    mutating func add(_ origin: SourcePosition) {
         if !self.appliedOrigin.isOfSameLog(as: origin) { self.formerOrigin = self.appliedOrigin }
         self.appliedOrigin = origin
     }

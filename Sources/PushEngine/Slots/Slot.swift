@@ -3,25 +3,25 @@ import PushModel
 
 /// The phase of an activity's life (contract: Life cycle).
 enum SlotLife: UInt8 {
-    /// Known from updates alone: no token, no start.
+    /// The slot is known from updates alone: it has no token and no start.
     case awaiting
-    /// Registered, or a token arrived with an event.
+    /// The slot was registered, or an event brought its token.
     case alive
-    /// A `start` was taken and is not accepted yet.
+    /// A `start` was taken, and is not accepted yet.
     case starting
-    /// A `start` was accepted, or nobody knows. The update token has not arrived yet.
+    /// A `start` was accepted or has an unknown result. The update token has not arrived yet.
     case started
-    /// An `end` was taken and is not accepted yet.
+    /// An `end` was taken, and is not accepted yet.
     case ending
     /// An `end` was accepted.
     case ended
 }
 
-/// The last record a slot has taken from one log, as far as a state record written now would cover it.
+/// The last record that a slot has taken from one log, as a state record written now would have it.
 struct AppliedPosition: Equatable {
-    /// -1: none.
+    /// Offset of the record; -1: none.
     var offset: Int64 = -1
-    /// -1: none.
+    /// Index of its topic; -1: none.
     var topic: Int16 = -1
 
     init() {}
@@ -36,24 +36,26 @@ struct AppliedPosition: Equatable {
 
 /// What APNs has said of a slot's token, or the keeper has said of a channel.
 enum TokenStanding: UInt8 {
-    /// Not refused. APNs has accepted no push to it that is known here.
+    /// The token has not been refused. As far as is known here, APNs has accepted no push to it either.
     case usable
-    /// Usable: APNs has accepted a push to it.
+    /// The token is usable, and APNs has accepted a push to it.
     case proven
-    /// Usable: the previous token (`FormerTokens`). APNs refused the newest before accepting anything for it.
+    /// The token is usable and is the previous one (`FormerTokens`). APNs refused the newest token before accepting
+    /// anything for it.
     case former
-    /// Refused, but perhaps through a fault of ours (`TokenRemovalGuard`). The refused update waits in vain for another
-    /// token. The next update tries this token again.
+    /// The token was refused, but perhaps through a fault of ours (`TokenRemovalGuard`). The refused update waits for
+    /// another token. If none arrives, the next update tries this token again.
     case doubted
-    /// Refused, and no newer token has arrived.
+    /// The token was refused, and no newer one has arrived.
     case dead
-    /// A channel kept for an audience. Everything sent to it is meant for that audience.
+    /// The channel is kept for an audience: everything sent to it is meant for that audience.
     case kept
 
     @inline(__always) var isUsable: Bool { self.rawValue <= TokenStanding.former.rawValue }
 }
 
-/// What a slot goes to APNs for. Each errand of an app and environment has a lane of its own, and perhaps a route.
+/// What a slot waits to do. Each errand of an app and environment has a lane of its own, and may have a route of its
+/// own.
 enum Errand: UInt8, CaseIterable {
     /// A push to a phone.
     case push
@@ -61,13 +63,13 @@ enum Errand: UInt8, CaseIterable {
     case broadcast
     /// The question what a channel stores, before its first broadcast.
     case question
-    /// The question whether a channel is kept for an audience, before anything else. It goes to the keeper and not to
-    /// APNs. Nothing leaves while it has no answer, or if the answer was yes.
+    /// The question to the keeper, not to APNs, whether a channel is kept for an audience. It goes before anything
+    /// else. Nothing leaves while it has no answer, or if the answer was yes.
     case keeperQuestion
     /// A version of an audience, which goes to partitions and not to APNs.
     case version
 
-    /// The kind of its request to APNs; `nil`: it makes no request.
+    /// The kind of the errand's request to APNs; `nil`: it makes no request.
     var requestKind: RequestKind? {
         switch self {
         case .push: .device
@@ -89,10 +91,11 @@ enum StoragePolicy: UInt8 {
 }
 
 /// Everything remembered about one activity, channel or audience, except its bytes (`ByteArena`), its budget
-/// (`BudgetStore`) and its updates (`UpdateStore`). Memory holds a million slots: fields are small, and none is on the heap.
+/// (`BudgetStore`) and its updates (`UpdateStore`). Memory holds a million slots, so fields are small, and none is on
+/// the heap.
 ///
-/// Any part of the engine reads a slot. Each field has one writer, and `SlotTable` writes whole slots. A test holds the files
-/// to this table.
+/// Any part of the engine may read a slot. Each field has one writer, and `SlotTable` writes whole slots. A test
+/// compares the files with this table.
 ///
 /// | who, folder | writes |
 /// |---|---|
@@ -107,9 +110,9 @@ struct Slot {
 
     /// Event time of the newest accepted event; `Int64.min`: none.
     var lastAcceptedSeconds: Int64 = .min
-    /// Wall time of the last start, update, registration or end. The life is counted from it.
+    /// Wall time of the last start, update, registration or end. The length of the life is counted from it.
     var lastTouchedWallMillis: Int64 = 0
-    /// When the 12 hours, or the retention after an end, are over. Steady.
+    /// When the 12 hours of a life, or the retention after an end, are over, steady.
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
     var app: UInt16 = 0
@@ -127,29 +130,29 @@ struct Slot {
     var idLastIndex: UInt8 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
-    /// Whether the slot's life is over. The next state record is a tombstone, unless an event arrives first.
+    /// Whether the slot's life is over. Its next state record is a tombstone, unless an event arrives first.
     var isLeaving = false
     var isDirty = false
     /// Whether the slot counts among those with something to send or in flight.
     var isCountedPending = false
 
-    /// Wall time of the registration. A 410 with an older time is ignored.
+    /// Wall time of the registration. A 410 from APNs with an older time is ignored.
     var registeredWallMillis: Int64 = 0
     /// The last stamp sent in a push; 0: none.
     var lastStampSeconds: Int64 = 0
-    /// No push before this time: the minimum distance. Steady.
+    /// Earliest time of the next push by the minimum distance, steady.
     var notBeforeMillis: Int64 = .min
-    /// No retry before this time. Steady.
+    /// Earliest time of the next attempt, steady.
     var backoffUntilMillis: Int64 = .min
-    /// When the update began to wait for a token, steady. Meaningful while there is none.
+    /// When the update began to wait for a token, steady. It has a meaning only while there is no token.
     var tokenMissingSinceMillis: Int64 = 0
-    /// Time of the last state write, steady. Until this owner has written a record: `Int64.min` plus the offset of the
-    /// restored record, if there was one.
-    var lastStateWriteMillis: Int64 = .min
+    /// Holds `lastStateWriteMillis`, and `recordOffset` until this owner has written a record: a slot has no byte to
+    /// spare.
+    private var writeTimeOrRecordOffset: Int64 = .min
 
     var hash: UInt32 = 0
     var generation: UInt32 = 0
-    /// Number of the token, different for each new one. A verdict about an older token says nothing of this one.
+    /// Number of the token, different for each new one. A verdict about an older token does not apply to this one.
     var tokenGeneration: UInt32 = 0
     var budget = BudgetID.none
 
@@ -157,23 +160,24 @@ struct Slot {
     /// Number of the ready-queue entry that is valid; 0: none.
     var queuedTicket: UInt32 = 0
     var stateVersion: UInt32 = 0
-    /// The state version that must be acknowledged before the next push. Meaningful with `awaitsStateRecord`.
+    /// The state version that must be acknowledged before the next push. It has a meaning only with
+    /// `awaitsStateRecord`.
     var requiredStateVersion: UInt32 = 0
     /// Number of outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
     var openRoutedEntry = EntryID.none
     /// The slot's index among the members of its partition.
     var memberIndex: Int32 = 0
-    /// A time of a channel, steady seconds. With the errand `question`: when the question is given up, 0 while it does
-    /// not wait. Otherwise: when it may be asked at the earliest.
+    /// A time of a channel, steady seconds. With the errand `question`: when the question is given up; 0: it does not
+    /// wait. With other errands: when the question may be asked at the earliest.
     var questionSeconds: UInt32 = 0
 
     /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
-    private var failures: UInt8 = 0
-    /// How many more events that need no push may delay the state record that is due.
+    private var attemptAndEarlierDeaths: UInt8 = 0
+    /// Number of further events without a push that may delay the state record that is due.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
-    /// What the slot goes to APNs for next.
+    /// What the slot waits to do next.
     var errand = Errand.push
     /// What a channel stores for phones that are off.
     var storage = StoragePolicy.unknown
@@ -189,43 +193,48 @@ struct Slot {
     /// Number of owners between the one that wrote the restored record and this one. `FormerOwners.countMax`: no record
     /// was restored.
     var ownersSinceRecord: UInt8 = 0
-    /// Whether the previous owner gave the partition back in order: `state` has all it took and sent.
+    /// Whether the previous owner gave the partition back in good order, so that `state` has everything that it took
+    /// and sent.
     var isHandedOver = false
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
     /// Whether the record of the last push is still unacknowledged. Nothing may leave until it is acknowledged.
     var awaitsStateRecord = false
-    /// Whether the table has `RoutedPositions` of the slot.
+    /// Whether the table has `RoutedPositions` for the slot.
     var hasRoutedPositions = false
 
     /// Number of failed attempts in a row.
     @inline(__always) var attempt: UInt8 {
-        get { self.failures & 0x1f }
-        set { self.failures = self.failures & ~0x1f | newValue & 0x1f }
+        get { self.attemptAndEarlierDeaths & 0x1f }
+        set { self.attemptAndEarlierDeaths = self.attemptAndEarlierDeaths & ~0x1f | newValue & 0x1f }
     }
     /// How often in a row APNs has said that the token died before it was registered, at most 7.
     @inline(__always) var earlierDeaths: UInt8 {
-        get { self.failures >> 5 }
-        set { self.failures = self.failures & 0x1f | newValue << 5 }
+        get { self.attemptAndEarlierDeaths >> 5 }
+        set { self.attemptAndEarlierDeaths = self.attemptAndEarlierDeaths & 0x1f | newValue << 5 }
     }
     /// Whether a `start` was accepted, or may have been, and the card's update token has not arrived yet.
     @inline(__always) var awaitsTokenOfStart: Bool {
         get { self.lifeFlags & 1 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~1 | (newValue ? 1 : 0) }
     }
-    /// Whether this owner's stamps are past those that earlier owners may have given unrecorded.
+    /// Whether this owner's stamps are later than those that former owners may have used without a record.
     @inline(__always) var hasPassedUnrecorded: Bool {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
-    /// Notes that a record of the slot was read. Shares its field: a slot has no byte to spare, and this owner has
-    /// written no record yet.
-    mutating func noteRecord(at offset: Int64) { self.lastStateWriteMillis = .min + max(0, offset) }
-    /// Offset of the newest record that was read of the slot, as long as this owner has written none.
-    var recordOffset: Int64 { self.lastStateWriteMillis &- .min }
+    /// Time of the last state write, steady. It is in the distant past until this owner has written a record.
+    @inline(__always) var lastStateWriteMillis: Int64 {
+        get { self.writeTimeOrRecordOffset }
+        set { self.writeTimeOrRecordOffset = newValue }
+    }
+    /// Remembers that a record of the slot was read.
+    mutating func rememberRecord(at offset: Int64) { self.writeTimeOrRecordOffset = .min + max(0, offset) }
+    /// Offset of the newest record read of the slot. It is valid until this owner has written a record.
+    var recordOffset: Int64 { self.writeTimeOrRecordOffset &- .min }
     /// Whether the slot has been made and not removed.
     var isLive: Bool { self.identity != ByteArena.none }
-    /// Number of leading bytes that hold what each event looks at.
+    /// Number of leading bytes that contain what each event looks at.
     static var ofEachEventByteCount: Int { 64 }
     /// Number of bytes of the id, 1 to 256.
     @inline(__always) var idByteCount: Int { Int(self.idLastIndex) + 1 }

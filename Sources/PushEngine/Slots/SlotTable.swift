@@ -1,10 +1,11 @@
 import PushModel
 
-/// All slots of a shard: found by their key, kept in one place while they are live, and listed by partition.
+/// All slots of a shard. They are found by their key, keep their address while they are live, and are listed by
+/// partition.
 ///
-/// All partitions of the shard share one table. Queues and acknowledgements therefore name a slot of any partition by
-/// one small number, and one partition reuses the room that another gives back. Work on a whole partition walks only
-/// its members.
+/// All partitions of the shard share one table. Queues and acknowledgements can therefore name a slot of any partition
+/// by one small number. One partition also reuses the room that another gives back. Work on a whole partition walks
+/// only its members.
 @safe struct SlotTable: ~Copyable {
     private var store = ChunkedStore<SlotID, Slot>()
     private var free: [SlotID] = []
@@ -20,21 +21,21 @@ import PushModel
     /// - Parameter seed: key of the index; different in each engine, so that nobody can prepare colliding keys.
     init(seed: UInt64) { self.index = SlotIndex(seed: seed) }
 
-    /// Whether this place exists, live or not.
+    /// Whether the table has an element of this number, live or not.
     func contains(_ slot: SlotID) -> Bool { self.store.contains(slot) }
 
     /// Number of live slots.
     var count: Int { self.store.count - self.free.count }
 
-    /// Number of slots in the index and of those with positions in `routed`, for tests. All live slots are in the
-    /// index, few have positions.
+    /// Number of slots in the index, and number of slots with positions in `routed`, for tests. All live slots are in
+    /// the index; few have positions.
     var indexedCount: Int { self.index.count }
     var routedCount: Int { self.routedPositions.count }
 
-    /// Number of places, live or not.
-    var placeCount: Int { self.store.count }
+    /// Number of elements, live or not.
+    var indexCount: Int { self.store.count }
 
-    /// The identifiers of all places, live or not.
+    /// The identifiers of all elements, live or not.
     var identifiers: IdentifierSequence<SlotID> { self.store.identifiers }
 
     subscript(_ slot: SlotID) -> Slot {
@@ -52,8 +53,8 @@ import PushModel
         self.find(key, hash: self.hash(kind: key.kind, id: key.id), partition: partition)
     }
 
-    /// The slot with this key in this partition. One id on two partitions is two slots, as it would be in two workers.
-    /// Each has its own state and offsets, and may leave without the other.
+    /// The slot with this key in this partition. The same id on two partitions means two slots, as it would in two
+    /// workers. Each has its own state and offsets, and may leave without the other.
     /// - Parameter hash: hash of the key's kind and id.
     func find(_ key: borrowing SlotKey, hash: UInt32, partition: PartitionIndex) -> SlotID? {
         var candidate = self.index.first(hash: hash)
@@ -69,7 +70,7 @@ import PushModel
         return nil
     }
 
-    /// An activity's slot with this id in this partition, whatever its app.
+    /// The slot of an activity with this id in this partition, in any app.
     /// - Parameter hint: the slot that it probably is; `none`: not known.
     func findOfAnyApp(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
         if hint.isSome, self.store[hint].identity != ByteArena.none, self.store[hint].partition == partition,
@@ -83,9 +84,9 @@ import PushModel
             ? slot : nil
     }
 
-    // MARK: Coming and going
+    // MARK: Joining and leaving
 
-    /// Makes a slot of the partition. The caller knows that none has this key.
+    /// Makes a slot of the partition. The caller has checked that none has this key.
     /// - Parameter token: raw; empty: it has none.
     mutating func make(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
@@ -117,7 +118,8 @@ import PushModel
         self.free.append(slot)
     }
 
-    /// Sets a slot that has its id and token to what a record of `state` says. Fields that the table writes stay.
+    /// Sets a slot, which has its id and token, to what a record of `state` says. Fields that the table writes are not
+    /// changed.
     /// - Parameter recordOffset: the record's offset.
     mutating func overwrite(_ slot: SlotID, with read: consuming Slot, recordOffset: Int64) {
         var new = read
@@ -134,11 +136,11 @@ import PushModel
         new.tokenGeneration = 1
         new.isCountedPending = old.isCountedPending
         new.hasRoutedPositions = false
-        new.noteRecord(at: recordOffset)
+        new.rememberRecord(at: recordOffset)
         self.store[slot] = new
     }
 
-    /// Takes the slot out of its partition's list. The list's last slot takes its place.
+    /// Takes the slot out of its partition's list. The list's last slot moves to its index.
     private mutating func leavePartition(_ slot: SlotID) {
         let partition = self.store[slot].partition
         guard let last = self.membersOfPartition[partition].popLast(), last != slot else { return }
@@ -152,7 +154,7 @@ import PushModel
     /// The slots of a partition, in no order.
     func members(of partition: PartitionIndex) -> [SlotID] { self.membersOfPartition[partition] }
 
-    /// The slot whose removal moves no other; `nil`: the partition has none.
+    /// The last slot of the partition's list, whose removal moves no other; `nil`: the partition has none.
     func lastMember(of partition: PartitionIndex) -> SlotID? { self.membersOfPartition[partition].last }
 
     /// Makes room for the slots of this partition.
@@ -162,7 +164,7 @@ import PushModel
 
     // MARK: Positions
 
-    /// Notes the last record that the slot has taken, of any topic but `routed`.
+    /// Sets the last record that the slot has taken, of any topic but `routed`.
     @inline(__always) mutating func setApplied(_ position: AppliedPosition, of slot: SlotID) {
         self.store[slot].applied = position
     }
@@ -183,28 +185,28 @@ import PushModel
         self.routedPositions[slot] = nil
     }
 
-    /// Forgets the slot's positions, which are of another log.
+    /// Forgets the slot's positions, because they are of another log.
     mutating func voidPositions(of slot: SlotID) {
         self.store[slot].applied = AppliedPosition()
         self.forgetRoutedPositions(slot)
     }
 
-    // MARK: Looking ahead
+    // MARK: Prefetching
 
-    /// Begins to load the index for a search for this hash, which will begin soon.
+    /// Prefetches the part of the index where a search for this hash will soon begin.
     @inline(__always) func prefetchIndex(hash: UInt32) { self.index.prefetchHome(of: hash) }
 
-    /// A slot that has this hash, and perhaps the id. It is for prefetching, and decides nothing.
+    /// A slot that has this hash, and probably the id. It may only be used for prefetching.
     @inline(__always) func probable(hash: UInt32) -> SlotID {
         self.index.first(hash: hash).map { self.index.slot(at: $0) } ?? SlotID.none
     }
 
-    /// Begins to load the slot's first `byteCount` bytes, or all of it. It will be read soon.
+    /// Prefetches the slot's first `byteCount` bytes, or all of it, which will be read soon.
     @inline(__always) func prefetch(_ slot: SlotID, byteCount: Int = MemoryLayout<Slot>.size) {
         self.store.prefetch(slot, byteCount: byteCount)
     }
 
-    /// Begins to load the slot's id, or id and token, which will be read soon.
+    /// Prefetches the slot's id, or id and token, which will be read soon.
     @inline(__always) func prefetchIdentity(_ slot: SlotID, idOnly: Bool) {
         let byteCount = idOnly ? self.store[slot].idByteCount : self.store[slot].identityByteCount
         self.identities.prefetch(self.store[slot].identity, byteCount: byteCount)

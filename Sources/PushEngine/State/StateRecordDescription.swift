@@ -1,3 +1,5 @@
+public import ChannelKeeping
+
 /// What one record of the `state` topic says, for a person or a tool. Times are since 1970. A token is never shown,
 /// only the hash that outcomes have, too.
 public struct StateRecordDescription: Equatable, Sendable {
@@ -7,7 +9,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         case slot(Slot)
         /// A member of an audience.
         case member(Member)
-        /// How far the members of one audience in this partition are.
+        /// How far the members of one audience in this partition have been served.
         case crowd(Crowd)
         /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this partition.
         case pause(Pause)
@@ -15,11 +17,11 @@ public struct StateRecordDescription: Equatable, Sendable {
         case keptChannel(KeptChannel)
         /// An owner took the partition, or confirmed that it has it.
         case marker(Marker)
-        /// The slot has left memory. The epoch is that of the owner that wrote so, if it is known.
+        /// A tombstone: the slot has left memory. The epoch is that of the owner that wrote it, if it is known.
         case tombstone(epoch: Int64?)
         /// The record was written by a release that this one does not know.
         case unknownVersion(UInt8)
-        /// No release writes such a record; the text says why.
+        /// No release writes such a record. The text says why.
         case malformed(String)
     }
 
@@ -53,7 +55,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var lastAcceptedSeconds: Int64?
         /// The last `aps.timestamp` that was given.
         public var lastStampSeconds: Int64?
-        /// When it was last registered, started, updated or ended, milliseconds since 1970. Its life in memory is
+        /// When the slot was last registered, started, updated or ended, milliseconds since 1970. Its life in memory is
         /// counted from then.
         public var lastTouchedMillis: Int64
         /// Position of the last applied record of an input topic.
@@ -70,7 +72,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetReturnsMillis: Int64?
         /// The channel, in a channel's record.
         public var channel: Channel?
-        /// Whether it is an audience, as its owner has it.
+        /// Whether the record describes an audience, as its owner knows it.
         public var isAudience = false
         /// The fields that only an audience has.
         public var book: Book?
@@ -82,7 +84,7 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Book: Equatable, Sendable, Encodable {
         /// The current life of the audience.
         public var audienceLife: Int64
-        /// Partitions that have members. Each names the version up to which nobody there gets priority 10 now; 0: none.
+        /// Partitions that have members.
         public var partitions: [Partition]
         /// The audience's versions, the newest last.
         public var versions: [Version]
@@ -90,14 +92,14 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetUnitsOut: Int
         /// Units of the ledger for members with `frequent-updates` that are out.
         public var frequentBudgetUnitsOut: Int
-        /// Its channels, at most one in each environment.
+        /// The audience's channels, at most one in each environment.
         public var channels: [Channel] = []
 
         /// A partition that has asked for the audience's versions.
         public struct Partition: Equatable, Sendable, Encodable {
             /// The partition's number, from 0.
             public var partition: Int32
-            /// `aps.timestamp` of a version; 0: none.
+            /// `aps.timestamp` of the version up to which no member there gets priority 10 now; 0: none.
             public var doneStampSeconds: Int64
         }
         /// A channel that is kept for the audience, or is wanted.
@@ -106,23 +108,23 @@ public struct StateRecordDescription: Equatable, Sendable {
             public var environment: String
             /// `wanted`, `open` or `dead`.
             public var standing: String
-            /// The id as Apple spells it; `nil`: none has been opened. While another is wanted, it is that of the
-            /// channel that has vanished.
+            /// The channel's id as Apple spells it; `nil`: none has been opened. If the channel has vanished and
+            /// another is wanted, this is still the old one's id.
             public var id: String?
-            /// Whether members that listen get the newest version by broadcast. Otherwise they get it by their tokens.
+            /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens.
             public var serves: Bool
-            /// `aps.timestamp` of the newest version that APNs has taken on it; `nil`: none.
+            /// `aps.timestamp` of the newest version that APNs has accepted on the channel; `nil`: none.
             public var takenStampSeconds: Int64?
         }
         /// A version that the owner has made of an event.
         public struct Version: Equatable, Sendable, Encodable {
-            /// Its `aps.timestamp`.
+            /// The version's `aps.timestamp`.
             public var stampSeconds: Int64
-            /// Whether some partition does not have it yet, so that its event has no outcome.
+            /// Whether some partition does not have the version yet, so that its event has no outcome.
             public var isOpen: Bool
             /// `update` or `end`.
             public var event: String
-            /// Number of events that it merges.
+            /// Number of events merged into the version.
             public var mergedCount: Int
         }
     }
@@ -143,7 +145,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var storage: String?
         /// How far APNs' refusals have stretched the channel's distance, in quarters of a doubling.
         public var throttleSteps: Int
-        /// When its next broadcast may leave, milliseconds since 1970.
+        /// When the channel's next broadcast may leave, milliseconds since 1970.
         public var notBeforeMillis: Int64
     }
 
@@ -153,21 +155,21 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var event: String
         /// Priority: 10, 5 or 1.
         public var priority: Int
-        /// The stamp that it was given; `nil`: it was not about to leave.
+        /// The stamp that the push was given; `nil`: it was not about to leave.
         public var stampSeconds: Int64?
-        /// The timestamp of its newest event, seconds since 1970.
+        /// The timestamp of the push's newest event, seconds since 1970.
         public var timestampSeconds: Int64
-        /// When it expires, seconds since 1970; `nil`: never.
+        /// When the push expires, seconds since 1970; `nil`: never.
         public var expiresSeconds: Int64?
-        /// Number of events that it merges.
+        /// Number of events merged into the push.
         public var mergedCount: Int
-        /// Number of these events whose outcome is open.
+        /// Number of events in the push whose outcome is open.
         public var openCount: Int
-        /// Number of bytes kept of its events.
+        /// Number of bytes kept of the push's events.
         public var byteCount: Int
-        /// Whether its newest content has an alert.
+        /// Whether the push's newest content has an alert.
         public var hasAlert: Bool
-        /// Whether an attempt got no answer, so that it may be on the phone already.
+        /// Whether the push may be on the phone already, because an attempt got no answer.
         public var mayBeSent: Bool
         /// Position of the newest event.
         public var newest: Position
@@ -191,11 +193,11 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var environment: String
         /// Whether the registration asked for the larger budget (`frequent-updates: true`).
         public var frequentUpdates: Bool
-        /// Whether its join says that it listens on a channel.
+        /// Whether the member's join says that it listens on a channel.
         public var listens = false
-        /// When it joined, seconds since 1970. For an update token that has left, when it did.
+        /// When the member joined, seconds since 1970. For an update token that has left, when it left.
         public var joinedSeconds: Int64
-        /// The audience as records of members name it: 16 hex digits.
+        /// The number by which records of members name the audience: 16 hex digits.
         public var audienceReference: String
     }
 
@@ -207,15 +209,15 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var epoch: Int64
         /// The life of the audience.
         public var life: Int64
-        /// `aps.timestamp` of the versions kept, the newest last. In a record of progress, that of the version it is
-        /// about.
+        /// `aps.timestamp` of the versions kept, the newest last. In a progress record, that of the version that the
+        /// record is about.
         public var stampSeconds: [Int64] = []
         /// Content state of the newest version.
         public var contentState: String?
-        /// How far each pass is.
+        /// How far each pass has got.
         public var passes: [Pass] = []
 
-        /// The members of one environment.
+        /// The pass over the members of one environment.
         public struct Pass: Equatable, Sendable, Encodable {
             /// `production` or `development`.
             public var environment: String
@@ -224,54 +226,24 @@ public struct StateRecordDescription: Equatable, Sendable {
             /// Number of members that are unanswered or wait for another attempt.
             public var waitingCount: Int
         }
-        /// In a record of progress, what became of its members so far, by name.
+        /// Counts of what became of the audience's members so far, by name. Only a progress record has them.
         public var counts: [String: UInt64]?
     }
 
-    /// What the keeper of an app's channels knows about one of them, from the wish for it until Apple's list no longer
-    /// shows it.
-    public struct KeptChannel: Equatable, Sendable, Encodable {
-        /// Offset of the marker of the owner that wrote the record.
-        public var epoch: Int64
-        /// `production` or `development`.
-        public var environment: String
-        /// The keeper's own number of the channel.
-        public var number: Int64
-        /// `wanted`, `asked`, `open`, `ended`, `deleting`, `deleted` or `possiblyOurs`.
-        public var phase: String
-        /// When the phase began, milliseconds since 1970.
-        public var sinceMillis: Int64
-        /// Whether the audience's owner has been informed of the phase.
-        public var isAnnounced: Bool
-        /// What the channel keeps for phones that are off, `none` or `most-recent`.
-        public var storage: String
-        /// The id as Apple spells it; `nil`: Apple has not answered yet.
-        public var id: String?
-        /// When Apple's answer came, milliseconds since 1970.
-        public var openedMillis: Int64?
-        /// The audience that it is for; `nil`: none yet, or not known to be ours.
-        public var audience: String?
-        /// The life of that audience, seconds since 1970.
-        public var audienceLife: Int64?
-        /// When that life ended, milliseconds since 1970.
-        public var endedMillis: Int64?
-        /// Number of scheduled broadcasts that have been sent after the end.
-        public var beaconsSent: Int
-        /// Number of bytes that are broadcast again after the end.
-        public var endByteCount: Int
-    }
+    /// See `KeptChannelDescription`.
+    public typealias KeptChannel = KeptChannelDescription
 
-    /// A marker: the word of an owner that it took the partition.
+    /// A marker, in which an owner says that it has taken the partition over.
     public struct Marker: Equatable, Sendable, Encodable {
         /// Offset of the owner's first marker; `nil`: this marker is the first.
         public var epoch: Int64?
         /// When the owner took the partition over, milliseconds since 1970.
         public var takenOverMillis: Int64
-        /// Partitions of the input topics when it was written.
+        /// Number of partitions of the input topics when the marker was written.
         public var partitionCount: Int32
         /// Kafka's name of the cluster; empty: not known.
         public var cluster: String
-        /// Records of `state` below this offset name positions of another cluster; `nil`: none does.
+        /// Records of `state` below this offset have positions of another cluster; `nil`: there are none.
         public var voidBefore: Int64?
     }
 

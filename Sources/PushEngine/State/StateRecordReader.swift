@@ -2,15 +2,16 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Reads records of the `state` topic for tools, without being their owner. It reads what `ShardEngine.restore` reads,
-/// and traps no more than that.
+/// Reads records of the `state` topic for tools, without owning the partition. It reads whatever `ShardEngine.restore`
+/// reads, and no input makes it trap.
 public struct StateRecordReader: Sendable {
     private let topics: [String]
     private let topicHashes: [UInt32]
 
-    /// - Parameter inputTopics: names of the input topics and the routed one; records name them by a hash.
+    /// Creates a reader.
+    /// - Parameter inputTopics: names of the input topics and the routed topic; records name them by a hash.
     public init(inputTopics: [String]) {
-        // 0 is the hash of no topic: unknown names are found at index 0.
+        // No topic has the hash 0. Positions of unknown topics are therefore given index 0, whose name is `?`.
         self.topics = ["?"] + inputTopics
         self.topicHashes = [0] + inputTopics.map { StateCodec.topicHash($0) }
     }
@@ -55,7 +56,7 @@ public struct StateRecordReader: Sendable {
         let slash = UInt8(ascii: "/")
         for (kind, text) in SlotKind.allCases.map({ ($0, StateCodec.keyPrefix(of: $0)) })
             + StateCodec.CrowdRecord.allCases.map({ (.audience, $0.keyPrefix) })
-            + [(.audience, ShardEngine.pauseKeyPrefix)]
+            + [(.audience, FanOut.pauseKeyPrefix)]
         {
             var prefix: [UInt8] = []
             prefix.append(utf8: text)
@@ -71,7 +72,7 @@ public struct StateRecordReader: Sendable {
     private func content(
         _ value: [UInt8], kind: SlotKind?, key: [UInt8], nowMillis: Int64
     ) throws(StateError) -> StateRecordDescription.Content {
-        // One clock for both: times of the budget are shown as they were written.
+        // The steady clock is set to the wall clock, so that times of the budget are shown as they were written.
         let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
         var reader = StateReader(value.span)
         switch try StateCodec.readKind(&reader) {
@@ -108,8 +109,7 @@ public struct StateRecordReader: Sendable {
             topics: self.topics)
     }
 
-    /// Whether a key names an activity, a channel or an audience itself, and not something that is remembered beside
-    /// it.
+    /// Whether a key names an activity, a channel or an audience itself, and not something that is stored in addition.
     /// - Parameter key: the key of a record of `state`.
     public static func isOfSlot(key: [UInt8]) -> Bool {
         SlotKind.allCases.contains { kind in
@@ -118,29 +118,30 @@ public struct StateRecordReader: Sendable {
             return key.starts(with: prefix)
         }
     }
-    /// The app or audience that a record pauses or lets continue; `nil`: the record is about something else.
+    /// The app or audience that a record of a pause is about; `nil`: the record is about something else.
     /// - Parameter key: the key of a record of `state`.
-    /// - Returns: `audience` is empty if all audiences of the app are meant.
+    /// - Returns: app and audience; `audience` is empty if all audiences of the app are meant.
     public static func pause(inKey key: [UInt8]) -> (app: String, audience: String)? {
         var prefix: [UInt8] = []
-        prefix.append(utf8: ShardEngine.pauseKeyPrefix)
+        prefix.append(utf8: FanOut.pauseKeyPrefix)
         guard key.starts(with: prefix), let names = Self.names(in: key) else { return nil }
         return (names.app, names.id)
     }
-    /// The raw token in the key of a member's record; `nil`: the record is no member's. It must not be shown whole.
+    /// The raw token in the key of a member's record; `nil`: it is not a member's record. The token must not be shown
+    /// whole.
     /// - Parameter key: the key of a record of `state`.
     public static func memberToken(inKey key: [UInt8]) -> [UInt8]? {
         if key.count > 1, key[0] == MemberRecord.keyMark { return Array(key.dropFirst()) }
         return StartMemberRecord.tokenRange(inKey: key.span).map { Array(key[$0]) }
     }
-    /// The audience as records of members name it: `StateRecordDescription.Member.audienceReference`.
+    /// The number by which records of members name an audience: see `StateRecordDescription.Member.audienceReference`.
     public static func audienceReference(app bundleID: String, audience: String) -> String {
         let (bundleID, id) = (Array(bundleID.utf8), Array(audience.utf8))
         return Self.digits(CrowdTable.reference(bundleID: bundleID.span, id: id.span))
     }
 
     /// Hash of a token, in digits; the token itself is never shown.
-    static func hash(_ token: [UInt8]) -> String { Self.digits(PushComposer.hash(ofToken: token.span)) }
+    package static func hash(_ token: [UInt8]) -> String { Self.digits(PushComposer.hash(ofToken: token.span)) }
     static func digits(_ value: UInt64) -> String {
         var digits: [UInt8] = []
         Hex.append(value, to: &digits)
@@ -149,6 +150,7 @@ public struct StateRecordReader: Sendable {
 }
 
 extension StateRecordDescription.Position {
+    /// Describes a position for tools.
     /// - Parameter topics: names of all topics that a record can name.
     init(_ position: SourcePosition, topics: [String]) {
         self.init(topicIndex: Int(position.topic), topics: topics, offset: position.offset)

@@ -1,24 +1,18 @@
-/// Elements by identifier, in chunks that never move. Growing by one never copies the elements already there. With a
-/// million activities in one array, that would stop the loop for a tenth of a second. Nor does a write check for a
-/// shared copy, as an array does several times per push.
+/// Elements by identifier, in chunks that never move. Growing by one never copies the elements that are there. With a
+/// million activities in one array, that would stop the loop for a tenth of a second. Writes do not check for a shared
+/// copy either, as an array would do several times per push.
 ///
 /// The store only grows. Its user keeps a list of free numbers beside it.
-@safe struct ChunkedStore<ID: Identifier, Element>: ~Copyable {
+@safe struct ChunkedStore<ID: Identifier, Element: ~Copyable>: ~Copyable {
     private static var chunkBits: Int { 10 }
     private static var chunkCount: Int { 1 << Self.chunkBits }
 
-    /// Each chunk holds `chunkCount` places. The first `count` of all places are initialised.
+    /// The chunks, of `chunkCount` elements each. The first `count` elements are initialised.
     private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
     private var chunkCapacity = 16
     private(set) var count = 0
 
     init() { unsafe self.chunks = .allocate(capacity: 16) }
-
-    /// Creates a store of `count` copies.
-    init(repeating element: Element, count: Int) {
-        self.init()
-        for _ in 0..<count { self.append(element) }
-    }
 
     deinit {
         var left = self.count
@@ -47,7 +41,7 @@
             // The directory has room for the chunk, and nothing is stored there yet.
             unsafe (self.chunks + chunk).initialize(to: .allocate(capacity: Self.chunkCount))
         }
-        // The place is in a chunk, and nothing is stored there yet.
+        // The address is in a chunk, and nothing is stored there yet.
         unsafe (self.chunks[chunk] + (self.count & (Self.chunkCount - 1))).initialize(to: element)
         self.count += 1
         return ID(index: self.count - 1)
@@ -58,24 +52,24 @@
         unsafeMutableAddress { unsafe self.mutableAddress(of: id) }
     }
 
-    /// Begins to load the element's first `byteCount` bytes, or all of it. It will be read soon.
+    /// Prefetches the element's first `byteCount` bytes, or all of it, which will be read soon.
     @inline(__always) func prefetch(_ id: ID, byteCount: Int = MemoryLayout<Element>.size) {
         unsafe Prefetch.lines(from: self.address(of: id), byteCount: byteCount)
     }
 
-    /// Lends the element's address.
+    /// Calls `body` with the element's address.
     @inline(__always) @unsafe func withAddress<Result>(of id: ID, _ body: (UnsafeRawPointer) -> Result) -> Result {
         unsafe body(UnsafeRawPointer(self.address(of: id)))
     }
 
-    /// The element's address. Valid as long as the store.
+    /// The element's address. It is valid as long as the store exists.
     @unsafe func address(of id: ID) -> UnsafePointer<Element> { unsafe UnsafePointer(self.mutableAddress(of: id)) }
 
-    /// The element's address for changes. Valid as long as the store.
+    /// The element's address, for changes. It is valid as long as the store exists.
     @unsafe func mutableAddress(of id: ID) -> UnsafeMutablePointer<Element> {
         let index = id.index
         precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")
-        // Every place below `count` is initialised.
+        // Every element below `count` is initialised.
         return unsafe self.chunks[index >> Self.chunkBits] + (index & (Self.chunkCount - 1))
     }
 
@@ -86,5 +80,13 @@
         unsafe self.chunks.deallocate()
         unsafe self.chunks = larger
         self.chunkCapacity *= 2
+    }
+}
+
+extension ChunkedStore where Element: Copyable {
+    /// Creates a store of `count` copies.
+    init(repeating element: Element, count: Int) {
+        self.init()
+        for _ in 0..<count { self.append(element) }
     }
 }

@@ -1,16 +1,16 @@
 import APNSProtocol
 public import PushModel
 
-/// What is reported of a broadcast that brings an audience's version to the listeners of a channel. It is one request,
-/// whatever becomes of it.
+/// What is reported of a broadcast that brings an audience's version to the listeners of a channel. It is a single
+/// request, no matter what becomes of it.
 public struct TracedBroadcast: Sendable, Equatable {
-    /// The event that speaks for the version.
+    /// The event whose content the version has.
     public var source: SourcePosition
     /// Index into `EngineConfiguration.apps`.
     public var app: UInt16
     /// The audience's id, UTF-8.
     public var audience: [UInt8]
-    /// The channel's id, as APNs has given it.
+    /// The channel's id as APNs spells it.
     public var channel: [UInt8]
     /// The audience's life.
     public var life: Int64
@@ -20,30 +20,30 @@ public struct TracedBroadcast: Sendable, Equatable {
     public var mergedCount: UInt32
     /// The route to APNs that the broadcast takes.
     public var route: UInt16
-    /// The priority that it left with.
+    /// The priority with which the broadcast left.
     public var priority: PushPriority
-    /// `apns-id`: the UUID's two halves, big-endian order.
+    /// The upper half of the UUID in `apns-id`, big-endian.
     public var apnsIDHigh: UInt64
-    /// See `apnsIDHigh`.
+    /// The lower half of the UUID in `apns-id`, big-endian.
     public var apnsIDLow: UInt64
-    /// When it left, steady.
+    /// When the broadcast left, steady.
     public var sentMillis: Int64
     /// Context of the span that made the version, or of the event's publisher. The broadcast's span is its child.
     public var parent: TraceContext
 }
 
-extension ShardEngine {
+extension AudiencePublisher {
     /// Describes a broadcast that leaves. Beacons, which repeat an end, are not reported.
-    /// - Returns: `nil` if nobody has sampled the version's event, or the event is too old.
+    /// - Returns: `nil`: the version's event is not sampled, or is too old.
     @inline(never) mutating func tracedBroadcast(
-        _ errand: ChannelErrand, _ version: Version, of slot: SlotID, now: EngineTime
+        _ errand: ChannelErrand, _ version: Version, of slot: SlotID, in core: borrowing ShardCore, now: EngineTime
     ) -> TracedBroadcast? {
         guard let parent = PassTraces.parent(of: version.layer, now: now) else { return nil }
-        let merged = self.memory.owners[slot].publications.first {
+        let merged = core.memory.owners[slot].publications.first {
             $0.version.life == version.life && $0.version.stampSeconds == version.stampSeconds
         }
         // The slot is live, so its bytes are valid.
-        let idBytes = unsafe self.memory.slots.idBytes(slot)
+        let idBytes = unsafe core.memory.slots.idBytes(slot)
         var audience: [UInt8] = []
         audience.append(copying: unsafe Span(_unsafeElements: idBytes))
         return TracedBroadcast(

@@ -47,14 +47,14 @@ public struct AudienceField: Equatable, Sendable {
             last = row
         }
         let rows = known.sorted { Self.rank($0) > Self.rank($1) }.prefix(Self.rowsMax)
-        let places = Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0.element, $0.offset) })
+        let indexes = Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0.element, $0.offset) })
         var cells: [UInt8] = []
         cells.reserveCapacity(members.count)
         var cell = Self.alphabet[0]
         last = nil
         for member in members {
             let row = Self.row(member)
-            if row != last { cell = Self.alphabet[places[row] ?? rows.count - 1] }
+            if row != last { cell = Self.alphabet[indexes[row] ?? rows.count - 1] }
             last = row
             cells.append(cell)
         }
@@ -86,7 +86,7 @@ public struct AudienceField: Equatable, Sendable {
 }
 
 extension AudienceField {
-    /// For the page and the API.
+    /// The field as JSON for the page and the API.
     public var json: JSONTree {
         [
             "rows": .array(

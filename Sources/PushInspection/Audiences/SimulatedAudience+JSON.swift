@@ -1,5 +1,5 @@
 extension SimulatedAudience {
-    /// For the page and the API: without tokens.
+    /// The audience as JSON for the page and the API, without tokens.
     public var json: JSONTree {
         [
             "id": .integer(self.id), "name": .string(self.name), "app": .string(self.app),
@@ -21,7 +21,8 @@ extension SimulatedAudience {
                         "contentState": group.content ?? .null,
                     ]
                 }),
-            "rounds": .array(self.rounds.map(\.json)), "field": AudienceField(self.members).json,
+            "rounds": .array(zip(self.rounds, self.verdicts).map { $0.json($1) }),
+            "field": AudienceField(self.members).json,
         ]
     }
 }

@@ -13,6 +13,12 @@ public struct SimulatedAudience: Sendable {
         public internal(set) var hasLeft = false
         /// What the member shows; `nil`: not looked at yet.
         public internal(set) var glance: CardGlance?
+        /// The round whose push APNs keeps for the member, by its `number`; 0: none. Only the newest is kept.
+        var waitingRound = 0
+
+        /// Whether APNs keeps a push that can still reach the member. One that has expired is gone when the phone is
+        /// back.
+        var isWaiting: Bool { self.waitingRound > 0 && self.glance.map { !$0.isOnline && $0.isTokenAlive } ?? true }
     }
 
     /// Members that show the same content.
@@ -43,11 +49,12 @@ public struct SimulatedAudience: Sendable {
     public internal(set) var groups: [Group] = []
     /// Rounds of pushes, newest last.
     public internal(set) var rounds: [AudienceRound] = []
+    private var nextRound = 1
     /// Counts of members by state.
     public internal(set) var counts = Counts()
     /// The body of the newest push. A push with an equal body belongs to the same round, and is not read again.
     var lastBody: [UInt8] = []
-    /// The timeline's revision when it last changed.
+    /// The timeline's revision when the audience last changed.
     public internal(set) var revision = 0
 
     /// Number of members in each state.
@@ -82,7 +89,7 @@ public struct SimulatedAudience: Sendable {
     /// The newest stamp that a member shows, seconds since 1970.
     public var newestStampSeconds: Int64? { self.members.lazy.compactMap { $0.glance?.stampSeconds }.max() }
 
-    // MARK: What is seen
+    // MARK: Observations
 
     /// Takes what was seen of the members.
     /// - Returns: whether something changed.
@@ -142,7 +149,7 @@ public struct SimulatedAudience: Sendable {
     // MARK: Pushes
 
     /// Takes a push to a member. It belongs to the current round, or begins a new one.
-    mutating func takePush(_ push: PushGlimpse, body: Span<UInt8>) {
+    mutating func takePush(_ push: PushGlimpse, to member: Int, body: Span<UInt8>) {
         if self.rounds.isEmpty || !body.holdsSameBytes(as: self.lastBody.span) {
             self.lastBody.removeAll(keepingCapacity: true)
             self.lastBody.append(copying: body)
@@ -154,10 +161,36 @@ public struct SimulatedAudience: Sendable {
             } else {
                 self.rounds.append(
                     AudienceRound(
-                        stampSeconds: stampSeconds, event: aps?["event"]?.plainText ?? "", atMillis: push.atMillis))
+                        number: self.nextRound, stampSeconds: stampSeconds, event: aps?["event"]?.plainText ?? "",
+                        atMillis: push.atMillis))
+                self.nextRound += 1
                 if self.rounds.count > Self.roundsMax { self.rounds.removeFirst() }
             }
         }
-        self.rounds[self.rounds.count - 1].count(PushVerdict.word(of: push), atMillis: push.atMillis)
+        let word = PushVerdict.word(of: push)
+        let round = self.rounds.count - 1
+        let number = self.rounds[round].number
+        self.rounds[round].count(
+            word, atMillis: push.atMillis,
+            isNew: !push.hadWaited || self.members[member].waitingRound != number)
+        switch word {
+        case .waiting: self.members[member].waitingRound = number
+        // APNs keeps what it has: the push did not get so far.
+        case .refused, .unanswered: break
+        case .shown, .ignored, .undecodable, .budget, .sent:
+            if self.members[member].waitingRound != 0 { self.members[member].waitingRound = 0 }
+        }
+    }
+
+    /// Number of pushes of each round by their verdict, at present: a push waits only if it is the newest for its
+    /// phone.
+    var verdicts: [[PushVerdict.Word: Int]] {
+        var waiting: [Int: Int] = [:]
+        for member in self.members where member.isWaiting { waiting[member.waitingRound, default: 0] += 1 }
+        return self.rounds.map { round in
+            var counts = round.counts
+            counts[.waiting] = waiting[round.number]
+            return counts
+        }
     }
 }

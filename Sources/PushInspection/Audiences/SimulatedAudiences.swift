@@ -17,7 +17,7 @@ public struct SimulatedAudiences: Sendable {
     }
 
     /// A member's index in its audience.
-    struct Place: Equatable {
+    struct Membership: Equatable {
         var audience: Int
         var member: Int
     }
@@ -40,8 +40,8 @@ public struct SimulatedAudiences: Sendable {
     public private(set) var audiences: [SimulatedAudience] = []
     /// Number of members followed, including those who have left.
     public private(set) var memberCount = 0
-    private var placesByToken: [ByteKey: [Place]] = [:]
-    /// Audiences with pushes to members since the last `tell`.
+    private var membershipsByToken: [ByteKey: [Membership]] = [:]
+    /// Audiences with pushes to members since the last `publish`.
     private var moved: Set<Int> = []
     /// Number of joins that were not followed. An unknown token in a push may be one of these.
     private(set) var unfollowedCount = 0
@@ -52,14 +52,14 @@ public struct SimulatedAudiences: Sendable {
     public func audience(named name: String) -> SimulatedAudience? { self.audiences.first { $0.name == name } }
 
     /// Audiences that have a token as a member. A push-to-start token may be in several.
-    func places(token: String) -> [Place] { self.placesByToken[ByteKey(token: token)] ?? [] }
+    func memberships(token: String) -> [Membership] { self.membershipsByToken[ByteKey(token: token)] ?? [] }
 
     // MARK: Joining and leaving
 
     mutating func join(_ name: String, token: String, isStartMember: Bool, app: String, revision: Int) -> Joining {
-        if let place = self.places(token: token).first(where: { self.audiences[$0.audience].name == name }) {
-            guard self.audiences[place.audience].members[place.member].hasLeft else { return .nothing }
-            self.change(place.audience, revision: revision) { $0.members[place.member].hasLeft = false }
+        if let membership = self.memberships(token: token).first(where: { self.audiences[$0.audience].name == name }) {
+            guard self.audiences[membership.audience].members[membership.member].hasLeft else { return .nothing }
+            self.change(membership.audience, revision: revision) { $0.members[membership.member].hasLeft = false }
             return .pixel
         }
         // An update token is in one audience, so the latest join wins.
@@ -75,7 +75,7 @@ public struct SimulatedAudiences: Sendable {
         }
         self.memberCount += 1
         let member = self.audiences[index].members.count
-        self.placesByToken[ByteKey(token: token), default: []].append(Place(audience: index, member: member))
+        self.membershipsByToken[ByteKey(token: token), default: []].append(Membership(audience: index, member: member))
         self.change(index, revision: revision) { audience in
             if !app.isEmpty { audience.app = app }
             audience.members.append(SimulatedAudience.Member(token: token, isStartMember: isStartMember))
@@ -86,22 +86,24 @@ public struct SimulatedAudiences: Sendable {
     /// Adds the update token of a started card. Pushes to it are for the same member.
     mutating func add(updateToken: String, ofStartToken startToken: String) {
         let updateKey = ByteKey(token: updateToken)
-        guard self.placesByToken[updateKey] == nil, let places = self.placesByToken[ByteKey(token: startToken)] else {
+        guard self.membershipsByToken[updateKey] == nil,
+            let memberships = self.membershipsByToken[ByteKey(token: startToken)]
+        else {
             return
         }
-        self.placesByToken[updateKey] = places
+        self.membershipsByToken[updateKey] = memberships
     }
 
     /// Removes a token from an audience.
     /// - Parameter name: the audience; `nil`: all audiences of the token.
     mutating func leave(name: String?, token: String, revision: Int) {
-        for place in self.places(token: token) {
-            let audience = self.audiences[place.audience]
+        for membership in self.memberships(token: token) {
+            let audience = self.audiences[membership.audience]
             // The update token of a start member may be removed; the member stays.
-            guard name == nil || audience.name == name, audience.members[place.member].token == token,
-                !audience.members[place.member].hasLeft
+            guard name == nil || audience.name == name, audience.members[membership.member].token == token,
+                !audience.members[membership.member].hasLeft
             else { continue }
-            self.change(place.audience, revision: revision) { $0.members[place.member].hasLeft = true }
+            self.change(membership.audience, revision: revision) { $0.members[membership.member].hasLeft = true }
         }
     }
 
@@ -112,22 +114,22 @@ public struct SimulatedAudiences: Sendable {
         return self.audiences.count - 1
     }
 
-    // MARK: What happens to members
+    // MARK: Events of members
 
-    /// Counts a push to a member. Followers learn of it at the next `tell`.
+    /// Counts a push to a member. Followers learn of it at the next `publish`.
     /// - Returns: whether the push was to a member.
     mutating func takePush(_ push: PushGlimpse, to token: ByteKey, body: Span<UInt8>) -> Bool {
-        guard let place = self.placesByToken[token]?.first else { return false }
-        // Counted in place: a copy of ten thousand members for each push would cost more than the push.
-        self.audiences[place.audience].takePush(push, body: body)
-        self.moved.insert(place.audience)
+        guard let membership = self.membershipsByToken[token]?.first else { return false }
+        // The push is counted in place: a copy of ten thousand members for each push would cost more than the push.
+        self.audiences[membership.audience].takePush(push, to: membership.member, body: body)
+        self.moved.insert(membership.audience)
         return true
     }
 
-    /// Whether a member received a push since the last `tell`.
+    /// Whether a member received a push since the last `publish`.
     var hasNews: Bool { !self.moved.isEmpty }
 
-    mutating func tell(revision: Int) {
+    mutating func publish(revision: Int) {
         for index in self.moved { self.audiences[index].revision = revision }
         self.moved.removeAll(keepingCapacity: true)
     }

@@ -61,7 +61,7 @@ public struct BudgetMeter: Equatable, Sendable {
     public var text: String {
         switch self.keeper {
         case .phone:
-            let fate = self.level == .empty ? ": it drops more of them in silence" : ""
+            let fate = self.level == .empty ? ": it silently drops more" : ""
             return "\(self.spentText) on the phone\(fate)."
         case .worker(_, let defers):
             return self.text(spent: self.spentText, fate: defers ? "wait in the worker" : "go out at priority 5")
@@ -73,7 +73,7 @@ public struct BudgetMeter: Equatable, Sendable {
 
     private func text(spent: String, fate: String) -> String {
         switch self.level {
-        case .plenty: return "\(spent)." + (self.back(after: 0).map { " The next is back \($0)." } ?? "")
+        case .plenty: return "\(spent)." + (self.back(after: 0).map { " The next one returns \($0)." } ?? "")
         case .reserve:
             return "\(spent). What is left is kept for alerts and ends: other updates \(fate)"
                 + "\(self.until(below: self.perHour - self.reserve))."
@@ -89,7 +89,7 @@ public struct BudgetMeter: Equatable, Sendable {
 
     /// The time until fewer than `limit` are spent, in words.
     private func until(below limit: Int) -> String {
-        limit > 0 ? self.back(after: self.spent - limit).map { " until one more is back, \($0)" } ?? "" : ""
+        limit > 0 ? self.back(after: self.spent - limit).map { " until one more returns, \($0)" } ?? "" : ""
     }
 
     private func back(after count: Int) -> String? {
@@ -100,7 +100,7 @@ public struct BudgetMeter: Equatable, Sendable {
 }
 
 extension BudgetMeter {
-    /// For the page and the API.
+    /// The meter as JSON for the page and the API.
     public var json: JSONTree {
         [
             "perHour": .integer(self.perHour), "spent": .integer(self.spent), "left": .integer(self.left),

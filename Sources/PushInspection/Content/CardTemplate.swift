@@ -1,4 +1,4 @@
-/// How a developer wants cards of one kind to be drawn: the place of each key of a `content-state`.
+/// How a developer wants cards of one kind to be drawn: where each key of a `content-state` is shown.
 public struct CardTemplate: Equatable, Sendable {
     /// One line of a card.
     public struct Line: Equatable, Sendable {
@@ -74,7 +74,7 @@ extension CardTemplate {
         }
         guard let list = document["templates"] else { return [try CardTemplate(document, path: "")] }
         guard members.count == 1, case .array(let elements) = list else {
-            throw Fault(description: "“templates” must be an array, and stand alone")
+            throw Fault(description: "“templates” must be an array, and the only member")
         }
         guard elements.count <= Self.countMax else {
             throw Fault(
@@ -108,8 +108,8 @@ extension CardTemplate {
             self.lines.append(try Self.line(line, "\(path)lines.\(index)"))
         }
         guard self.title != nil || self.progress != nil || self.timer != nil || !self.lines.isEmpty else {
-            let place = path.isEmpty ? "the template" : "“\(path.dropLast())”"
-            throw Fault(description: "\(place) draws nothing: expected title, lines, progress or timer")
+            let subject = path.isEmpty ? "the template" : "“\(path.dropLast())”"
+            throw Fault(description: "\(subject) draws nothing: expected title, lines, progress or timer")
         }
     }
 
@@ -128,8 +128,8 @@ extension CardTemplate {
 
     private static func check(_ tree: JSONTree, has names: [String], path: String) throws(Fault) {
         guard case .object(let members) = tree else {
-            let place = path.isEmpty ? "the document" : "“\(path.dropLast())”"
-            throw Fault(description: "\(place) is \(tree.text.prefix(40)): expected an object")
+            let subject = path.isEmpty ? "the document" : "“\(path.dropLast())”"
+            throw Fault(description: "\(subject) is \(tree.text.prefix(40)): expected an object")
         }
         for member in members where !names.contains(member.name) {
             throw Fault(

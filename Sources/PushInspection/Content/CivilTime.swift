@@ -37,11 +37,12 @@ public struct CivilTime: Equatable, Sendable {
     }
 
     /// Date and time, such as `2026-11-25 12:41:10 UTC`.
-    public var text: String {
-        let time = [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60]
-        return "\(self.year)-\(Self.two(self.month))-\(Self.two(self.day)) "
-            + time.map(Self.two).joined(separator: ":") + " UTC"
-    }
+    public var text: String { "\(self.dayText) \(self.clockText) UTC" }
+
+    /// Date and time without seconds, such as `2026-11-25 12:41 UTC`.
+    var minuteText: String { "\(self.dayText) \(self.clockText.dropLast(3)) UTC" }
+
+    private var dayText: String { "\(self.year)-\(Self.two(self.month))-\(Self.two(self.day))" }
 
     /// Time of day in UTC, such as `12:41:10`.
     public var clockText: String {

@@ -19,7 +19,7 @@ public struct ContentSchema: Equatable, Sendable {
 
     /// Why a file is none of the three.
     public struct Fault: Error, Equatable, Sendable {
-        /// The place in the file, and what was expected there.
+        /// The position in the file, and what was expected there.
         public var description: String
     }
 
@@ -40,7 +40,7 @@ public struct ContentSchema: Equatable, Sendable {
         var values: [Shape] = []
         /// Whether it is Swift's `Date`: seconds since 2001.
         var isDate = false
-        /// What the message tells a person to send; empty: the kinds.
+        /// What a message about a fault tells a person to send; empty: the message names the kinds.
         var expected = ""
 
         /// The shape of a member; `nil`: not known.
@@ -70,7 +70,7 @@ public struct ContentSchema: Equatable, Sendable {
     ]
     /// Most characters of a name that a message repeats.
     private static let namedCountMax = 120
-    /// Most characters of a message about content. A timeline keeps it with each push.
+    /// Most characters of a message about content. A timeline keeps the message with each push.
     private static let faultCountMax = 400
 
     /// Reads a JSON file as a schema or a sample, as `isSchema` decides.
@@ -113,14 +113,14 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {
-        let place = path.isEmpty ? "the schema" : "“\(path.suffix(Self.namedCountMax))”"
-        guard case .object(let members) = schema else { throw Fault(description: "\(place) is not a JSON object") }
+        let subject = path.isEmpty ? "the schema" : "“\(path.suffix(Self.namedCountMax))”"
+        guard case .object(let members) = schema else { throw Fault(description: "\(subject) is not a JSON object") }
         var shape = Shape()
         for member in members {
             switch (member.name, member.value) {
-            case ("type", .string(let name)): shape.kinds = [try Self.kind(name, place)]
+            case ("type", .string(let name)): shape.kinds = [try Self.kind(name, subject)]
             case ("type", .array(let names)) where !names.isEmpty:
-                for name in names { shape.kinds.append(try Self.kind(name.plainText, place)) }
+                for name in names { shape.kinds.append(try Self.kind(name.plainText, subject)) }
             case ("properties", .object(let properties)):
                 for property in properties {
                     let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
@@ -131,7 +131,7 @@ public struct ContentSchema: Equatable, Sendable {
                 for name in names {
                     guard case .string(let key) = name else {
                         throw Fault(
-                            description: "\(place) requires \(Self.described(name)): expected the name of a key")
+                            description: "\(subject) requires \(Self.described(name)): expected the name of a key")
                     }
                     shape.required.append(key)
                 }
@@ -142,20 +142,20 @@ public struct ContentSchema: Equatable, Sendable {
                 guard let form = Self.forms[member.name] else {
                     let name = member.name.prefix(Self.namedCountMax)
                     throw Fault(
-                        description: "\(place) has “\(name)”: expected type, properties, required, items or enum")
+                        description: "\(subject) has “\(name)”: expected type, properties, required, items or enum")
                 }
                 throw Fault(
-                    description: "\(place) has “\(member.name)” as \(Self.described(member.value)): expected \(form)")
+                    description: "\(subject) has “\(member.name)” as \(Self.described(member.value)): expected \(form)")
             }
         }
         return shape
     }
 
-    private static func kind(_ name: String, _ place: String) throws(Fault) -> Kind {
+    private static func kind(_ name: String, _ subject: String) throws(Fault) -> Kind {
         guard let kind = Kind(rawValue: name) else {
             let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw Fault(
-                description: "\(place) has the type “\(name.prefix(Self.namedCountMax))”: expected one of \(known)")
+                description: "\(subject) has the type “\(name.prefix(Self.namedCountMax))”: expected one of \(known)")
         }
         return kind
     }
@@ -180,7 +180,7 @@ public struct ContentSchema: Equatable, Sendable {
             guard Int64(spelling) != nil else { return Shape(kinds: [.number]) }
             return Shape(
                 kinds: [.integer],
-                expected: "a whole number, as the sample has (\(spelling).0 there would stand for a Double)")
+                expected: "a whole number, as the sample has (\(spelling).0 there would mean a Double)")
         case .bool: return Shape(kinds: [.boolean])
         case .null: return Shape()
         }
@@ -194,15 +194,15 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
-        let place = path.isEmpty ? "content-state" : "“\(path)”"
+        let subject = path.isEmpty ? "content-state" : "“\(path)”"
         if !shape.kinds.isEmpty, !shape.kinds.contains(where: { Self.matches(value, $0) }) {
             let kinds = shape.kinds.map(\.rawValue).joined(separator: " or ")
-            return "\(place) is \(Self.described(value)), expected \(shape.expected.isEmpty ? kinds : shape.expected)"
+            return "\(subject) is \(Self.described(value)), expected \(shape.expected.isEmpty ? kinds : shape.expected)"
                 + Self.dateAdvice(value, shape)
         }
         if !shape.allowed.isEmpty, !shape.allowed.contains(value) {
             let expected = shape.allowed.prefix(8).map(\.text).joined(separator: ", ")
-            return "\(place) is \(Self.described(value)), expected one of \(expected)"
+            return "\(subject) is \(Self.described(value)), expected one of \(expected)"
         }
         switch value {
         case .object:
@@ -249,7 +249,7 @@ public struct ContentSchema: Equatable, Sendable {
         func plain(_ key: String) -> String { key.lowercased().filter { $0.isLetter || $0.isNumber } }
         let wanted = plain(name)
         guard !wanted.isEmpty, let near = members.first(where: { plain($0.name) == wanted }) else { return "" }
-        return "; “\(near.name.prefix(Self.namedCountMax))” is there, which Swift takes for another key"
+        return "; “\(near.name.prefix(Self.namedCountMax))” is there, which is another key for Swift"
     }
 
     private static func matches(_ value: JSONTree, _ kind: Kind) -> Bool {
@@ -257,7 +257,7 @@ public struct ContentSchema: Equatable, Sendable {
         case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.boolean, .bool),
             (.null, .null):
             true
-        // As in Swift's default coding, 12.0 is an Int, too.
+        // In Swift's default coding, too, 12.0 is an Int.
         case (.integer, .number): value.double.map { $0 == $0.rounded() } ?? false
         default: false
         }

@@ -1,9 +1,7 @@
-/// Values in a `content-state` that look like dates, and what an app would make of them.
-///
 /// Values in a `content-state` that look like dates, and how an app would read them.
 ///
 /// ActivityKit decodes a `content-state` with Swift's default coding, where a `Date` is a number of seconds since 2001.
-/// Servers mostly count from 1970. The phone then reads a date that is 31 years late, and nothing reports it.
+/// Servers mostly count from 1970. The phone then reads a date that is 31 years too late, and nothing reports it.
 public enum DateLens {
     /// Seconds from 1970 to 2001-01-01 00:00 UTC, where Swift's default coding begins.
     public static let referenceSeconds: Int64 = 978_307_200
@@ -16,11 +14,11 @@ public enum DateLens {
     public enum Meaning: String, Equatable, Sendable {
         /// Swift's default coding reads the number as intended.
         case secondsSince2001
-        /// Swift's default coding reads the number 31 years late.
+        /// Swift's default coding reads the number as a date 31 years too late.
         case secondsSince1970
         /// Milliseconds, as JavaScript counts. Swift's default coding reads a year far away.
         case millisecondsSince1970
-        /// Text in ISO 8601. Swift's default coding decodes no date from text.
+        /// Text: in ISO 8601, or digits in quotes. Swift's default coding decodes no date from text.
         case text
         /// The app's type says that it is a date, and no reading is in a plausible year.
         case farAway
@@ -41,6 +39,8 @@ public enum DateLens {
         public var since2001: String?
         /// How Swift's default coding reads the value, and what to send instead if that is not what was meant.
         public var advice: String
+        /// The number to send if this is a `Date`: seconds since 2001; `nil`: not known.
+        public var sendSeconds: Int64?
         /// The date that a phone reads, seconds since 1970; `nil`: it reads none.
         public var momentSeconds: Int64?
         /// Whether an app that decodes a `Date` here reads another date than was meant.
@@ -75,6 +75,15 @@ public enum DateLens {
         return Self.isOfOurYears(seconds) ? seconds - Self.referenceSeconds : nil
     }
 
+    /// What to send for a moment since 1970 whose digits are in quotes; `nil`: the text is not such a moment. Digits
+    /// that count from 2001 are not taken for one: many numbers of orders have as many.
+    private static func seconds2001(ofDigits text: String) -> Int64? {
+        guard [10, 13].contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let value = Double(text), let found = Self.finding(value, spelling: text, path: ""), found.isTrouble
+        else { return nil }
+        return found.sendSeconds
+    }
+
     private static func visit(
         _ tree: JSONTree, path: String, _ shape: ContentSchema.Shape?, isExact: Bool, _ findings: inout [Finding]
     ) {
@@ -98,14 +107,14 @@ public enum DateLens {
             if let finding = found ?? far { findings.append(finding) }
         case .string(let text):
             // A value that the app reads as text is not a date.
-            guard shape.map({ $0.kinds.isEmpty }) ?? !isExact, let seconds = Self.seconds2001(ofText: text) else {
-                break
-            }
+            guard shape.map({ $0.kinds.isEmpty }) ?? !isExact,
+                let seconds = Self.seconds2001(ofText: text) ?? Self.seconds2001(ofDigits: text)
+            else { break }
             findings.append(
                 Finding(
                     path: path, spelling: text, meaning: .text, since1970: nil, since2001: nil,
-                    advice: "A Date in Swift does not decode text. If this is a Date, send \(seconds).",
-                    momentSeconds: nil))
+                    advice: "A Date in Swift does not decode text. If this is a Date, your app shows nothing of this "
+                        + "push: send \(seconds).", sendSeconds: seconds, momentSeconds: nil))
         case .bool, .null: break
         }
     }
@@ -128,6 +137,7 @@ public enum DateLens {
         return Finding(
             path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(seconds),
             since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds),
+            sendSeconds: Self.sendSeconds(meaning, seconds: seconds),
             momentSeconds: seconds + Self.referenceSeconds)
     }
 
@@ -137,20 +147,30 @@ public enum DateLens {
         return Finding(
             path: path, spelling: spelling, meaning: .farAway, since1970: nil, since2001: seconds.flatMap(Self.reading),
             advice: "The app decodes a Date here, and reads \(year): it counts seconds from 2001.",
-            momentSeconds: seconds)
+            sendSeconds: nil, momentSeconds: seconds)
+    }
+
+    private static func sendSeconds(_ meaning: Meaning, seconds: Int64) -> Int64 {
+        switch meaning {
+        case .millisecondsSince1970: seconds / 1_000 - Self.referenceSeconds
+        case .secondsSince1970: seconds - Self.referenceSeconds
+        case .secondsSince2001, .text, .farAway: seconds
+        }
     }
 
     private static func advice(_ meaning: Meaning, seconds: Int64) -> String {
+        let send = Self.sendSeconds(meaning, seconds: seconds)
         let year = CivilTime(secondsSince1970: seconds + Self.referenceSeconds).year
         switch meaning {
         case .secondsSince2001: return "This is right for a Date in Swift."
         case .secondsSince1970:
             return "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send "
-                + "\(seconds - Self.referenceSeconds)."
+                + "\(send)."
         case .millisecondsSince1970:
+            let moment = CivilTime(secondsSince1970: seconds / 1_000).minuteText
             return
-                "A Date in Swift reads the year \(year), because it counts seconds from 2001. If this is a Date, send "
-                + "\(seconds / 1_000 - Self.referenceSeconds)."
+                "This looks like milliseconds since 1970 (\(moment)). A Date in Swift reads the year \(year), because "
+                + "it counts seconds from 2001. If this is a Date, send \(send)."
         case .text, .farAway: return ""
         }
     }
@@ -166,7 +186,7 @@ public enum DateLens {
 }
 
 extension DateLens.Finding {
-    /// For the page and the API.
+    /// The finding as JSON for the page and the API.
     public var json: JSONTree {
         [
             "path": .string(self.path), "value": .string(self.spelling), "meaning": .string(self.meaning.rawValue),

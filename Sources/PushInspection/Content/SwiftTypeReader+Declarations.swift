@@ -32,8 +32,8 @@ extension SwiftTypeReader {
         self.next += 1
     }
 
-    private func isStatic(before place: Int) -> Bool {
-        place > 0 && ["static", "class"].contains(self.tokens[place - 1])
+    private func isStatic(before index: Int) -> Bool {
+        index > 0 && ["static", "class"].contains(self.tokens[index - 1])
     }
 
     private mutating func readType(isEnum: Bool) throws(Fault) {
@@ -55,7 +55,7 @@ extension SwiftTypeReader {
         }
         self.depth += 1
         defer { self.depth -= 1 }
-        guard self.depth <= Self.depthMax else { throw Fault(description: "its types lie too deep within each other") }
+        guard self.depth <= Self.depthMax else { throw Fault(description: "its types are nested too deeply") }
         guard !isEnum else { return try self.readDeclarations(into: name) }
         let outerKeys = self.declarations.removeValue(forKey: Self.keysName)
         try self.readDeclarations(into: name)

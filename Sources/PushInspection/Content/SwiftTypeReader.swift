@@ -75,7 +75,7 @@ struct SwiftTypeReader {
             throw Fault(description: "the type \(Self.named(name)) is not in it: paste that type, too")
         }
         guard self.begun.insert(name).inserted else {
-            throw Fault(description: "\(Self.named(name)) holds itself: give a sample instead")
+            throw Fault(description: "\(Self.named(name)) contains itself: give a sample instead")
         }
         let shape = try self.shape(of: type, name)
         self.shapes[name] = shape

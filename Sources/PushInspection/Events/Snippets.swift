@@ -18,7 +18,27 @@ public enum Snippets {
             + "-K '\(separator)' -X partitioner=murmur2_random"
     }
 
-    /// Publishes an event through the page with Python's standard library alone.
+    /// Publishes a record to Kafka with this program, which places it where Java's clients would.
+    public static func mailboat(bootstrap: String, topic: String, key: String, event: String) -> String {
+        "printf '%s\\n' \(Self.quoted(event)) | mailboat publish --bootstrap \(bootstrap) --topic \(topic) "
+            + "--key=\(Self.quoted(key))"
+    }
+
+    /// Publishes a record to Kafka with a client made of librdkafka, to the partition where Java's clients would put it.
+    public static func python(bootstrap: String, topic: String, key: String, event: String) -> String {
+        """
+        python3 - <<'END'
+        # pip install confluent-kafka
+        from confluent_kafka import Producer
+        # Places a key as Java's clients do. Without it order may be lost.
+        producer = Producer({"bootstrap.servers": \(JSONTree.string(bootstrap).text), "partitioner": "murmur2_random"})
+        producer.produce(\(JSONTree.string(topic).text), key=b\(Self.pythonLiteral(key)), value=b\(Self.pythonLiteral(event)))
+        producer.flush()
+        END
+        """
+    }
+
+    /// Publishes an event through the page, over HTTP, with Python's standard library alone.
     public static func python(origin: String, activity: String, event: String) -> String {
         """
         python3 - <<'END'

@@ -5,35 +5,22 @@ extension JSONTree {
     public var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
     /// The value as JSON on one line.
-    public var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        self.append(to: &bytes)
-        return bytes
-    }
+    public var bytes: [UInt8] { JSONWriter.bytes { self.append(to: &$0) } }
 
-    /// Appends the value as JSON on one line.
-    public func append(to bytes: inout [UInt8]) {
+    private func append(to json: inout JSONWriter) {
         switch self {
         case .object(let members):
-            bytes.append(UInt8(ascii: "{"))
-            for (index, member) in members.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                JSONBytes.appendString(member.name, to: &bytes)
-                bytes.append(UInt8(ascii: ":"))
-                member.value.append(to: &bytes)
+            json.object { json in
+                for member in members {
+                    json.name(escaping: member.name)
+                    member.value.append(to: &json)
+                }
             }
-            bytes.append(UInt8(ascii: "}"))
-        case .array(let elements):
-            bytes.append(UInt8(ascii: "["))
-            for (index, element) in elements.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                element.append(to: &bytes)
-            }
-            bytes.append(UInt8(ascii: "]"))
-        case .string(let text): JSONBytes.appendString(text, to: &bytes)
-        case .number(let spelling): bytes += spelling.utf8
-        case .bool(let value): bytes += (value ? "true" : "false").utf8
-        case .null: bytes += "null".utf8
+        case .array(let elements): json.array(elements) { $0.append(to: &$1) }
+        case .string(let text): json.value(text)
+        case .number(let spelling): json.value(json: spelling.utf8)
+        case .bool(let value): json.value(json: (value ? "true" : "false").utf8)
+        case .null: json.value(json: "null".utf8)
         }
     }
 

@@ -1,6 +1,6 @@
 /// A number from the worker's `/metrics` that a developer looks at, in plain words.
 public struct MetricNumber: Equatable, Sendable {
-    /// What it counts.
+    /// What the number counts.
     public var label: String
     /// The series from which it was added up, such as `mailboat_events_consumed_total`.
     public var metric: String
@@ -23,7 +23,7 @@ public struct MetricNumber: Equatable, Sendable {
         Row(label: "Pushes accepted", metric: "mailboat_pushes_answered_total", part: "result=\"accepted\""),
         Row(label: "Pushes refused", metric: "mailboat_pushes_answered_total", part: "result=\"refused\""),
         Row(label: "Sent at priority 5 because the budget was spent", metric: "mailboat_pushes_downgraded_total"),
-        Row(label: "Activities in memory", metric: "mailboat_activities"),
+        Row(label: "Activities, audiences and channels in memory", metric: "mailboat_slots"),
     ]
 
     /// Reads the Prometheus text format. A number without its series is left out.
@@ -50,7 +50,7 @@ public struct MetricNumber: Equatable, Sendable {
         }
     }
 
-    /// For the page and the API.
+    /// The number as JSON for the page and the API.
     public var json: JSONTree {
         ["label": .string(self.label), "metric": .string(self.metric), "value": .string(self.value)]
     }

@@ -1,7 +1,7 @@
 /// Activities that somebody looks at. Their entries are all recorded, however many others arrive.
 struct Attention: Sendable {
     /// Most activities at once. If there are more, the least recently looked at are dropped.
-    static let activitiesMax = 16
+    static let slotsMax = 16
     /// How long a look lasts, in milliseconds. A page that continues to look looks again.
     static let lookMillis: Int64 = 30_000
 
@@ -9,7 +9,7 @@ struct Attention: Sendable {
     /// Activities that nobody asked for. They give way first.
     private var byTheWay: Set<String> = []
 
-    /// Notes a look at an activity.
+    /// Remembers a look at an activity.
     /// - Parameter isByTheWay: whether the look is taken only if there is room.
     /// - Returns: whether nobody looked at the activity before.
     mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) -> Bool {
@@ -17,7 +17,7 @@ struct Attention: Sendable {
         self.untilMillis = self.untilMillis.filter { $0.value > nowMillis }
         self.byTheWay.formIntersection(self.untilMillis.keys)
         let isNew = self.untilMillis[activity] == nil
-        if isNew, self.untilMillis.count >= Self.activitiesMax {
+        if isNew, self.untilMillis.count >= Self.slotsMax {
             guard !isByTheWay else { return false }
             let first = self.untilMillis.filter { self.byTheWay.contains($0.key) }
             if let oldest = (first.isEmpty ? self.untilMillis : first).min(by: { $0.value < $1.value })?.key {

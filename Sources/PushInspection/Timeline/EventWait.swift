@@ -16,8 +16,7 @@ public struct EventWait: Equatable, Sendable {
         (self.untilMillis, self.isGivenUpThen) = (untilMillis, isGivenUpThen)
     }
 
-    /// Largest difference, in milliseconds, between the ends of two waits that still mean the same. They may be asked
-    /// for at different moments.
+    /// Two equal waits may end this many milliseconds apart, because the worker may be asked at different moments.
     private static let untilSlackMillis: Int64 = 1_500
 
     /// Whether both waits read the same.
@@ -44,7 +43,7 @@ public struct EventWait: Equatable, Sendable {
         return "Waits for \(self.text). \(self.untilText) \(clock) UTC."
     }
 
-    /// For the page, which writes moments as the browser does.
+    /// The wait as JSON for the page, which writes moments as the browser does.
     var json: JSONTree {
         [
             "cause": .string(self.cause), "text": .string("Waits for \(self.text)."),
@@ -82,17 +81,17 @@ extension Timeline {
     ///     way.
     public func waiting(countMax: Int, beforeMillis: Int64) -> [Waiting] {
         var found: [Waiting] = []
-        var places: [WaitingKey: Int] = [:]
+        var indexes: [WaitingKey: Int] = [:]
         for entry in self.entries.reversed() where entry.atMillis <= beforeMillis {
             guard case .event(let event) = entry.body, event.outcome == nil, let taken = event.reading.event,
                 [.start, .update, .end].contains(taken.kind), let key = event.record.key
             else { continue }
             let name = WaitingKey(
                 key: String(decoding: key, as: UTF8.self), app: taken.app, isForAudience: taken.target == .audience)
-            if let place = places[name] {
-                found[place].entries.append(entry.id)
+            if let index = indexes[name] {
+                found[index].entries.append(entry.id)
             } else if found.count < countMax {
-                places[name] = found.count
+                indexes[name] = found.count
                 found.append(
                     Waiting(
                         key: name.key, app: name.app, isForAudience: name.isForAudience,

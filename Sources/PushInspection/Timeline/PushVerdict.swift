@@ -10,7 +10,7 @@ public struct PushVerdict: Equatable, Sendable {
         case ignored
         /// The phone, or the app's code, cannot read the push.
         case undecodable
-        /// The phone silently drops the push, because it received too many.
+        /// The phone silently drops the push, because it received too many pushes.
         case budget
         /// The phone is offline; APNs keeps the newest push.
         case waiting
@@ -31,7 +31,8 @@ public struct PushVerdict: Equatable, Sendable {
     /// - Parameters:
     ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: missing or unreadable.
     ///   - isSwiped: whether the card was swiped away before the push reached the phone.
-    public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false) {
+    ///   - isCardOwn: whether the page draws each card that a start puts up. `false`: it draws the newest.
+    public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false, isCardOwn: Bool = false) {
         if let status = push.status, status != 200 {
             self.word = .refused
             self.text = "Refused by APNs: \(status) \(push.reason). \(Self.remedy(push.reason))"
@@ -41,15 +42,19 @@ public struct PushVerdict: Equatable, Sendable {
         switch push.phone {
         case .notReached:
             self.word = .unanswered
-            self.text = "APNs gave no answer, and the phone did not get it."
+            self.text = "APNs gave no answer, and the phone did not get the push."
         case .isAway:
             self.word = .waiting
             self.text = "The phone is away. APNs keeps the newest push until it is back, or until the push expires."
         case .couldNotDecode(let fault):
             self.word = .undecodable
-            self.text = "The app cannot decode it, and nothing of it is shown: \(fault)."
+            self.text = "The app cannot decode the push, and nothing of it is shown: \(fault)."
         case .took where isSwiped:
-            (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push came.")
+            (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push arrived.")
+        case .took(.shownAsSecondCard) where isCardOwn:
+            (self.word, self.text) = (
+                .shown, "The card shows what it brought. Another card was up on the phone, and stays."
+            )
         case .took(let reaction):
             (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
         }
@@ -100,8 +105,12 @@ public struct PushVerdict: Equatable, Sendable {
                 .shown,
                 push.hadWaited ? "The card shows it, now that the phone is back." : "The card shows what it brought."
             )
-        case .shownAsSecondCard: (.shown, "It put up a second card: the first was still up when it was started again.")
-        case .ignoredRepeat: (.ignored, "Ignored: the same push came before.")
+        case .shownAsSecondCard:
+            (
+                .shown,
+                "It put up a second card: both are up on this phone now, and the page draws only this newer one."
+            )
+        case .ignoredRepeat: (.ignored, "Ignored: the same push arrived before.")
         case .ignoredSameStamp:
             (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) is that of what the phone shows.")
         case .ignoredOlder:
@@ -111,12 +120,12 @@ public struct PushVerdict: Equatable, Sendable {
                     + "\(Self.stamp(push.stampBeforeSeconds)), which the phone has seen."
             )
         case .ignoredAfterEnd: (.ignored, "Ignored: the activity has ended on the phone.")
-        case .ignoredStale: (.ignored, "Ignored: its stale-date was over when it came, so it puts up no card.")
-        case .ignoredFuture: (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) lies too far ahead.")
+        case .ignoredStale: (.ignored, "Ignored: its stale-date was over when it arrived, so it puts up no card.")
+        case .ignoredFuture: (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) is too far ahead.")
         case .throttled:
             (
                 .budget,
-                "Over the budget on the phone: too many pushes at priority 10 within an hour. It drops them in silence."
+                "Over the budget on the phone: too many pushes at priority 10 within an hour. The phone drops them silently."
             )
         }
     }
@@ -140,7 +149,7 @@ public struct PushVerdict: Equatable, Sendable {
 }
 
 extension PushVerdict {
-    /// For the page and the API.
+    /// The verdict as JSON for the page and the API.
     public var json: JSONTree { ["word": .string(self.word.rawValue), "text": .string(self.text)] }
 }
 

@@ -2,6 +2,16 @@ public import DeviceModel
 
 /// A simulated phone as the page knows it: one activity, and the tokens that led to it.
 public struct SimulatedPhone: Sendable {
+    /// The start that puts up the card.
+    public struct Start: Sendable {
+        /// The push-to-start token, in lower-case hex. It names the device, which may have other cards. A secret.
+        public var token: String
+        /// The content of the start.
+        var content: JSONTree?
+        /// `apns-id` of the newest attempt to push it; empty: none was seen.
+        public var messageID = ""
+    }
+
     /// Number of the phone, counted from 1.
     public let id: Int
     /// The activity that the phone shows; empty: not known, because only pushes to its token were seen.
@@ -11,7 +21,11 @@ public struct SimulatedPhone: Sendable {
     /// Tokens in lower-case hex, the newest last. Secrets.
     public var tokens: [String]
     /// The newest token, if the app has not reported it; `nil`: the app has reported all.
-    public var untoldToken: String?
+    public var unreportedToken: String?
+    /// The start that puts up the card; `nil`: no push does, or the phone is a member of an audience.
+    public internal(set) var start: Start?
+    /// Whether the app has the card's update token and waits to report it until its activity is known.
+    var owesToken = false
     /// What the phone shows; `nil`: not looked at yet.
     public var shown: Shown?
     /// The `content-state` as shown; `nil`: nothing is shown.
@@ -34,7 +48,7 @@ public struct SimulatedPhone: Sendable {
     public var lastVerdict: PushVerdict?
     /// The token of the newest push. A secret.
     var lastPushToken = ""
-    /// Whether APNs refused the newest push because its token is dead.
+    /// Whether APNs refused the newest push because the push's token is dead.
     var isTokenDead = false
     /// What an event for the activity waits for in the worker; `nil`: no event waits.
     var wait: EventWait?
@@ -46,7 +60,7 @@ public struct SimulatedPhone: Sendable {
     public var isAlertNew = false
     /// The content of the newest push, whatever its result.
     var lastPushed: JSONTree?
-    /// The timeline's revision when it last changed.
+    /// The timeline's revision when the phone last changed.
     public var revision = 0
 
     init(id: Int, activity: String, token: String) {
@@ -58,9 +72,11 @@ public struct SimulatedPhone: Sendable {
     /// The current token, in lower-case hex.
     public var token: String { self.tokens.last ?? "" }
     /// The newest token that the app has reported; empty: none is kept.
-    var registeredToken: String { self.tokens.last { $0 != self.untoldToken } ?? "" }
+    var registeredToken: String { self.tokens.last { $0 != self.unreportedToken } ?? "" }
     /// Whether the card was looked at after a push put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
+    /// Whether the start's push has reached the device, or waits for it.
+    var isCardStarted: Bool { [.shown, .waiting].contains(self.lastVerdict?.word) || self.tokens.count > 1 }
     /// Whether the phone gave way to others once, and was asked for again.
     var wasForgotten = false
     /// What is kept when the phone gives way: everything that cannot be looked at again.
@@ -96,7 +112,7 @@ extension SimulatedPhone {
             "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
             "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
             "rebooting": .bool(self.isRebooting), "swiped": .bool(self.isSwiped),
-            "hasUntoldToken": .bool(self.untoldToken != nil),
+            "hasUntoldToken": .bool(self.unreportedToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,
             "face": self.face?.json ?? .null,
@@ -105,7 +121,7 @@ extension SimulatedPhone {
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
             "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,
             "relevanceScore": self.shown?.relevanceScore.map { .number("\($0)") } ?? .null,
-            "lastPush": .integer(self.lastPush),
+            "lastPush": .integer(self.lastPush), "waitingEvent": .integer(self.waitingEvent),
         ]
     }
 }

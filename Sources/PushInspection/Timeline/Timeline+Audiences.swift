@@ -37,7 +37,7 @@ extension Timeline {
 
     /// The audiences of a token's member; empty: the token is not a member.
     public func audienceNames(ofMember token: String) -> [String] {
-        self.audiences.places(token: token).map { self.audiences.audiences[$0.audience].name }
+        self.audiences.memberships(token: token).map { self.audiences.audiences[$0.audience].name }
     }
 
     /// Takes what was seen of the members of an audience.

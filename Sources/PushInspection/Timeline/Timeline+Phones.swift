@@ -3,23 +3,18 @@ import DeviceModel
 /// Adds and changes phones, and decides which give way to others.
 extension Timeline {
     /// The phone of a token. Adds the phone if it is new.
-    /// - Parameter isTold: whether the app has reported the token.
+    /// - Parameter isReported: whether the app has reported the token.
     /// - Returns: the phone's id.
     @discardableResult
-    public mutating func meet(token: String, activity: String, app: String, isTold: Bool = true) -> Int {
+    public mutating func meet(token: String, activity: String, app: String, isReported: Bool = true) -> Int {
         let id: Int
         if let known = self.phonesByToken[ByteKey(token: token)] {
             id = known
         } else {
-            if self.phones.count >= self.limits.phonesMax { self.forgetPhone() }
             if let forgotten = self.forgottenPhones[activity], forgotten.tokens.contains(token) {
                 id = self.recall(forgotten)
             } else {
-                id = self.nextPhoneID
-                self.nextPhoneID += 1
-                self.phonesMetCount += 1
-                self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
-                self.phonesByToken[ByteKey(token: token)] = id
+                id = self.addPhone(token: token, activity: activity)
             }
         }
         let onlyApp = self.app
@@ -27,13 +22,25 @@ extension Timeline {
             if !activity.isEmpty { phone.activity = activity }
             if !app.isEmpty { phone.app = app }
             if phone.app.isEmpty { phone.app = onlyApp }
-            if phone.untoldToken == token, !activity.isEmpty, isTold { phone.untoldToken = nil }
+            if phone.unreportedToken == token, !activity.isEmpty, isReported { phone.unreportedToken = nil }
         }
         if !activity.isEmpty { self.forgottenPhones[activity] = nil }
         return id
     }
 
-    private mutating func forgetPhone() {
+    /// Adds a phone. Others may have its token: cards on the same device.
+    mutating func addPhone(token: String, activity: String) -> Int {
+        self.makeRoom()
+        let id = self.nextPhoneID
+        self.nextPhoneID += 1
+        self.phonesMetCount += 1
+        self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
+        self.phonesByToken[ByteKey(token: token)] = id
+        return id
+    }
+
+    private mutating func makeRoom() {
+        guard self.phones.count >= self.limits.phonesMax else { return }
         let all = Array(self.phones.values)
         let idle = all.filter { !self.attention.holds($0.activity) }
         let well = idle.filter { !$0.isInTrouble }
@@ -41,22 +48,30 @@ extension Timeline {
         let nameless = well.filter { $0.activity.isEmpty }
         let first = [gone, nameless, well, idle, all].first { !$0.isEmpty } ?? []
         guard let forgotten = first.min(by: { $0.revision < $1.revision }) else { return }
-        self.phones[forgotten.id] = nil
+        self.remove(forgotten)
         if !forgotten.activity.isEmpty {
-            if self.forgottenPhones.count >= self.limits.activitiesMax { self.forgottenPhones.removeAll() }
+            if self.forgottenPhones.count >= self.limits.slotsMax { self.forgottenPhones.removeAll() }
             self.forgottenPhones[forgotten.activity] = forgotten.remembered
         }
-        for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
+    }
+
+    /// Removes a phone. Its tokens lead to the other cards on its device, if there are any.
+    mutating func remove(_ removed: SimulatedPhone) {
+        self.phones[removed.id] = nil
+        for token in removed.tokens where self.phonesByToken[ByteKey(token: token)] == removed.id {
+            self.phonesByToken[ByteKey(token: token)] = self.phones.values.first { $0.tokens.contains(token) }?.id
+        }
     }
 
     /// Restores the phone of an activity that gave way to others, because somebody asks for it. What it shows is not
     /// known yet.
     mutating func recallPhone(activity: String) {
         guard let forgotten = self.forgottenPhones[activity], self.phone(activity: activity) == nil else { return }
-        self.meet(token: forgotten.token, activity: activity, app: forgotten.app, isTold: false)
+        self.meet(token: forgotten.token, activity: activity, app: forgotten.app, isReported: false)
     }
 
     private mutating func recall(_ forgotten: SimulatedPhone) -> Int {
+        self.makeRoom()
         self.phones[forgotten.id] = forgotten
         for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = forgotten.id }
         return forgotten.id
@@ -67,7 +82,7 @@ extension Timeline {
         self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
     }
 
-    // MARK: What happens to phones
+    // MARK: Events of phones
 
     /// Draws cards with these templates from now on.
     public mutating func setTemplates(_ templates: [CardTemplate]) {
@@ -85,13 +100,13 @@ extension Timeline {
     func schema(ofApp app: String) -> ContentSchema? { self.schemas[app] ?? self.schemas[""] }
 
     /// Adds a new token of the app, reported or not.
-    public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
+    public mutating func addToken(_ token: String, to id: Int, isReported: Bool) {
         guard self.phones[id] != nil else { return }
         self.phonesByToken[ByteKey(token: token)] = id
         var old: [String] = []
         self.changePhone(id) { phone in
             phone.tokens.append(token)
-            phone.untoldToken = isTold ? nil : token
+            phone.unreportedToken = isReported ? nil : token
             // The token belongs to a new card. That the old one was swiped away no longer matters.
             phone.isSwiped = false
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
@@ -100,11 +115,12 @@ extension Timeline {
         for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
-    /// Notes that the card was swiped away.
+    /// Marks the card as swiped away.
     public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
 
-    /// Notes that the phone begins to start up, or has started.
+    /// Marks the phone, with all its cards, as starting up or as started.
     public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {
-        self.changePhone(id) { $0.isRebooting = isRebooting }
+        let cards = [id] + (self.phones[id].map(self.cardsBeside) ?? [])
+        for card in cards { self.changePhone(card) { $0.isRebooting = isRebooting } }
     }
 }

@@ -14,8 +14,8 @@ extension Timeline {
     /// Phones of the sample, beside those that somebody looks at.
     static let sampledPhonesMax = 8
 
-    /// Notes that somebody looks at an activity. It belongs to each sample for a while. If its phone gave way, it is
-    /// restored.
+    /// Remembers that somebody looks at an activity. It belongs to each sample for a while. If its phone gave way, it
+    /// is restored.
     /// - Parameter isByTheWay: whether the look gives way to those of others, as for an event that is published here.
     public mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) {
         let isNew = self.attention.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)
@@ -43,7 +43,7 @@ extension Timeline {
         return self.sample.activities.contains(name) || self.awaited[name] != nil
     }
 
-    /// Notes that the number of kept events without an outcome has changed.
+    /// Changes the number of kept events without an outcome.
     /// - Parameter key: the events' key.
     mutating func count(awaited key: [UInt8]?, by difference: Int) {
         let bytes = key ?? []
@@ -61,7 +61,7 @@ extension Timeline {
             self.audienceMoved(nowMillis: glimpse.atMillis)
             if !isKnown { return false }
         } else if !isKnown, self.audiences.unfollowedCount > 0 {
-            // A member of an audience beyond those that are followed.
+            // A push to a member beyond those that are followed is not wanted.
             return false
         }
         let hasBegun = self.pushAllowance.begin(nowMillis: glimpse.atMillis)
@@ -104,9 +104,10 @@ extension Timeline {
     private static let audienceSpacingMillis: Int64 = 50
 
     private mutating func audienceMoved(nowMillis: Int64) {
-        guard nowMillis - self.audiencesToldMillis >= Self.audienceSpacingMillis || nowMillis < self.audiencesToldMillis
+        guard
+            nowMillis - self.followersWokenMillis >= Self.audienceSpacingMillis || nowMillis < self.followersWokenMillis
         else { return }
-        self.audiencesToldMillis = nowMillis
+        self.followersWokenMillis = nowMillis
         self.settleAudiences()
     }
 
@@ -123,7 +124,7 @@ extension Timeline {
 
     private mutating func settleAudiences() {
         guard self.audiences.hasNews else { return }
-        self.audiences.tell(revision: self.nextRevision())
+        self.audiences.publish(revision: self.nextRevision())
     }
 
     /// Whether an event for an activity without a phone asks for one. In a flood its registration may not have been

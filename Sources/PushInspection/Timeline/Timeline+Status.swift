@@ -11,7 +11,7 @@ extension Timeline {
                 PhoneStatus(
                     wait.isLeftToTheWorker ? .pending : .needsToken, self.textWithoutPush(phone), wait: wait,
                     remedies: wait.isLeftToTheWorker ? [] : self.registration(phone))
-            }
+            } ?? self.statusOfNewToken(phone)
         }
         if let other = phone.replacedBy, verdict.word != .refused || !phone.isSwiped {
             return PhoneStatus(
@@ -19,11 +19,13 @@ extension Timeline {
                 "Pushes to its activity go to phone \(other) now, whose token was registered since. "
                     + "What this phone shows stays as it is.", wait: nil)
         }
+        if ![.refused, .unanswered].contains(verdict.word), let status = self.statusOfNewToken(phone) { return status }
         switch verdict.word {
         case .shown: return self.status(ofShown: phone, verdict)
         case .refused, .unanswered: return self.failure(of: phone, verdict)
         case .undecodable:
-            // If the app's type is known, a type for what the server sends would hide the server's mistake.
+            // If the app's type is known, the server sends something wrong. A Swift type made from what it sends would
+            // hide that.
             return PhoneStatus(
                 .verdict(verdict.word), verdict.text, wait: wait,
                 remedies: self.schema(ofApp: phone.app) == nil ? [.copySwift(entry: phone.lastPush)] : [])
@@ -46,11 +48,11 @@ extension Timeline {
         if let wait = phone.wait {
             guard wait.isLeftToTheWorker else {
                 return PhoneStatus(
-                    .needsToken, "The card shows the push before. A newer event cannot leave yet.", wait: wait,
+                    .needsToken, "The card shows the previous push. A newer event cannot leave yet.", wait: wait,
                     remedies: self.registration(phone))
             }
             guard self.isNewer(phone) else { return PhoneStatus(.verdict(verdict.word), verdict.text, wait: wait) }
-            return PhoneStatus(.pending, "The card shows the push before. A newer event is on its way.", wait: wait)
+            return PhoneStatus(.pending, "The card shows the previous push. A newer event is on its way.", wait: wait)
         }
         if let date = self.dates(of: phone).first(where: \.isTrouble) {
             return PhoneStatus(
@@ -70,8 +72,20 @@ extension Timeline {
         return event.reading.event?.contentState != phone.lastPushed
     }
 
+    /// Status of a phone whose app has a token that nobody has registered; `nil`: there is none, the card is gone, or an
+    /// event waits, which says more.
+    private func statusOfNewToken(_ phone: SimulatedPhone) -> PhoneStatus? {
+        guard phone.unreportedToken != nil, phone.wait == nil, phone.card != Shown.Card.dismissed.rawValue,
+            // The page is about to report the update token of a card that a push has started.
+            phone.registeredToken != phone.start?.token
+        else { return nil }
+        return PhoneStatus(
+            .needsToken, "The app has a new token that nobody has registered. APNs refuses the former one.", wait: nil,
+            remedies: self.registration(phone))
+    }
+
     private func registration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
-        phone.untoldToken == nil || phone.activity.isEmpty ? [] : [.registerToken]
+        phone.unreportedToken == nil || phone.activity.isEmpty ? [] : [.registerToken]
     }
 
     private static let swiped = "The card was swiped away: the activity is over."
@@ -89,9 +103,9 @@ extension Timeline {
                 : "Nothing was pushed to it yet."
         }
         if phone.card == Shown.Card.dismissed.rawValue { return "The card has left the Lock Screen." }
-        if phone.channel != nil { return "Its card shows what came over the channel." }
+        if phone.channel != nil { return "Its card shows what arrived over the channel." }
         if !self.audienceNames(ofMember: phone.token).isEmpty {
-            return "Its card shows what came to its audience. That push is counted there, and not listed here."
+            return "Its card shows a push to its audience. That push is counted there, and not listed here."
         }
         return "The push that brought its card is not listed here."
     }
@@ -103,22 +117,22 @@ extension Timeline {
         let again = self.eventToRepeat(phone).map { [PhoneStatus.Remedy.sendAgain(entry: $0)] } ?? []
         if phone.isSwiped {
             return PhoneStatus(
-                word, "\(verdict.text) \(Self.swiped) There is nothing to be done.", wait: nil)
+                word, "\(verdict.text) \(Self.swiped) Nothing needs to be done.", wait: nil)
         }
         if phone.lastPushToken != phone.registeredToken.lowercased() {
             return PhoneStatus(
                 .renewed,
-                "The new token is registered, and nothing was pushed to it yet. The push to the one before: \(verdict.text)",
+                "The new token is registered, and nothing was pushed to it yet. The push to the previous token: \(verdict.text)",
                 wait: wait, remedies: again)
         }
         guard phone.isTokenDead else {
             return PhoneStatus(
                 wait.map(\.isLeftToTheWorker) == true ? .retrying : word, verdict.text, wait: wait, remedies: again)
         }
-        guard phone.untoldToken != nil else {
+        guard phone.unreportedToken != nil else {
             return PhoneStatus(
                 word,
-                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing is to be done.",
+                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing needs to be done.",
                 wait: wait,
                 remedies: phone.activity.isEmpty ? [] : [.renewToken])
         }
@@ -153,7 +167,7 @@ extension Timeline {
         if let event { self.relate(event: event.id, push: push) }
     }
 
-    // MARK: What is waited for
+    // MARK: Waits
 
     /// Copies what the worker reports about an event to its phone.
     /// - Parameter wait: `nil`: the event does not wait.
@@ -167,7 +181,7 @@ extension Timeline {
         self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (wait, wait == nil ? 0 : id) }
     }
 
-    /// Notes that an event has an outcome. Its phone no longer waits for it. A failed event can be sent again.
+    /// Ends the wait of a phone for an event that has its outcome. A failed event can be sent again.
     mutating func endPhoneWait(ofEvent id: Int) {
         let activity = self.entry(id)?.activity ?? ""
         for phone in self.phones.values {
@@ -179,9 +193,9 @@ extension Timeline {
         }
     }
 
-    // MARK: Who is pushed to
+    // MARK: Phones that pushes go to
 
-    /// Notes that a phone was registered for an activity. Pushes of the activity go to this phone only.
+    /// Makes a newly registered phone the one of its activity. Pushes of the activity go to this phone only.
     mutating func heedRegistration(of activity: String, by id: Int) {
         for phone in self.phones.values where phone.activity == activity {
             let other = phone.id == id ? nil : id
@@ -195,6 +209,7 @@ extension Timeline {
     public func json(_ phone: SimulatedPhone) -> JSONTree {
         guard case .object(var members) = phone.json(dates: self.dates(of: phone)) else { return .null }
         members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
+        members.append(.init("beside", .array(self.cardsBeside(phone).map { .integer($0) })))
         members.append(.init("textWithoutPush", .string(self.textWithoutPush(phone))))
         return .object(members)
     }

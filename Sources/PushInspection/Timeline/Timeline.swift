@@ -16,7 +16,7 @@ public struct Timeline: Sendable {
         public var phonesMax = 64
         /// Most activities that are known to have had a phone, most tokens, and most phones that gave way. When one
         /// kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
-        public var activitiesMax = 10_000
+        public var slotsMax = 10_000
         /// Most outcomes that arrived before their events, and most positions of the page's own events. The oldest are
         /// dropped.
         public var earlyOutcomesMax = 1_000
@@ -64,6 +64,8 @@ public struct Timeline: Sendable {
     private var nextEntryID = 1
     var nextPhoneID = 1
     var phonesByToken: [ByteKey: Int] = [:]
+    /// Starts whose pushes are still to come, oldest first.
+    var expectedStarts: [ExpectedStart] = []
     /// Phones that gave way to others, by their activities.
     var forgottenPhones: [String: SimulatedPhone] = [:]
     /// Number of phones that were ever known.
@@ -80,6 +82,8 @@ public struct Timeline: Sendable {
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
     private var earlyOrder: [EventPosition] = []
     private var ownPositions: Set<EventPosition> = []
+    /// The content of the newest event of each key.
+    var eventContents: [String: JSONTree] = [:]
     /// The content of the newest broadcast of each channel.
     private var lastBroadcasts: [String: JSONTree] = [:]
     var eventAllowance: SecondlyAllowance
@@ -88,7 +92,7 @@ public struct Timeline: Sendable {
     var sample = Sample()
     var partitions = PartitionSampling(partitionCount: 1)
     /// When followers were last woken for a push to a member, milliseconds.
-    var audiencesToldMillis: Int64 = 0
+    var followersWokenMillis: Int64 = 0
 
     /// Creates an empty timeline.
     public init(app: String, apps: [String] = [], limits: Limits = Limits()) {
@@ -131,8 +135,8 @@ public struct Timeline: Sendable {
 
     // MARK: Events
 
-    /// Notes that the page itself published a record. Call it as soon as the record's position is known.
-    public mutating func noteOwnRecord(at position: EventPosition) {
+    /// Marks a record as published by the page itself. Call it as soon as the record's position is known.
+    public mutating func markOwnRecord(at position: EventPosition) {
         if let id = self.entriesByPosition[position] {
             self.change(id) { entry in
                 guard case .event(var event) = entry.body else { return }
@@ -172,11 +176,12 @@ public struct Timeline: Sendable {
         }
         let kept = value.map { Array($0.prefix(EventDecoder.valueByteCountMax)) }
         let outcome = self.earlyOutcomes.removeValue(forKey: position)
+        let gist = self.gist(of: reading, key: plainKey)
         let id = self.append(
             .event(
                 TimelineEntry.Event(
                     position: position, key: shownKey, record: (key, kept), reading: reading, outcome: outcome,
-                    isByPage: self.ownPositions.remove(position) != nil)),
+                    gist: gist, isByPage: self.ownPositions.remove(position) != nil)),
             activity: shownKey, atMillis: nowMillis)
         self.entriesByPosition[position] = id
         if outcome == nil {
@@ -184,6 +189,8 @@ public struct Timeline: Sendable {
             self.partitions.listed(key ?? [], nowMillis: nowMillis)
         }
         self.relate(event: id)
+        // A start that came twice puts up no card.
+        if reading.event?.kind == .start, outcome?.isDuplicate == true { return nil }
         return reading.event.flatMap { self.heed($0, activity: plainKey) }
     }
 
@@ -203,7 +210,7 @@ public struct Timeline: Sendable {
             // The phone exists and is about to report the card's token. An update that arrives earlier needs no other
             // phone.
             self.know(activity)
-            self.meet(token: event.token, activity: activity, app: event.app)
+            self.heedStart(event, activity: activity)
         case (.update, .activity), (.end, .activity):
             // In a flood, the next event of the activity asks again.
             guard !self.knownActivities.contains(activity), !self.eventAllowance.isCrowded else { break }
@@ -217,9 +224,9 @@ public struct Timeline: Sendable {
     }
 
     private mutating func know(_ activity: String) {
-        if self.knownActivities.count >= self.limits.activitiesMax { self.knownActivities.removeAll() }
+        if self.knownActivities.count >= self.limits.slotsMax { self.knownActivities.removeAll() }
         // Tokens change, so there may be more tokens than activities.
-        if self.activitiesByToken.count >= self.limits.activitiesMax { self.activitiesByToken.removeAll() }
+        if self.activitiesByToken.count >= self.limits.slotsMax { self.activitiesByToken.removeAll() }
         self.knownActivities.insert(activity)
     }
 
@@ -244,6 +251,7 @@ public struct Timeline: Sendable {
             event.outcome = outcome
             entry.body = .event(event)
         }
+        if outcome.isDuplicate { self.forgetCard(ofDuplicate: id) }
         self.endPhoneWait(ofEvent: id)
         self.relate(event: id)
     }
@@ -255,29 +263,30 @@ public struct Timeline: Sendable {
         for push in self.pushesByMessageID[messageID] ?? [] {
             self.relate(event: id, push: push)
             self.relate(attemptsOf: id, before: push)
+            self.nameCard(of: push, by: id)
         }
     }
 
     /// How long before the page reads an event a worker may have pushed it, in milliseconds.
-    private static let readLateMillisMax: Int64 = 2_000
-    /// How many entries before the event its push may be.
-    private static let readLateEntriesMax = 64
+    private static let readDelayMillisMax: Int64 = 2_000
+    /// Number of entries before the event among which its push may be.
+    private static let readDelayEntriesMax = 64
 
-    /// Relates earlier attempts to an event, because an outcome names only the last attempt. An earlier attempt brought
-    /// the same content to the same activity after the event arrived. It may also have failed just before the event was
-    /// read here.
+    /// Relates earlier attempts to an event, because an outcome names only the last attempt. A push is an earlier
+    /// attempt if it brought the same content to the same activity after the event arrived. A push that failed just
+    /// before the event was read here counts, too.
     private mutating func relate(attemptsOf event: Int, before push: Int) {
-        guard let first = self.entries.first, first.id <= event, let place = self.entry(event),
+        guard let first = self.entries.first, first.id <= event, let listed = self.entry(event),
             case .push(let last)? = self.entry(push)?.body
         else { return }
-        let begin = max(first.id, min(event, push) - Self.readLateEntriesMax)
+        let begin = max(first.id, min(event, push) - Self.readDelayEntriesMax)
         let attempts = self.entries[begin - first.id..<push - first.id].filter { entry in
             guard case .push(let attempt) = entry.body, entry.related.isEmpty else { return false }
             // Until the event is read, the activity of a push is unknown.
-            let isToSame = entry.activity == place.activity || entry.activity.isEmpty && attempt.phone == last.phone
+            let isToSame = entry.activity == listed.activity || entry.activity.isEmpty && attempt.phone == last.phone
             guard isToSame, attempt.contentState == last.contentState else { return false }
             return entry.id > event
-                || attempt.status != 200 && entry.atMillis >= place.atMillis - Self.readLateMillisMax
+                || attempt.status != 200 && entry.atMillis >= listed.atMillis - Self.readDelayMillisMax
         }
         for attempt in attempts { self.relate(event: event, push: attempt.id) }
     }
@@ -300,7 +309,8 @@ public struct Timeline: Sendable {
     /// - Returns: the phone that it was for; 0: none.
     @discardableResult
     public mutating func takePush(_ push: ObservedPush) -> Int {
-        let glimpse = PushGlimpse(atMillis: push.atMillis, status: push.status, phone: push.phone)
+        let glimpse = PushGlimpse(
+            atMillis: push.atMillis, status: push.status, phone: push.phone, hadWaited: push.hadWaited)
         guard self.wantsPush(glimpse, token: Array(push.token.utf8).span, body: push.body.span) else {
             return self.phonesByToken[ByteKey(token: push.token)] ?? 0
         }
@@ -313,16 +323,14 @@ public struct Timeline: Sendable {
     public mutating func listPush(_ push: ObservedPush) -> Int {
         let suffix = ".push-type.liveactivity"
         let app = push.topic.hasSuffix(suffix) ? String(push.topic.dropLast(suffix.count)) : push.topic
-        let token = ByteKey(token: push.token)
-        let phone = self.meet(
-            token: push.token,
-            activity: self.phonesByToken[token] == nil ? self.activitiesByToken[token] ?? "" : "", app: app)
-        let payload = try? JSONTree.parse(push.body)
-        let aps = payload?["aps"]
+        let aps = (try? JSONTree.parse(push.body))?["aps"]
+        let content = aps?["content-state"]
+        let phone = self.phone(
+            ofPush: push, isStart: aps?["event"]?.plainText == "start", content: content, app: app)
         let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
         let isSwiped = self.phones[phone]?.isSwiped ?? false
-        let verdict = PushVerdict(push, stampSeconds: stampSeconds, isSwiped: isSwiped)
-        let content = aps?["content-state"]
+        let verdict = PushVerdict(
+            push, stampSeconds: stampSeconds, isSwiped: isSwiped, isCardOwn: self.phones[phone]?.start != nil)
         let schema = self.schema(ofApp: app)
         let before = self.phones[phone]?.lastPushed
         let hasAlert = aps?["alert"] != nil
@@ -399,7 +407,7 @@ public struct Timeline: Sendable {
         _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int,
         nowMillis: Int64? = nil
     ) -> Bool {
-        // A card that was swiped away shows nothing new: what APNs had kept for it arrives too late.
+        // A card that was swiped away shows nothing new: what APNs had kept for it arrives after that.
         let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
         guard let phone = self.phones[id],
             phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
@@ -415,16 +423,16 @@ public struct Timeline: Sendable {
             phone.layOut(by: templates)
         }
         if let nowMillis, phone.isCardSeen, phone.shown?.card != .dismissed, shown.card == .dismissed {
-            self.note("The card has left the Lock Screen.", phone: id, nowMillis: nowMillis)
+            self.addNote("The card has left the Lock Screen.", phone: id, nowMillis: nowMillis)
         }
         return true
     }
 
-    /// Notes something that happened to a phone, for a person to read.
+    /// Adds a note about something that happened to a phone, for a person to read.
     /// - Parameters:
     ///   - phone: 0: none.
     ///   - activity: `nil`: the phone's.
-    public mutating func note(_ text: String, phone: Int, nowMillis: Int64, activity: String? = nil) {
+    public mutating func addNote(_ text: String, phone: Int, nowMillis: Int64, activity: String? = nil) {
         _ = self.append(
             .note(phone: phone, text: text), activity: activity ?? self.phones[phone]?.activity ?? "",
             atMillis: nowMillis)

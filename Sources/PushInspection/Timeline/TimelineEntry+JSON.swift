@@ -34,7 +34,7 @@ extension Timeline {
             .init("hasAlert", .bool(taken?.hasAlert ?? false)),
             .init("partition", .integer(event.position.partition)), .init("offset", .integer(event.position.offset)),
             .init("value", event.reading.shown ?? .null), .init("isByPage", .bool(event.isByPage)),
-            .init("text", .string(self.summary(of: entry))),
+            .init("gist", .string(event.gist)), .init("text", .string(self.summary(of: entry))),
         ]
         if let rejection = event.reading.rejection {
             members.append(
@@ -42,6 +42,8 @@ extension Timeline {
         }
         if let outcome = event.outcome {
             members.append(.init("outcome", self.json(outcome, asked: taken)))
+            // The wait for a token is over by then, and says why the event took so long.
+            if event.wait?.cause == "token" { members.append(.init("waitedFor", "a token")) }
         } else if let wait = event.wait {
             members.append(.init("wait", wait.json))
         }
@@ -65,6 +67,7 @@ extension Timeline {
     private static func members(_ push: TimelineEntry.Push) -> [JSONTree.Member] {
         [
             .init("phone", .integer(push.phone)), .init("apnsID", .string(push.messageID)),
+            .init("gist", .string(Gist.text(alert: push.alert, changes: push.changes))),
             .init("event", .string(push.event)), .init("priority", .integer(push.priority)),
             .init("status", push.status.map { .integer($0) } ?? .null), .init("reason", .string(push.reason)),
             .init("stamp", push.stampSeconds.map { .integer($0) } ?? .null), .init("verdict", push.verdict.json),
@@ -77,6 +80,7 @@ extension Timeline {
     private static func members(_ broadcast: TimelineEntry.Broadcast) -> [JSONTree.Member] {
         [
             .init("channel", .string(broadcast.channel)), .init("apnsID", .string(broadcast.messageID)),
+            .init("gist", .string(Gist.text(alert: broadcast.alert, changes: broadcast.changes))),
             .init("event", .string(broadcast.event)), .init("priority", .integer(broadcast.priority)),
             .init("status", broadcast.status.map { .integer($0) } ?? .null),
             .init("reason", .string(broadcast.reason)),
@@ -144,7 +148,7 @@ extension Timeline {
         return "\(times) \(answer); then accepted\(token). "
     }
 
-    private static let unread = "What became of it was not read: too much came."
+    private static let unread = "Its outcome was not read: too many events arrived."
 
     private static func sentence(_ outcome: EventOutcome, asked: EventReading.Event?, entry into: Int?) -> String {
         let because = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
@@ -158,13 +162,17 @@ extension Timeline {
             }
             return text + "."
         case .superseded:
-            let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) lives on there."
+            let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) is kept there."
             return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
         case .fannedOut:
             return "Fanned out: each member of the audience gets it, or something newer\(because). "
                 + "Its numbers are under Audiences."
         case .unregistered: return "Unregistered: nobody has registered a token for this activity in time."
-        // A later release may know others.
+        case .late where outcome.reason == "the activity has ended":
+            return "Late\(because): start it again, or use a new key."
+        case .duplicate where asked?.kind == .start && outcome.reason.hasPrefix("the activity was already started"):
+            return "Duplicate\(because). Publish it with another key: each start needs an id of its own."
+        // A later release may know other outcomes.
         case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:
             return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
         }

@@ -1,3 +1,5 @@
+import PushModel
+
 /// One line of the timeline.
 public struct TimelineEntry: Sendable {
     /// An event in Kafka.
@@ -12,11 +14,13 @@ public struct TimelineEntry: Sendable {
         public var reading: EventReading
         /// The event's outcome; `nil`: none yet.
         public var outcome: EventOutcome?
-        /// Whether the page itself published it, as an app or its server would have to.
+        /// What tells the event from others at a glance; empty: nothing does.
+        public var gist: String
+        /// Whether the page itself published the event, which otherwise an app or its server does.
         public var isByPage: Bool
         /// What the event waits for, as the worker last reported; `nil`: not reported.
         public var wait: EventWait?
-        /// Whether outcomes in its partition were no longer read when it had none yet.
+        /// Whether reading of the outcomes in the event's partition stopped before the event had an outcome.
         public var isOutcomeUnread = false
     }
 
@@ -106,7 +110,7 @@ public struct TimelineEntry: Sendable {
 
     /// Number of the entry, counted from 1.
     public let id: Int
-    /// When it happened, milliseconds since 1970.
+    /// When the entry's event happened, milliseconds since 1970.
     public let atMillis: Int64
     /// The activity, channel or audience of the entry; empty: not known.
     public var activity: String
@@ -114,7 +118,7 @@ public struct TimelineEntry: Sendable {
     public var body: Body
     /// Related entries: the pushes of an event, or the events of a push.
     public var related: [Int] = []
-    /// The timeline's revision when it last changed.
+    /// The timeline's revision when the entry last changed.
     public var revision: Int
 
     /// Most outcomes and pushes of an event that `related` holds.
@@ -140,7 +144,7 @@ public struct EventOutcome: Equatable, Sendable {
     public var name: String
     /// The reason; empty: none given.
     public var reason: String
-    /// The event that took its place.
+    /// The newer event that replaced this one.
     public var into: EventPosition?
     /// What that event inherits from this one: `alert`, `priority`.
     public var kept: [String]
@@ -156,6 +160,9 @@ public struct EventOutcome: Equatable, Sendable {
     public var queuedMillis: Int64?
     /// How long APNs took, in milliseconds; `nil`: not reported.
     public var apnsMillis: Int64?
+
+    /// Whether the worker had the event already, or a start that has not ended.
+    var isDuplicate: Bool { Outcome(named: self.name) == .duplicate }
 
     /// Reads a record of the outcomes topic; `nil`: it is not about one event.
     /// - Parameter topic: the events topic.

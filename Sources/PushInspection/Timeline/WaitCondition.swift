@@ -10,11 +10,11 @@ public struct WaitCondition: Equatable, Sendable {
 
     /// The result of a look at the phones.
     public enum Answer: Equatable, Sendable {
-        /// A phone shows it.
+        /// A phone shows what is awaited.
         case met(phone: Int)
-        /// This number of members of an audience show it.
+        /// This number of members of an audience show what is awaited.
         case metByMembers(audience: Int, members: Int)
-        /// No phone shows it. The text says why.
+        /// No phone shows what is awaited. The text says why.
         case unmet(String)
     }
 
@@ -57,13 +57,13 @@ public struct WaitCondition: Equatable, Sendable {
             throw Fault(
                 description: activity.isEmpty
                     ? "“activity” is missing: expected the activity's id, or “audience”"
-                    : "“activity” and “audience” stand together: expected one of them")
+                    : "“activity” and “audience” are both given: expected one of them")
         }
         if !audience.isEmpty, values["key"] == nil || values["card"] != nil {
-            throw Fault(description: "with “audience” stands “key”, perhaps “value”, and no “card”")
+            throw Fault(description: "“audience” needs “key”, allows “value”, and excludes “card”")
         }
         self.memberCount = try Self.memberCount(values["members"], hasAudience: !audience.isEmpty)
-        if values["value"] != nil, values["key"] == nil { throw Fault(description: "“value” stands without “key”") }
+        if values["value"] != nil, values["key"] == nil { throw Fault(description: "“value” is given without “key”") }
         if let card = values["card"], !Self.cards.contains(card) {
             throw Fault(description: "“card” is “\(card)”: expected \(Self.cards.joined(separator: ", "))")
         }
@@ -83,7 +83,7 @@ public struct WaitCondition: Equatable, Sendable {
 
     private static func memberCount(_ text: String?, hasAudience: Bool) throws(Fault) -> Int? {
         guard let text else { return nil }
-        guard hasAudience else { throw Fault(description: "“members” stands without “audience”") }
+        guard hasAudience else { throw Fault(description: "“members” is given without “audience”") }
         guard let count = Int(text), count >= 1 else {
             throw Fault(description: "“members” is “\(text)”: expected a number from 1 on")
         }
@@ -123,10 +123,12 @@ public struct WaitCondition: Equatable, Sendable {
         found.plainText == value || (found.double != nil && found.double == Double(value))
     }
 
-    /// Advice for a wait in vain. The event that would have brought a phone may have arrived too fast to be read.
+    /// Advice after a wait that was not met. The event that would have brought a phone may have arrived too fast to be
+    /// read.
     private static func advice(_ timeline: Timeline) -> String {
         guard timeline.unlisted.events > 0 else { return "" }
-        let reason = timeline.makesPhones ? "" : " None comes by itself while events come too fast to be listed."
+        let reason =
+            timeline.makesPhones ? "" : " None appears automatically while events arrive too fast to be listed."
         return "\(reason) POST /api/activities makes one."
     }
 
@@ -156,14 +158,17 @@ public struct WaitCondition: Equatable, Sendable {
 
     private func lastEvent(_ timeline: Timeline) -> String {
         let wanted = self.activity.isEmpty ? self.audience : self.activity
+        var isForAudience = false
         let newest = timeline.entries.last { entry in
             guard entry.activity == wanted, case .event(let event) = entry.body else { return false }
+            isForAudience = event.reading.event?.target == .audience
             return event.reading.event.map { ![.register, .unregister].contains($0.kind) } ?? true
         }
         guard let newest else {
             return timeline.unlisted.events > 0
                 ? " No event with content that is listed is for it." : " No event with content was published for it."
         }
-        return " The last event: \(timeline.summary(of: newest))"
+        let hint = isForAudience && self.audience.isEmpty ? " It is for an audience: expected “audience” here." : ""
+        return " The last event: \(timeline.summary(of: newest))\(hint)"
     }
 }

@@ -63,7 +63,7 @@ struct EventPrefix {
         return EventRejection(
             field: rejection.field,
             reason:
-                "\(rejection.reason). It stands behind the five bytes of a schema registry (schema \(number)): events are "
+                "\(rejection.reason). It follows the five bytes of a schema registry (schema \(number)): events are "
                 + "JSON, neither Avro nor Protobuf")
     }
 }

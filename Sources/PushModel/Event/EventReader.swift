@@ -257,7 +257,7 @@ struct EventReader {
         case 100_000_000_000...: "; this looks like milliseconds, divide it by 1,000"
         case (Self.secondsMax + 1)...: "; this is after the year 2286"
         case ..<0: "; this is negative"
-        case EventDecoder.expirySecondsMin...: "; this lies before 2017, or is a date counted from 2001"
+        case EventDecoder.expirySecondsMin...: "; this is before 2017, or is a date counted from 2001"
         case (RecordTime.earliestSeconds - EventRules.secondsFrom1970To2001)...: EventRules.epoch2001Hint
         default: "; this looks like a duration, or a date counted from 2001"
         }

@@ -38,7 +38,7 @@ public enum EventRules {
             throw EventRejection(
                 field: "key",
                 reason:
-                    "stands in quotes, as a JSON serializer writes a string: expected the id alone. Write keys with a "
+                    "is in quotes, as a JSON serializer writes a string: expected the id alone. Write keys with a "
                     + "string serializer")
         }
         if let index = UTF8Validation.firstFault(in: key) {
@@ -73,7 +73,7 @@ public enum EventRules {
                 + "\(Self.timestampAheadSecondsMax) s are allowed, because the phone would ignore everything after it")
     }
 
-    /// The smallest stamp of ten digits, for checking sizes. A pushed stamp may be later than its event's time, and
+    /// The smallest stamp of ten digits, for checking sizes. A push's stamp may be later than its event's time, and
     /// must not make the payload longer than was checked.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 

@@ -52,11 +52,11 @@ enum EventShape {
         guard seen.contains(.audience) else {
             guard let field = seen.intersection(Self.memberFields).first else { return }
             throw EventRejection(
-                field: "\(field.name)", reason: "comes without “audience”: only members of an audience have it")
+                field: "\(field.name)", reason: "is given without “audience”: only members of an audience have it")
         }
         event.target = .audience
         if seen.contains(.token) {
-            throw EventRejection(field: "token", reason: "comes with “audience”: the record's key is the token")
+            throw EventRejection(field: "token", reason: "is given with “audience”: the record's key is the token")
         }
         if seen.contains(.channelCapable), !event.isStartMember {
             throw EventRejection(
@@ -64,7 +64,7 @@ enum EventShape {
         }
         if seen.contains(.channel), event.isStartMember {
             throw EventRejection(
-                field: "channel", reason: "comes with “token-type” “start”: only a running activity listens on one")
+                field: "channel", reason: "is given with “token-type” “start”: only a running activity listens on one")
         }
     }
 
@@ -86,11 +86,12 @@ enum EventShape {
             throw EventRejection(
                 field: "alert",
                 reason:
-                    "is null: expected an object with “title” and “body”, as nothing was sent that it could withdraw")
+                    "is null: expected an object with “title” and “body”, because there is nothing yet that it could withdraw"
+            )
         }
         if seen.contains(.inputPushToken), seen.contains(.inputPushChannel) {
             throw EventRejection(
-                field: "input-push-channel", reason: "comes with “input-push-token”: at most one is allowed")
+                field: "input-push-channel", reason: "is given with “input-push-token”: at most one is allowed")
         }
     }
 

@@ -35,7 +35,7 @@ enum FieldSuggestion {
 
     /// Number of slips that turn one name into the other: insertions, deletions, replacements and swaps of neighbours
     /// (optimal string alignment).
-    private static func slips(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    static func slips(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var (before, previous) = ([Int](), Array(0...right.count))
         for (row, byte) in left.enumerated() {
             var current = [row + 1]

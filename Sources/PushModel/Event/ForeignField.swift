@@ -21,8 +21,8 @@ enum ForeignField {
     private static func advice(for name: [UInt8]) -> String? {
         guard name.count <= FieldSuggestion.byteCountMax else { return nil }
         switch String(decoding: FieldSuggestion.folded(name), as: UTF8.self) {
-        case "aps": return ": write what stands inside “aps” directly into the event"
-        // What outcomes call it.
+        case "aps": return ": write the content of “aps” directly into the event"
+        // Other names for the event's `id`. Outcomes have it as `event-id`.
         case "event-id", "eventid", "event-i-d": return ". Did you mean “id”?"
         case "apns-priority": return ". Did you mean “priority”?"
         case "apns-expiration", "expiration", "ttl": return ". Did you mean “expires”?"

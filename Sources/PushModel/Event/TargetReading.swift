@@ -58,7 +58,7 @@ extension EventReader {
             guard seen & (1 << field.rawValue) == 0 else { throw self.reject("is given twice") }
             seen |= 1 << field.rawValue
             if field != .environment {
-                if let address { throw self.reject("comes with “\(address.path)”: expected one address only") }
+                if let address { throw self.reject("is given with “\(address.path)”: expected only one address") }
                 address = field
             }
             try self.read(field, bytes, into: &event)
@@ -70,7 +70,7 @@ extension EventReader {
         if seen & (1 << TargetField.environment.rawValue) != 0, address == .activity || address == .audience {
             self.field = .target(.environment)
             throw self.reject(
-                "comes with “\(address.name)”: expected it next to “token”, “start-token” or “channel” only")
+                "is given with “\(address.name)”: expected it only next to “token”, “start-token” or “channel”")
         }
     }
 

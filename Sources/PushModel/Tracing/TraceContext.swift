@@ -77,9 +77,12 @@ public struct TraceContext: Sendable, Hashable {
     }
 
     /// The span's id as people and collectors write it: 16 digits.
-    public var spanIDText: String {
+    public var spanIDText: String { Self.text(ofSpanID: self.spanID) }
+
+    /// A span's id as people and collectors write it: 16 digits.
+    public static func text(ofSpanID id: UInt64) -> String {
         var text: [UInt8] = []
-        Hex.append(self.spanID, to: &text)
+        Hex.append(id, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -29,7 +29,7 @@ extension ChannelFailure {
         case unreadable
         /// Another reason for which APNs refuses.
         case refused
-        /// This process has too many such requests under way.
+        /// Too many requests about channels are under way in this process.
         case overloaded
         /// This process is ending.
         case closed
@@ -71,7 +71,7 @@ extension ChannelFailure {
 
     /// What to do, as a sentence without a full stop.
     public var remedy: String {
-        let look = "'mailboat channels list' shows all there are; delete what is of no use"
+        let look = "'mailboat channels list' shows all channels; delete useless ones"
         switch self.kind {
         case .notConfigured: return "add it to apps, or the environment to apns.environments"
         case .channelNotFound:
@@ -84,10 +84,12 @@ extension ChannelFailure {
                 + " switching it off deletes every channel"
         case .limitReached: return look
         case .credentialsRefused: return self.credentialsRemedy
-        case .throttled: return "wait a minute and try again; make channels ahead of time and a few at a time"
+        case .throttled: return "wait a minute and try again; create channels ahead of time, a few at a time"
         case .serverBusy, .unanswered: return "try again in a few minutes"
         case .unreachable:
-            return "check the manage-host and manage-port of the environment, and that this machine may connect to them"
+            return
+                "check the manage-host and manage-port of the environment, and that this machine may connect to them;"
+                + " 'mailboat doctor --config FILE' tries it step by step"
         case .mayExist: return "compare before trying again: \(look)"
         case .unreadable: return "check that the manage-host of the environment is Apple's"
         case .refused: return "this should not happen: please report it with the reason"
@@ -104,7 +106,7 @@ extension ChannelFailure {
         case "TopicDisallowed": "the bundle id must be the app's own, without a suffix such as .push-type.liveactivity"
         case "ExpiredProviderToken": "check this machine's clock"
         case "TooManyProviderTokenUpdates": "is the key used elsewhere, too? Wait 20 minutes"
-        default: "check apns.key-file, apns.key-id and apns.team-id, and that the key is good for this environment"
+        default: "check apns.key-file, apns.key-id and apns.team-id, and that the key is valid for this environment"
         }
     }
 }

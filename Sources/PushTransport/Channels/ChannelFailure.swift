@@ -31,11 +31,11 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
 
     /// The kind of request.
     public var action: Action
-    /// The app and the environment that it was about.
+    /// The app and the environment that the request was about.
     public var home: ChannelHome
-    /// The channel that it was about; empty for a creation and a list.
+    /// The channel that the request was about; empty for a creation and a list.
     public var channel: String
-    /// Why it failed.
+    /// Why the request failed.
     public var cause: Cause
 
     public init(_ action: Action, _ home: ChannelHome, channel: String = "", _ cause: Cause) {
@@ -74,7 +74,8 @@ extension ChannelFailure.Cause {
         case .limitReached(let count):
             "APNs says CannotCreateChannelConfig: an app may have \(ChannelRequest.countMax) channels in an environment"
                 + (count.map { ", and this one has \($0)" } ?? "")
-        case .creationUnanswered(let detail): "the request left and no answer came (\(detail)), so a channel may exist"
+        case .creationUnanswered(let detail):
+            "the request left and no answer arrived (\(detail)), so a channel may exist"
         case .unanswered(let detail): "no answer (\(detail))"
         case .notSent(let status): "\(status.host):\(status.port) took no request\(Self.why(status))"
         case .unreadable(let detail): "APNs' answer is not as Apple documents it: \(detail)"

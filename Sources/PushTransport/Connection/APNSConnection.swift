@@ -13,7 +13,7 @@ final class APNSConnection: ChannelInboundHandler {
     /// The pool's number of the connection.
     let number: Int
     let session: HTTP2ClientSession
-    /// Whether it is among the shard's connections to flush.
+    /// Whether this connection is among the shard's connections to flush.
     var isDirty = false
     /// Whether the peer's SETTINGS arrived.
     var isReady = false
@@ -98,7 +98,7 @@ final class APNSConnection: ChannelInboundHandler {
     private func collectEvents() {
         self.session.takeEvents(into: &self.events)
         guard !self.events.events.isEmpty else { return }
-        // Moved out, so that no exclusive access lasts while the route reads them.
+        // The events are moved out, so that no exclusive access lasts while the route reads them.
         var events = HTTP2ClientEvents()
         swap(&events, &self.events)
         self.route.handle(events, of: self)
@@ -145,7 +145,7 @@ final class APNSConnection: ChannelInboundHandler {
             promise?.succeed()
             return
         }
-        // Its memory is reused unless the channel still holds it.
+        // The memory is reused unless the channel still holds it.
         self.outgoing.clear()
         self.tls.takeCiphertext { ciphertext in _ = self.outgoing.writeBytes(ciphertext) }
         self.route.counters.bytesOutTotal += self.outgoing.readableBytes
@@ -155,7 +155,7 @@ final class APNSConnection: ChannelInboundHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         // Our own writes change the state back and forth.
         guard !self.isEnded, !self.isFlushing else { return }
-        self.route.shard.noteTime()
+        self.route.shard.readClockOutsideTurn()
         self.route.outputBlocked(self, !context.channel.isWritable)
         guard context.channel.isWritable else { return }
         self.flush()
@@ -176,7 +176,8 @@ final class APNSConnection: ChannelInboundHandler {
         self.writeOut(context)
         self.tls.shutdown()
         guard self.tls.ciphertextByteCount > 0 else { return self.end(reason, fault: fault) }
-        // This is first: the channel may end within the flush below, which would look like the peer's doing.
+        // The connection is finished first: the channel may end within the flush below, which would look like the
+        // peer's doing.
         self.finish(reason, fault: fault)
         // The channel is closed when GOAWAY and close_notify have left, so that the peer sees a regular end.
         let channel = context.channel
@@ -211,14 +212,14 @@ final class APNSConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         guard !self.isEnded else { return }
-        self.route.shard.noteTime()
+        self.route.shard.readClockOutsideTurn()
         self.tls.transportClosed()
         self.end("the connection was closed by the peer")
         self.route.shard.wantTurn()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.route.shard.noteTime()
+        self.route.shard.readClockOutsideTurn()
         self.end("\(error)")
         self.route.shard.wantTurn()
     }

@@ -78,4 +78,4 @@ struct KeyFileError: Error {
     var detail: String
 }
 
-extension KeyFile: Untold {}
+extension KeyFile: Redacted {}

@@ -20,7 +20,7 @@ struct ProviderCredential: Sendable {
         /// A new key is used from now on.
         case tried(keyID: String, path: String)
         case unusable(path: String, detail: String)
-        /// Another key is used, because the one before was refused.
+        /// Another key is used, because the previous key was refused.
         case exchanged(from: String, to: String, reason: String)
         case accepted(keyID: String)
     }
@@ -49,11 +49,11 @@ struct ProviderCredential: Sendable {
     ) throws(KeyFileError) {
         self.configuration = configuration
         self.isDirectory = isDirectory
-        // Replaced below: `self` may not be used before it has a value.
+        // This choice is replaced below: `self` may not be used before it has a value.
         self.choice = ProviderKeyChoice([0])
         self.token = ProviderToken(
             generation: 0, connectionEpoch: 0, keyGeneration: 0, issuedAtSeconds: 0, authorization: [])
-        for (path, finding) in found { _ = self.note(finding, path: path) }
+        for (path, finding) in found { _ = self.take(finding, path: path) }
         guard !self.signers.isEmpty else {
             throw KeyFileError(
                 detail: self.files.values.map(\.fault).first { !$0.isEmpty }
@@ -106,7 +106,7 @@ struct ProviderCredential: Sendable {
         for path in self.files.keys where !found.contains(where: { $0.path == path }) { self.gone(path) }
         // The newest is last, so that it is the one used.
         for (path, finding) in found.reversed() {
-            guard let line = self.note(finding, path: path) else { continue }
+            guard let line = self.take(finding, path: path) else { continue }
             news.append(line)
             if case .tried = line { self.choice.appeared(self.signers[self.signers.count - 1].number) }
         }
@@ -128,7 +128,7 @@ struct ProviderCredential: Sendable {
         var news: [News] = []
         // The newest is last, so that it is the one used.
         for (path, finding) in found.reversed() {
-            guard !self.recognizes(finding, path: path), let line = self.note(finding, path: path) else { continue }
+            guard !self.recognizes(finding, path: path), let line = self.take(finding, path: path) else { continue }
             news.append(line)
             if case .tried = line { self.choice.appeared(self.signers[self.signers.count - 1].number) }
         }
@@ -177,8 +177,8 @@ struct ProviderCredential: Sendable {
         self.files[signer.path]?.contentHash == signer.contentHash
     }
 
-    /// The log news of a finding. `.tried` means that the last of the signers is new.
-    private mutating func note(_ finding: Finding, path: String) -> News? {
+    /// What the log says about a finding. `.tried` means that the last of the signers is new.
+    private mutating func take(_ finding: Finding, path: String) -> News? {
         switch finding {
         case .same:
             return nil
@@ -202,12 +202,12 @@ struct ProviderCredential: Sendable {
                 self.files[path] = Watched(mark: file.mark, contentHash: signer.contentHash)
                 return .tried(keyID: signer.keyID, path: path)
             } catch {
-                return self.note(.unusable(mark: file.mark, detail: error.detail), path: path)
+                return self.take(.unusable(mark: file.mark, detail: error.detail), path: path)
             }
         }
     }
 
-    /// Notes that a file has left the directory. The key in use stays until APNs refuses it.
+    /// Handles a file that has left the directory. The key in use stays until APNs refuses it.
     private mutating func gone(_ path: String) {
         if self.current.path == path {
             self.files[path]?.mark = nil
@@ -245,7 +245,8 @@ struct ProviderCredential: Sendable {
         guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return false }
         switch try self.signers[index].carryOut(now: now, decide) {
         case .none: return false
-        case .signed(let isOutOfTurn): self.hand(self.signers[index], isOutOfTurn ? .outOfTurn : .inTurn)
+        case .signed(let isAheadOfSchedule):
+            self.hand(self.signers[index], isAheadOfSchedule ? .aheadOfSchedule : .scheduled)
         case .returned: self.hand(self.signers[index], .returned)
         }
         return true
@@ -258,12 +259,12 @@ struct ProviderCredential: Sendable {
         self.hand(self.signers[index], .ofAnotherKey)
     }
 
-    private enum TokenKind { case inTurn, outOfTurn, returned, ofAnotherKey }
+    private enum TokenKind { case scheduled, aheadOfSchedule, returned, ofAnotherKey }
 
     private mutating func hand(_ signer: ProviderSigner, _ kind: TokenKind) {
         guard let signed = signer.current else { return }
         let generation = self.token.generation + 1
-        let isForNewConnections = kind == .outOfTurn || kind == .ofAnotherKey
+        let isForNewConnections = kind == .aheadOfSchedule || kind == .ofAnotherKey
         self.token = ProviderToken(
             generation: generation, connectionEpoch: self.token.connectionEpoch + (isForNewConnections ? 1 : 0),
             isReturn: kind == .returned,
@@ -272,9 +273,9 @@ struct ProviderCredential: Sendable {
             issuedAtSeconds: signed.issuedAtSeconds, authorization: signed.authorization)
     }
 
-    // MARK: What APNs said
+    // MARK: APNs' answers
 
-    /// Notes that APNs accepted a push with the current token.
+    /// Marks the key of the current token as accepted by APNs.
     mutating func accepted() -> News? {
         guard self.choice.accepted(self.choice.current) else { return nil }
         for index in self.signers.indices where self.signers[index].number == self.choice.current {
@@ -286,7 +287,7 @@ struct ProviderCredential: Sendable {
         return .accepted(keyID: self.currentKeyID)
     }
 
-    /// Notes that APNs refused the key of the current token. Uses another, if there is one that may work.
+    /// Marks the key of the current token as refused by APNs. Uses another, if one may work.
     mutating func refused(reason: String, now: EngineTime) throws(TLSError) -> News? {
         let before = self.current
         for index in self.signers.indices where self.signers[index].number == before.number {

@@ -41,21 +41,21 @@ public struct ProviderKey: Sendable, Equatable {
     }
 }
 
-extension ProviderKey: Untold {}
-extension ProviderToken: Untold {}
+extension ProviderKey: Redacted {}
+extension ProviderToken: Redacted {}
 
 /// A signed provider token. It is immutable and shared by all shards.
 public struct ProviderToken: Sendable {
     /// Number of the token. It grows by one with each new current token.
     public var generation: UInt32
-    /// Grows by one with each change of key and each token signed out of turn. Connections that began in an older epoch
-    /// must not see this token.
+    /// Grows by one with each change of key and each token signed ahead of schedule. Connections that began in an older
+    /// epoch must not see this token.
     public var connectionEpoch: UInt32
-    /// Whether it was the current token before, and is again.
+    /// Whether this token was the current one before, and is again.
     public var isReturn = false
-    /// The first generation of its key.
+    /// The first generation of the token's key.
     public var keyGeneration: UInt32
-    /// Whether APNs has not accepted its key yet.
+    /// Whether APNs has not accepted the token's key yet.
     public var isUnproven = true
     /// Whether the key is unproven, and there is another to return to.
     public var isOnTrial = false

@@ -15,7 +15,7 @@ struct ProviderSigner: Sendable {
     /// What has changed about the current token.
     enum Change: Equatable {
         case none
-        case signed(isOutOfTurn: Bool)
+        case signed(isAheadOfSchedule: Bool)
         /// The token before the current one is used again.
         case returned
     }
@@ -56,7 +56,7 @@ struct ProviderSigner: Sendable {
         switch decide(&self.schedule) {
         case .keep:
             return .none
-        case .sign(let issuedAtSeconds, let isOutOfTurn):
+        case .sign(let issuedAtSeconds, let isAheadOfSchedule):
             let input = ProviderTokenClaims.signingInput(
                 keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: issuedAtSeconds)
             let signature = try self.privateKey.sign(input)
@@ -65,7 +65,7 @@ struct ProviderSigner: Sendable {
             self.current = Signed(
                 issuedAtSeconds: issuedAtSeconds,
                 authorization: ProviderTokenClaims.authorizationValue(signingInput: input, signature: signature))
-            return .signed(isOutOfTurn: isOutOfTurn)
+            return .signed(isAheadOfSchedule: isAheadOfSchedule)
         case .usePrevious:
             guard let previous = self.previous else { return .none }
             self.schedule.exchanged(now: now)
@@ -76,5 +76,5 @@ struct ProviderSigner: Sendable {
     }
 }
 
-extension ProviderSigner: Untold {}
-extension ProviderSigner.Signed: Untold {}
+extension ProviderSigner: Redacted {}
+extension ProviderSigner.Signed: Redacted {}

@@ -32,8 +32,8 @@ public final class ProviderTokenStore: Sendable {
         var isTicking = false
     }
 
-    // Locked for the time of a signature at most (about 20 µs, once in 45 minutes per key), and never while a file is
-    // read.
+    // The mutex is locked for the time of a signature at most (about 20 µs, once in 45 minutes per key), and never
+    // while a file is read.
     private let state: Mutex<State>
     private let logger: Logger
 
@@ -140,7 +140,7 @@ public final class ProviderTokenStore: Sendable {
         onChange(self.complaints)
     }
 
-    private func tellComplaints() {
+    private func reportComplaints() {
         let (complaints, onChange) = self.state.withLock { state -> ([String], (@Sendable ([String]) -> Void)?) in
             let complaints = Self.complaints(state)
             guard complaints != state.complaints else { return ([], nil) }
@@ -196,7 +196,7 @@ public final class ProviderTokenStore: Sendable {
                     configuration, isDirectory: reading.isDirectory, found: reading.found, now: now)
             }
         }
-        self.tellComplaints()
+        self.reportComplaints()
     }
 
     // MARK: Renewing
@@ -240,7 +240,7 @@ public final class ProviderTokenStore: Sendable {
             self.lookAtFiles(key, now: now)
             self.carryOut(key, now: now) { schedule in schedule.due(now: now) }
         }
-        self.tellComplaints()
+        self.reportComplaints()
     }
 
     /// - Parameter whenLooked: called after the files were read, and before the result is used.
@@ -259,10 +259,10 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    // MARK: What APNs said
+    // MARK: APNs' answers
 
-    /// Notes that APNs called the token of this generation expired. Call it on any thread; signing follows on the
-    /// thread pool.
+    /// Takes the report that APNs called the token of this generation expired. Call it on any thread; signing follows
+    /// on the thread pool.
     func reportExpired(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -270,7 +270,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Notes that APNs said that the token of this generation changed too soon.
+    /// Takes the report that APNs called the change to the token of this generation too early.
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -279,7 +279,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Notes that APNs accepted a push with the token of this generation.
+    /// Takes the report that APNs accepted a push with the token of this generation.
     func reportAccepted(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             self.accept(key: key, generation: generation)
@@ -291,11 +291,11 @@ public final class ProviderTokenStore: Sendable {
             guard generation >= credential.token.keyGeneration else { return [] }
             return credential.accepted().map { [$0] } ?? []
         }
-        self.tellComplaints()
+        self.reportComplaints()
     }
 
-    /// Notes that APNs refused our credentials while this token was in use, for this reason. Another token corrects a
-    /// wrong issue time, and another key replaces a refused one.
+    /// Takes the report that APNs refused our credentials while this token was in use, for this reason. Another token
+    /// corrects a wrong issue time, and another key replaces a refused one.
     func reportInvalid(key: Int, generation: UInt32, reason: String) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -309,7 +309,7 @@ public final class ProviderTokenStore: Sendable {
             guard generation == credential.token.generation else { return [] }
             return try credential.refused(reason: reason, now: now).map { [$0] } ?? []
         }
-        self.tellComplaints()
+        self.reportComplaints()
     }
 
     /// Asks the schedule of the key in use, and carries out its decision. With `generation`, only if that token is
@@ -358,14 +358,14 @@ public final class ProviderTokenStore: Sendable {
                 "a new provider key is tried", metadata: ["key": "\(keyID)", "file": "\(ShownText.path(path) ?? "")"])
         case .unusable(let path, let detail):
             self.logger.error(
-                "a provider key file cannot be used; the key before stays in use",
+                "a provider key file cannot be used; the previous key stays in use",
                 metadata: ["file": "\(ShownText.path(path) ?? "")", "cause": "\(detail)"])
         case .exchanged(let from, let to, let reason):
             self.logger.error(
                 "APNs refuses a provider key; another is used",
                 metadata: ["refused": "\(from)", "used": "\(to)", "reason": "\(reason)"])
         case .accepted(let keyID):
-            self.logger.notice("APNs takes the provider key", metadata: ["key": "\(keyID)"])
+            self.logger.notice("APNs accepts the provider key", metadata: ["key": "\(keyID)"])
         }
     }
 

@@ -30,8 +30,8 @@ public struct ProxyAccess: Equatable, Sendable {
     }
 }
 
-// A path in it may be the secret itself, set by mistake.
-extension ProxyAccess: Untold {}
+// A path in a value may be the secret itself, set by mistake.
+extension ProxyAccess: Redacted {}
 
 /// A user and a password for a proxy with the Basic scheme (RFC 7617).
 public struct ProxyCredentials: Equatable, Sendable {
@@ -57,7 +57,7 @@ public struct ProxyCredentials: Equatable, Sendable {
         else {
             throw Fault(
                 description:
-                    "holds \(line.count) bytes that are no user and password: expected user:password of at most \(Self.byteCountMax) bytes"
+                    "holds \(line.count) bytes that are not a user and a password: expected user:password of at most \(Self.byteCountMax) bytes"
             )
         }
         guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
@@ -80,4 +80,4 @@ public struct ProxyCredentials: Equatable, Sendable {
     }
 }
 
-extension ProxyCredentials: Untold {}
+extension ProxyCredentials: Redacted {}

@@ -50,7 +50,7 @@ public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible 
         case .refused(.status(400...499, _, _)): "let the proxy's rules allow CONNECT to \(self.target)"
         case .refused(.closed), .refused(.status): "look at the proxy's log: it has to allow CONNECT to \(self.target)"
         case .refused(.notHTTP), .refused(.headTooLong), .refused(.spokeFirst):
-            "whoever answers is no HTTP proxy that makes tunnels: check host and port of apns.proxy"
+            "the server that answers is not an HTTP proxy that makes tunnels: check host and port of apns.proxy"
         }
     }
 

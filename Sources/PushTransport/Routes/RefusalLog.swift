@@ -13,24 +13,24 @@ struct RefusalLog {
     /// Most kinds remembered. A peer may invent any number of reasons: further ones share a kind by status.
     static let kindCountMax = 64
 
-    private var told: [Kind: (atMillis: Int64, untold: Int)] = [:]
+    private var lines: [Kind: (atMillis: Int64, suppressedCount: Int)] = [:]
 
-    /// Number of refusals of this kind without a line since the last one, if this one gets a line; `nil` if it gets
+    /// Number of refusals of this kind without a line since the last line, if this refusal gets one; `nil` if it gets
     /// none.
     mutating func admit(_ kind: Kind, nowMillis: Int64) -> Int? {
         var kind = kind
-        if self.told[kind] == nil, self.told.count >= Self.kindCountMax { kind.reason = "" }
-        guard let last = self.told[kind] else {
-            // Statuses are few, so this ends.
-            self.told[kind] = (nowMillis, 0)
+        if self.lines[kind] == nil, self.lines.count >= Self.kindCountMax { kind.reason = "" }
+        guard let last = self.lines[kind] else {
+            // Statuses are few, so the number of kinds stays small.
+            self.lines[kind] = (nowMillis, 0)
             return 0
         }
         guard nowMillis - last.atMillis >= Self.intervalMillis else {
-            self.told[kind]?.untold += 1
+            self.lines[kind]?.suppressedCount += 1
             return nil
         }
-        self.told[kind] = (nowMillis, 0)
-        return last.untold
+        self.lines[kind] = (nowMillis, 0)
+        return last.suppressedCount
     }
 
     /// The level of a refusal's line, and its meaning.

@@ -114,11 +114,11 @@ extension RouteRunner {
 
     private static func describe(_ alarm: RouteAlarm) -> String {
         switch alarm {
-        case .credentialsRefused: "APNs refuses our credentials; the route is paused but for probes"
-        case .serverBusy: "APNs answers with server errors; the route rests"
+        case .credentialsRefused: "APNs refuses our credentials; the route is paused, except for probes"
+        case .serverBusy: "APNs answers with server errors; the route is paused, except for probes"
         case .providerTokenExpired: "APNs calls the provider token expired; check this machine's clock"
         case .providerTokenTooManyUpdates:
-            "APNs calls the provider token renewed too often; the one before is used as long as it is young enough. Is the key used elsewhere, too?"
+            "APNs calls the provider token renewed too often; the previous one is used while it is young enough. Is the key used elsewhere, too?"
         }
     }
 

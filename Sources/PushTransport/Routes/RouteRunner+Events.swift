@@ -81,7 +81,7 @@ extension RouteRunner {
                     connection, lastStreamID: lastStreamID, errorCode,
                     debugData: events.bytes.span.extracting(debugData))
             case .pingAcknowledged:
-                // The bytes have been noted already.
+                // The arrival of the bytes has been counted already.
                 break
             case .goAwaySent(let errorCode, let debugData):
                 guard errorCode != .noError else { break }
@@ -107,7 +107,7 @@ extension RouteRunner {
         let response = PushResponse(
             status: status, reason: reason, timestampMillis: timestampMillis,
             retryAfterSeconds: retryAfterSeconds < 0 ? nil : retryAfterSeconds)
-        self.note(response)
+        self.log(response)
         if response.verdict == .topicRefused(anotherConnectionMayDo: true),
             self.pool.renewsForTopic(tag, connection: connection.number, now: self.shard.now)
         {
@@ -130,7 +130,7 @@ extension RouteRunner {
     }
 
     /// Writes a refusal's log line, if it gets one, and keeps the reason for alarms.
-    private func note(_ response: PushResponse) {
+    private func log(_ response: PushResponse) {
         let (status, reason) = (response.status, response.reason)
         switch response.verdict {
         case .accepted: return
@@ -139,16 +139,16 @@ extension RouteRunner {
             .connectionUnusable:
             self.lastReason = reason.isEmpty ? "status \(status)" : reason
         }
-        let untold = self.refusals.admit(
+        let suppressedCount = self.refusals.admit(
             RefusalLog.Kind(status: status, reason: reason), nowMillis: self.shard.now.steadyMillis)
-        guard let untold else { return }
+        guard let suppressedCount else { return }
         var (level, text) = RefusalLog.line(response.verdict)
         var metadata: Logger.Metadata = ["status": "\(status)", "reason": "\(reason)"]
         if !ReasonTable.isKnown(reason) {
             level = max(level, .warning)
             text += "; the reason is not one that Apple documents, so the status decides"
         }
-        if untold > 0 { metadata["more-since-last-line"] = "\(untold)" }
+        if suppressedCount > 0 { metadata["more-since-last-line"] = "\(suppressedCount)" }
         self.logger.log(level: level, "\(text)", metadata: metadata)
     }
 
@@ -213,8 +213,8 @@ extension RouteRunner {
             "connection": "\(connection.number)", "reason": "\(name)", "code": "\(errorCode)",
             "last-stream": "\(lastStreamID)",
         ]
-        // Seen in practice: "Maximum active streams violated for this endpoint", which is not JSON. It is for people,
-        // not for a metric.
+        // This text was seen in practice: "Maximum active streams violated for this endpoint", which is not JSON. It is
+        // for people, not for a metric.
         if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
         self.logger.info("GOAWAY", metadata: metadata)
         self.pool.goAwayReceived(connection.number, isError: errorCode != .noError, now: self.shard.now)

@@ -29,7 +29,8 @@ final class RouteRunner {
     let tlsContext: TLSContext
     private(set) var logger: Logger
 
-    /// Number of unsent bytes in a channel at which the session stops writing: any. Below it, at none, it continues.
+    /// Number of unsent bytes in a channel from which on the session stops writing: a single one. It continues when no
+    /// byte is left.
     static let outputByteCountHigh = 1
     static let outputByteCountLow = 1
     /// Number of bytes taken in by one read: about a thousand answers.
@@ -116,7 +117,7 @@ final class RouteRunner {
         self.token = token
         if isForNewConnections {
             self.logger.notice(
-                "a new provider key, or a token out of turn: connections begun under the one before drain")
+                "a new provider key, or a token out of turn: connections that began with the previous one drain")
             self.pool.connectionsOutdated(now: self.shard.now)
         }
         self.use(token, isReturn: isReturn)

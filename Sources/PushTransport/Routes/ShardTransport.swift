@@ -16,11 +16,12 @@ public final class ShardTransport {
     public let eventLoop: any EventLoop
 
     /// Called on the loop when there is something for the next turn: answers have arrived, connections began or ended,
-    /// or something must be written. It is called at the end of a turn, never within one, and at most once until a turn
-    /// begins.
+    /// or something must be written. The closure is called at the end of a turn, never within one, and at most once
+    /// until a turn begins.
     public var onWork: () -> Void = {}
 
-    /// When the next turn is due without an event, steady, as of the end of the last one; `nil` if no time is awaited.
+    /// When the next turn is due without an event, on the steady clock, as of the end of the last one; `nil` if no time
+    /// is awaited.
     public private(set) var deadlineMillis: Int64?
 
     let providerTokens: ProviderTokenStore
@@ -144,8 +145,8 @@ public final class ShardTransport {
         swap(&answers, &self.answers)
     }
 
-    /// Notes that pushes wait for credit on `route`. A connection is opened if that may help. It is cheap; call it once
-    /// per turn and waiting route.
+    /// Requests credit for pushes that wait on `route`. Opens a connection if that may help. The call is cheap: make it
+    /// once per turn for each waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
         let runner = self.routes[Int(route)]
@@ -226,25 +227,25 @@ public final class ShardTransport {
         self.onWork = {}
     }
 
-    // MARK: What happens
+    // MARK: Events of connections
 
     func readClock() {
         (self.now, self.nowMicros) = MachineClock.read()
     }
 
-    /// Sets the time of an event on a connection to the present moment. Within a turn it is the turn's.
-    func noteTime() {
+    /// Sets the time of an event on a connection to the present moment. Within a turn, the time stays that of the turn.
+    func readClockOutsideTurn() {
         if !self.isInTurn { self.readClock() }
     }
 
-    /// Notes that the connection has something to write when the turn ends.
+    /// Remembers that the connection has something to write when the turn ends.
     func markDirty(_ connection: APNSConnection) {
         guard !connection.isDirty else { return }
         connection.isDirty = true
         self.dirty.append(connection)
     }
 
-    /// Notes that something has happened that the shard's turn must handle.
+    /// Requests a turn of the shard, because something has happened that it must handle.
     func wantTurn() {
         guard !self.isInTurn, !self.isTurnDue, !self.isClosed else { return }
         self.isTurnDue = true
@@ -252,7 +253,7 @@ public final class ShardTransport {
     }
 
     private func flushDirty() {
-        // A flush may make others dirty, but never endlessly: each is flushed once per round.
+        // A flush may make other connections dirty, but never endlessly: each is flushed once per round.
         while !self.dirty.isEmpty {
             var connections: [APNSConnection] = []
             swap(&connections, &self.dirty)

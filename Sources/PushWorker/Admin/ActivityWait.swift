@@ -10,7 +10,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
         case answer
         /// Kafka has not acknowledged what was written.
         case record
-        /// The app has not told its server the token of a card that a `start` has put up.
+        /// The app has not given its server the token of a card that a `start` has put up.
         case registration
         /// There is no token to push to, or APNs has refused it.
         case token
@@ -24,7 +24,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
         case budget
         /// No push of this app or environment leaves now.
         case pause
-        /// The push waits for its turn, and for room on a connection to APNs.
+        /// The push waits until it is chosen, and for room on a connection to APNs.
         case stream
     }
 
@@ -50,7 +50,7 @@ extension ActivityWait {
         } else if let pending = report.pending {
             self = Self.wait(of: pending, report, app, pauses)
         } else if report.eventsPending > 0 {
-            self.init(cause: .record, text: "Kafka to acknowledge the record of what became of it")
+            self.init(cause: .record, text: "Kafka to acknowledge the record of its outcome")
         } else {
             return nil
         }
@@ -61,7 +61,7 @@ extension ActivityWait {
         of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
     ) -> ActivityWait {
         if report.awaitsRecord {
-            return ActivityWait(cause: .record, text: "Kafka to acknowledge the record of the push before")
+            return ActivityWait(cause: .record, text: "Kafka to acknowledge the record of the previous push")
         }
         if pending.event != "start", report.token != "usable", report.token != "former" {
             return Self.token(pending, report, app)
@@ -106,10 +106,10 @@ extension ActivityWait {
             self.init(
                 cause: .distance,
                 text:
-                    "the audience’s next version: it keeps its distance from the version before, and at priority 5 newer events are merged with it"
+                    "the audience’s next version: it keeps its distance from the previous version, and at priority 5 newer events are merged with it"
             )
         } else if report.versions.contains(where: { !$0.isDurable || $0.recordsOutstanding > 0 }) {
-            self.init(cause: .record, text: "Kafka to acknowledge the records that tell partitions of the version")
+            self.init(cause: .record, text: "Kafka to acknowledge the records that bring the version to the partitions")
         } else {
             return nil
         }
@@ -124,7 +124,7 @@ extension ActivityWait {
             return ActivityWait(
                 cause: .registration,
                 text:
-                    "the registration of the card’s update token: a start has put the card up, and the app has to hand its token over"
+                    "the registration of the card’s update token: a start has put the card up, and the app has to report its token"
             )
         case "none":
             return ActivityWait(
@@ -150,7 +150,7 @@ extension ActivityWait {
     private static func rest(_ report: ActivityReport) -> ActivityWait {
         guard report.attempts > 0 else {
             return ActivityWait(
-                cause: .distance, text: "its distance from the push before", endsInMillis: report.restMillis)
+                cause: .distance, text: "its distance from the previous push", endsInMillis: report.restMillis)
         }
         let attempts = report.attempts == 1 ? "the last has failed" : "the last \(report.attempts) have failed"
         return ActivityWait(

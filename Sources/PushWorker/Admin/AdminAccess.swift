@@ -23,7 +23,7 @@ enum AdminAccess: Equatable, Sendable {
                 "admin.host is \(ShownText.name(admin.host)), which others can reach, and admin.token-file is not set")
         case (_, nil):
             self = .nobody(
-                "admin.host is \(ShownText.name(admin.host)), and without admin.tls.certificate-file and admin.tls.key-file the token could be read on its way"
+                "admin.host is \(ShownText.name(admin.host)), and without admin.tls.certificate-file and admin.tls.key-file the token could be read on the network"
             )
         case (.some, .some): self = .token
         }
@@ -48,6 +48,6 @@ extension WorkerConfiguration {
     public var closedPages: String? {
         guard case .nobody(let reason) = AdminAccess(self.admin) else { return nil }
         return
-            "/status, /page, /activities, /audiences and /drain on the admin port will answer nobody: \(reason). /healthz, /readyz and /metrics are not affected"
+            "/status, /page, /activities, /audiences and /drain on the admin port will answer no client: \(reason). /healthz, /readyz and /metrics are not affected"
     }
 }

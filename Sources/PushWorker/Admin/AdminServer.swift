@@ -94,16 +94,16 @@ final class AdminServer: Sendable {
 
     private static let index = """
         mailboat
-        /healthz  200 while the loops turn and partitions with records get on
+        /healthz  200 while loops take turns and partitions with records make progress
         /readyz   200 when every partition is restored and nothing is wrong; says what is not
         /metrics  for Prometheus, as OpenMetrics when asked for
-        /channels the channels of an app: with the token of admin.channels-token-file alone
-        /status   how the worker stands, and of which configuration
-        /activities/KEY  what is known of an activity, where its partition is here
+        /channels the channels of an app; requires the token of admin.channels-token-file
+        /status   the worker's state, and its configuration
+        /activities/KEY  what is known of an activity whose partition is here
         /audiences/ID    what is known of an audience: by its owner, and by partitions that are here
         /audiences/ID/pause  POST: nothing more is pushed to its members, until /audiences/ID/resume
         /drain    POST: the worker stops, as by SIGTERM
-        /page     how the worker stands, for a browser
+        /page     the worker's state, for a browser
         /openapi.json    all of this for programs
 
         """

@@ -64,7 +64,7 @@ final class AdminTLS: Sendable {
             throw Fault(
                 setting: "admin.tls",
                 text:
-                    "\(ShownText.path(configuration.certificateFile) ?? "one file") and \(ShownText.path(configuration.keyFile) ?? "the other") are no certificate and its key: \(error)"
+                    "\(ShownText.path(configuration.certificateFile) ?? "one file") and \(ShownText.path(configuration.keyFile) ?? "the other") are not a certificate and its key: \(error)"
             )
         }
     }

@@ -9,11 +9,11 @@ enum Health {
         partitionLimitMillis: Int64
     ) -> String? {
         var lines = loopSilencesMillis.enumerated().filter { $0.element > loopLimitMillis }.map {
-            "shard \($0.offset) has not turned for \($0.element) ms"
+            "shard \($0.offset) has not taken a turn for \($0.element) ms"
         }
         lines += group.stalls.map(\.description)
         if let lookedAtMillis = group.lookedAtMillis, nowMillis - lookedAtMillis > partitionLimitMillis {
-            lines.append("nobody has looked after the partitions for \((nowMillis - lookedAtMillis) / 1_000) s")
+            lines.append("the partitions were not looked after for \((nowMillis - lookedAtMillis) / 1_000) s")
         }
         return lines.isEmpty ? nil : lines.joined(separator: "\n")
     }

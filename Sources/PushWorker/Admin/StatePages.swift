@@ -51,7 +51,7 @@ final class StatePages: Sendable {
     struct Layout {
         var partitionCount: Int32
         var shardCount: Int
-        /// Whether records are in the partitions of their keys.
+        /// Whether the worker checks that records are in the partitions of their keys.
         var isPlacementChecked: Bool
     }
 
@@ -142,7 +142,7 @@ final class StatePages: Sendable {
     /// Stops the worker as SIGTERM does.
     func drain(_ request: Request) async -> Answer {
         if let refusal = await self.refusalOfOrder(request) { return refusal }
-        self.logger.notice("told to stop by the admin port")
+        self.logger.notice("stopped by the admin port")
         self.sources.drain()
         return Answer(status: 202, body: Self.json(["draining": true]))
     }
@@ -165,10 +165,10 @@ final class StatePages: Sendable {
             } catch {
                 throw switch error {
                 case .busy: Fault(503, "busy", "another order is being given: ask again")
-                case .untold(let count, let first):
+                case .unreached(let count, let first):
                     Fault(
                         502, "partitions-untold",
-                        "\(count) of \(orders.partitionCount) partitions were not told (\(first)): ask again")
+                        "\(count) of \(orders.partitionCount) partitions did not get the order (\(first)): ask again")
                 }
             }
             self.logger.notice(
@@ -218,7 +218,7 @@ final class StatePages: Sendable {
         var partitions: [CrowdStatus]
     }
 
-    // MARK: Who may ask
+    // MARK: Permission
 
     /// Why a request is refused; `nil` when it is answered.
     private func refusal(_ request: Request) async -> Answer? {
@@ -276,7 +276,7 @@ final class StatePages: Sendable {
         }
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     struct Asked: Sendable {
         var text: String
@@ -351,7 +351,7 @@ final class StatePages: Sendable {
 
     private static let notRunning = Fault(503, "not-running", "the worker starts or stops: ask again")
 
-    /// The fault for something that is not here: it does not exist, or another worker has it.
+    /// The fault for something that this worker does not have: it does not exist, or another worker has it.
     private func missing(_ what: String, _ asked: Asked) -> Fault {
         let partition = asked.partition
         let phase = self.sources.snapshot().partitions.first { $0.number == partition }?.phase

@@ -82,7 +82,7 @@ struct StatusReport: Encodable, Equatable {
             awaitingRestart: status.awaitingRestart)
         self.partitionCount = partitionCount
         self.work = Work(
-            activities: snapshot.engine.activities, eventsPending: snapshot.engine.pending,
+            activities: snapshot.engine.slots, eventsPending: snapshot.engine.pending,
             inFlight: snapshot.engine.inFlight, members: snapshot.engine.membersHeld,
             membersWaiting: snapshot.engine.membersDue, fanoutDrainSeconds: snapshot.fanoutDrainSeconds)
         self.shards = silencesMillis.enumerated().map { number, silence in

@@ -2,15 +2,15 @@ import KafkaLog
 import PushEngine
 import Synchronization
 
-/// Pauses and resumes the pushes to an audience, by telling every partition, this worker's and others. Gives one order
-/// at a time. May be used from any thread.
+/// Pauses and resumes the pushes to an audience, by a record to every partition, this worker's and others'. Gives one
+/// order at a time. May be used from any thread.
 final class AudienceOrders: Sendable {
     /// Why an order was not given.
     enum Fault: Error, Equatable {
         /// Another order is being given.
         case busy
         /// Some partitions do not have the order: their number, and the reason for the first.
-        case untold(count: Int, first: String)
+        case unreached(count: Int, first: String)
     }
 
     /// Time limit for Kafka.
@@ -43,12 +43,12 @@ final class AudienceOrders: Sendable {
             do {
                 let producer = try KafkaProducer(
                     ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
-                return try PartitionTeller(producer, limit: .milliseconds(Self.limitMillis)).tell(
+                return try PartitionBroadcast(producer, limit: .milliseconds(Self.limitMillis)).write(
                     record, kind: .pause, topic: topic, count: count)
             } catch {
                 return Array(repeating: "\(error)", count: Int(count))
             }
         }
-        if let first = failures.first { throw .untold(count: failures.count, first: first) }
+        if let first = failures.first { throw .unreached(count: failures.count, first: first) }
     }
 }

@@ -61,4 +61,4 @@ struct BearerToken: Sendable {
     }
 }
 
-extension BearerToken: Untold {}
+extension BearerToken: Redacted {}

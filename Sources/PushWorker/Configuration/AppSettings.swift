@@ -33,7 +33,7 @@ public struct AppSettings: Sendable {
     public var keyID: String?
     /// Path of the `.p8` file, or of a directory of such files.
     public var keyFile = ""
-    /// The text of the `.p8` file, in place of a file; `nil`: there is a file. A secret.
+    /// The text of the `.p8` file, instead of a file; `nil`: there is a file. A secret.
     public var key: String?
     /// The APNs environments that the app's tokens may belong to.
     public var environments: [Environment] = [.production]
@@ -45,7 +45,7 @@ public struct AppSettings: Sendable {
         host: APNSHost.development, manageHost: APNSHost.developmentManage, managePort: APNSHost.developmentManagePort)
 
     /// Where the app's settings were given, by setting name. Settings at their defaults are missing.
-    var places: [String: SettingPlace] = [:]
+    var sources: [String: SettingSource] = [:]
 
     /// An app with default settings; team, key and key file are still missing.
     public init(bundleID: String) {
@@ -61,9 +61,9 @@ public struct AppSettings: Sendable {
 
     /// A fault of one of the app's settings, under the name by which it was given: the app's own, or that for all apps.
     func fault(_ name: String, _ text: String) -> ConfigurationFault {
-        let place = self.places[name]
+        let source = self.sources[name]
         return ConfigurationFault(
-            setting: place?.setting ?? "apps.\(self.shownBundleID).\(name)", location: place?.location, text: text)
+            setting: source?.setting ?? "apps.\(self.shownBundleID).\(name)", location: source?.location, text: text)
     }
 
     /// The key that signs the app's provider tokens in one environment.
@@ -86,13 +86,13 @@ public struct AppSettings: Sendable {
     }
 }
 
-/// The place where the value of a setting was given.
-struct SettingPlace: Sendable {
+/// Where the value of a setting was given.
+struct SettingSource: Sendable {
     /// The whole name as it was given.
     var setting: String
     /// The file and line or the variable, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`.
     var location: String
 }
 
-extension AppSettings: Untold {}
-extension AppSettings.Endpoint: Untold {}
+extension AppSettings: Redacted {}
+extension AppSettings.Endpoint: Redacted {}

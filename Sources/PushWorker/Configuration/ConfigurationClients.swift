@@ -47,6 +47,7 @@ extension WorkerConfiguration {
 
     private func fault(_ refusal: KafkaError, of client: Client) -> ConfigurationFault {
         let named = Self.names(in: refusal)
+        if let fault = self.missing(named, refusal, of: client) { return fault }
         guard let property = self.culprit(refusal, among: named, of: client) else {
             return ConfigurationFault(setting: "kafka.properties", text: refusal.text)
         }
@@ -58,6 +59,19 @@ extension WorkerConfiguration {
             text: "is \"\(property.shownValue)\": \(refusal.text)"
                 + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
                 + (Self.hint(refusal, client).map { ": \($0)" } ?? ""))
+    }
+
+    /// The fault of a property that must be set and is not. Another that is set is not to blame; `nil`: none is missing.
+    private func missing(_ named: [String], _ refusal: KafkaError, of client: Client) -> ConfigurationFault? {
+        guard refusal.text.hasSuffix("must be set"), let name = named.first(where: { client.settings[$0] == nil })
+        else {
+            return nil
+        }
+        let setting = self.settingName(of: name, client)
+        return ConfigurationFault(
+            setting: setting,
+            text: "is missing: \(refusal.text). The environment gives it as "
+                + ConfigurationLoader.variableName(of: setting))
     }
 
     /// An explanation that librdkafka's message lacks.
@@ -78,8 +92,8 @@ extension WorkerConfiguration {
         for name in names {
             if let property = given.first(where: { $0.name == name }) { return property }
         }
-        // librdkafka uses another name for it, or none. The culprit is then the property without which the client is
-        // accepted.
+        // librdkafka uses another name for the property, or none. The culprit is then the property without which the
+        // client is accepted.
         return given.first { client.refusal(self.kafka, without: $0.name) == nil }
     }
 

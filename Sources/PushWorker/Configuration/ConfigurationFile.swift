@@ -134,14 +134,15 @@ struct ConfigurationFile {
     }
 }
 
-extension ConfigurationFile: Untold {}
-extension ConfigurationFile.Entry: Untold {}
+extension ConfigurationFile: Redacted {}
+extension ConfigurationFile.Entry: Redacted {}
 
-/// Names that stand twice in one group of a file. The parser says where one of them stands; the other places are looked for in the text.
+/// Names that occur twice in one group of a file. The parser says where one of them is; the others are searched for in
+/// the text.
 private struct RepeatedNames {
     private let faults: [(name: String, lines: [Int])]
 
-    /// - Parameter mark: where one of the names stands.
+    /// - Parameter mark: where one of the names is.
     init(_ names: [String], near mark: Mark, in text: String) {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         func indent(_ line: Substring) -> Int? {
@@ -155,11 +156,11 @@ private struct RepeatedNames {
         let first = (0..<start).last(where: isOutside).map { $0 + 1 } ?? 0
         let end = (start..<lines.count).first(where: isOutside) ?? lines.count
         self.faults = names.prefix(8).map { name in
-            let places = (first..<max(first, end)).filter { index in
+            let found = (first..<max(first, end)).filter { index in
                 guard indent(lines[index]) == column else { return false }
                 return Self.stands(name, in: lines[index].dropFirst(column))
             }
-            return (name: name, lines: places.map { $0 + 1 })
+            return (name: name, lines: found.map { $0 + 1 })
         }
     }
 
@@ -172,7 +173,7 @@ private struct RepeatedNames {
     func error(file: String) -> ConfigurationError {
         ConfigurationError(
             faults: self.faults.map { name, lines in
-                // Between braces no line is found.
+                // No line is found for names between braces.
                 let others = lines.dropLast().map { "\($0)" }
                 return ConfigurationFault(
                     setting: ShownText.unknownName(name), location: lines.last.map { "\(file):\($0)" } ?? file,

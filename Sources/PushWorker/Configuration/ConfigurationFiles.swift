@@ -30,10 +30,11 @@ extension WorkerConfiguration {
         return faults.map(Self.sayingFromWhere)
     }
 
-    /// A fault about a missing file, with what a relative path is relative to: many take that for the settings file.
+    /// A fault about a missing file, with the directory from which a relative path is read. Many people expect that of
+    /// the settings file.
     private static func sayingFromWhere(_ fault: ConfigurationFault) -> ConfigurationFault {
-        // A path that is not shown may be absolute.
-        let isRelative = !fault.text.hasPrefix("/") && !fault.text.hasPrefix("the file ")
+        // A path that is not shown may be absolute. Before the path stands "the provider key", for example.
+        let isRelative = !fault.text.hasPrefix("/") && !fault.text.contains(" /") && !fault.text.hasPrefix("the file ")
         guard isRelative, fault.text.hasSuffix(String(cString: strerror(ENOENT))) else { return fault }
         var fault = fault
         fault.text += ". The path is relative to the directory in which this process was started"
@@ -76,7 +77,7 @@ extension WorkerConfiguration {
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func complain(_ setting: String, _ text: String) { faults.append(app.fault(setting, text)) }
-        // Reads them as a worker does when it starts, but for one environment: the files are the same.
+        // Reads the keys as a worker does when it starts, but for one environment only, because the files are the same.
         do throws(TransportError) {
             _ = try ProviderTokenStore(keys: [app.providerKey()], logger: Logger(label: "mailboat"))
         } catch { complain(app.providerKey().setting, "\(error)") }

@@ -13,8 +13,8 @@ public struct ConfigurationLoader {
     public struct Loaded: Sendable {
         /// The values of the file and the environment, and defaults for the rest. It has no faults.
         public var configuration: WorkerConfiguration
-        /// Remarks that are worth a warning but no reason to stop.
-        public var notes: [String]
+        /// What is worth a warning but no reason to stop.
+        public var warnings: [String]
     }
 
     private static let environmentPrefix = "MAILBOAT"
@@ -22,7 +22,7 @@ public struct ConfigurationLoader {
     private let file: ConfigurationFile?
     private let environment: [String: String]
     private var faults: [ConfigurationFault] = []
-    private var notes: [String] = []
+    private var warnings: [String] = []
     /// The file's values by `key(app:name:)`.
     private var given: [String: ConfigurationFile.Entry] = [:]
     private var bundleIDs: [String] = []
@@ -75,8 +75,8 @@ public struct ConfigurationLoader {
             for row in AppSettings.settings {
                 self.read(row, app: bundleID, into: &app)
                 let (name, isList) = (row.description.name, row.description.shape.isList)
-                app.places[name] = self.find(name, app: bundleID, isList: isList).map {
-                    SettingPlace(setting: $0.setting, location: $0.location)
+                app.sources[name] = self.find(name, app: bundleID, isList: isList).map {
+                    SettingSource(setting: $0.setting, location: $0.location)
                 }
             }
             self.configuration.apps.append(app)
@@ -85,7 +85,7 @@ public struct ConfigurationLoader {
         // Values that could not be read have their defaults now, so checks across settings would only confuse.
         self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
         guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
-        return Loaded(configuration: self.configuration, notes: self.notes)
+        return Loaded(configuration: self.configuration, warnings: self.warnings)
     }
 
     // MARK: The file
@@ -141,7 +141,8 @@ public struct ConfigurationLoader {
                 ? " It is a secret: better from the environment, as \(Self.variableName(of: setting))" : "")
     }
 
-    /// The property of librdkafka that a name means which is no setting, with or without its group: `kafka.password`.
+    /// The property of librdkafka that is meant by a name that is no setting, such as `kafka.password`. The name may
+    /// lack its group.
     private static func property(meantBy name: String) -> String? {
         let word = name.hasPrefix("kafka.") ? String(name.dropFirst("kafka.".count)) : name
         let known = KafkaSettings.knownNames
@@ -232,7 +233,8 @@ public struct ConfigurationLoader {
         }
     }
 
-    /// Names the text that stands twice in a list; `nil`: none does, or it is not good itself. One that is good may be shown.
+    /// Names the text that is twice in a list; `nil`: none is, or the text itself is not valid. Only a valid text may
+    /// be shown.
     private static func repeated<Root: SettingsRoot>(_ text: SettingText, _ row: SettingRow<Root>) -> String? {
         guard case .list(let texts) = text, case .list(_, isOnce: true) = row.description.shape,
             let twice = texts.enumerated().first(where: { texts[..<$0.offset].contains($0.element) })?.element
@@ -242,7 +244,7 @@ public struct ConfigurationLoader {
         return "names \(row.kind.shown(twice)) twice: expected each once"
     }
 
-    /// A hint for a value that is none of a few words; empty: none is near.
+    /// A hint for a value that should be one of a few words; empty: no word is near.
     private static func hint(_ text: SettingText, _ shape: SettingDescription.Shape) -> String {
         let words: [String]
         switch shape {
@@ -251,7 +253,7 @@ public struct ConfigurationLoader {
         }
         let given = if case .list(let texts) = text { texts } else { [text.one ?? ""] }
         for word in given where !words.contains(word) {
-            // Apple's documents call the host of development so.
+            // Apple's documents call the development host "sandbox".
             if word.lowercased() == "sandbox", words.contains("development") {
                 return "; Apple's sandbox is development"
             }
@@ -277,7 +279,7 @@ public struct ConfigurationLoader {
     private mutating func readTelemetry() {
         let environment = OTelEnvironment(self.environment)
         self.configuration.tracing.environment = environment
-        self.notes += environment.notes
+        self.warnings += environment.warnings
         let (admin, host) = (self.configuration.admin, MachineName.current)
         guard admin.isEnabled, admin.port > 0, !host.isEmpty else { return }
         self.configuration.tracing.instanceID = "\(host):\(admin.port)"
@@ -289,7 +291,7 @@ public struct ConfigurationLoader {
         let environment = ProxyEnvironment(self.environment)
         self.configuration.proxy.environment = environment
         guard self.configuration.proxy.way == ProxySettings.byEnvironment, environment.name == nil else { return }
-        self.notes.append(
+        self.warnings.append(
             "apns.proxy is environment, and neither https_proxy nor HTTPS_PROXY is set: connections to APNs are direct")
     }
 
@@ -308,7 +310,7 @@ public struct ConfigurationLoader {
             guard key.hasPrefix(start) else { continue }
             switch entry.text {
             case .one(let text): settings.append(String(key.dropFirst(start.count)), text)
-            case .list: self.fault(entry, "is a list: expected one text, with commas where it names several things")
+            case .list: self.fault(entry, "is a list: expected one text, with commas between several names")
             }
         }
         let start = Self.variableName(of: group) + "_"
@@ -325,7 +327,7 @@ public struct ConfigurationLoader {
             + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     }
 
-    /// Reports misspelt variables, which would otherwise be ignored in silence. Unknown ones are only noted: Kubernetes
+    /// Reports misspelt variables, which would otherwise be ignored in silence. Unknown ones only cause a warning: Kubernetes
     /// sets `MAILBOAT_SERVICE_HOST` and more for a service of that name.
     private mutating func checkVariables() {
         var known =
@@ -346,7 +348,7 @@ public struct ConfigurationLoader {
                         setting: ShownText.unknownName(name), location: "environment",
                         text: "is not a setting; did you mean \(near)?"))
             } else {
-                self.notes.append(
+                self.warnings.append(
                     "the environment variable \(ShownText.unknownName(name)) is not a setting and is ignored")
             }
         }

@@ -43,7 +43,7 @@ public struct ProxySettings: Equatable, Sendable {
     }
 }
 
-extension ProxySettings: Untold {}
+extension ProxySettings: Redacted {}
 
 /// The host and port of an HTTP proxy.
 struct ProxyAddress: Equatable, Sendable {
@@ -126,5 +126,5 @@ public struct ProxyEnvironment: Equatable, Sendable {
 }
 
 // The variables may contain a user and a password.
-extension ProxyEnvironment: Untold {}
-extension ProxyAddress: Untold {}
+extension ProxyEnvironment: Redacted {}
+extension ProxyAddress: Redacted {}

@@ -8,24 +8,25 @@ package enum SettingChecks {
         text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
-    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.', which stands between two others.
+    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.', which must be between two
+    /// others.
     package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && Self.bundleIDInTopic(text) == nil
             && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
                 .allSatisfy { !$0.isEmpty && $0.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: "-") } }
     }
 
-    /// The bundle id in a text that goes on as APNs' topic of Live Activities does; `nil`: it does not.
+    /// The bundle id at the beginning of an APNs topic for Live Activities; `nil`: the text is no such topic.
     static func bundleIDInTopic(_ text: String) -> Substring? {
         text.hasSuffix(Self.topicSuffix) ? text.dropLast(Self.topicSuffix.count) : nil
     }
 
     private static let topicSuffix = "\(DeviceRequest.topicSuffix)"
 
-    /// What is expected in place of what is no bundle id.
+    /// What is expected instead of a text that is no bundle id.
     package static func expectedBundleID(for text: String) -> String {
         if Self.bundleIDInTopic(text) != nil {
-            return "the bundle id alone, without \(Self.topicSuffix), which APNs' topic has behind it"
+            return "the bundle id alone, without \(Self.topicSuffix), which belongs to APNs' topic"
         }
         return "a bundle id such as com.example.pizza: letters, digits and '-', with '.' between them"
     }
@@ -39,7 +40,7 @@ package enum SettingChecks {
             }
     }
 
-    /// Whether `text` may be a path. A key or certificate given in place of its file's path is not.
+    /// Whether `text` may be a path. A key or certificate given instead of its file's path is not.
     static func isPath(_ text: String) -> Bool {
         (1...4_096).contains(text.utf8.count) && !text.utf8.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d })
             && !SecretShape.isContentOfKey(text)

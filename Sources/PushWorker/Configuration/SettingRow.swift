@@ -74,7 +74,7 @@ enum SettingText: Equatable, Sendable {
     case one(String)
     case list([String])
 
-    /// The text that is no list.
+    /// The text of a value that is no list.
     var one: String? { if case .one(let text) = self { text } else { nil } }
 
     /// The value's texts, each as `show` returns it.
@@ -87,7 +87,7 @@ enum SettingText: Equatable, Sendable {
     }
 }
 
-extension SettingText: Untold {}
+extension SettingText: Redacted {}
 
 /// The kind of a setting's texts. It decides how much of a wrong value a fault may show, and how much of a valid value
 /// a change may show.
@@ -100,7 +100,7 @@ enum SettingTextKind: Sendable {
     case addresses
     /// The path of a file. The file's content may have been given in its place.
     case path
-    /// A URL, shown by rules of its own.
+    /// A URL. What may be shown of it is decided by its own rules.
     case url
     /// A proxy's URL, or a word that says where the proxy is named.
     case proxy
@@ -116,7 +116,7 @@ enum SettingTextKind: Sendable {
             text.shown { Self.hasPorts($0) && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
         case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
         case .path:
-            text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
+            text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not its path" }
         }
     }
 

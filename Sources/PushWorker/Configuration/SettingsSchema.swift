@@ -71,23 +71,23 @@ public enum SettingsSchema {
     ///   - names: prefix for the names of group definitions.
     private static func group(_ group: String, of settings: [SettingDescription], names: String) -> SchemaNode {
         let start = group.isEmpty ? "" : group + "."
-        var places: [String: SchemaNode] = [:]
-        for setting in settings where setting.name.hasPrefix(start) { places[setting.name] = .reference(setting.name) }
+        var nodes: [String: SchemaNode] = [:]
+        for setting in settings where setting.name.hasPrefix(start) { nodes[setting.name] = .reference(setting.name) }
         for below in Self.groups(of: settings) where below.hasPrefix(start) {
-            places[below] = .reference("\(names).\(below)")
+            nodes[below] = .reference("\(names).\(below)")
         }
         var properties: [String: SchemaNode] = [:]
         var patterns: [String: SchemaNode] = [:]
         for open in Self.openGroups(among: settings) where open.name.hasPrefix(start) {
-            places[open.name] = ["description": .text(open.documentation), "allOf": [.reference("librdkafka")]]
+            nodes[open.name] = ["description": .text(open.documentation), "allOf": [.reference("librdkafka")]]
             let pattern = Self.pattern(String(open.name.dropFirst(start.count)))
             patterns["^\(pattern)\\..+$"] = Self.librdkafkaValue
         }
-        for (name, place) in places {
+        for (name, node) in nodes {
             let word = String(name.dropFirst(start.count))
-            // Draft 7 overlooks what stands beside a reference.
-            let unoffered: SchemaNode = ["allOf": [place], "doNotSuggest": true]
-            properties[word] = word.contains(".") ? unoffered : place
+            // Draft 7 ignores members beside a reference.
+            let unoffered: SchemaNode = ["allOf": [node], "doNotSuggest": true]
+            properties[word] = word.contains(".") ? unoffered : node
         }
         if names == "group", group.isEmpty { properties["apps"] = Self.apps }
         var node: SchemaNode = [
@@ -151,7 +151,8 @@ public enum SettingsSchema {
     /// A text. One that looks like a number is taken as it is written.
     private static let scalar: SchemaNode = ["type": ["string", "number", "boolean"], "minLength": 1]
 
-    /// What is wrong is said of the one or of the other: of alternatives a check only says that none fits.
+    /// The schema checks a list and a single text apart, so that a check can say what is wrong. With alternatives it
+    /// would only say that none fits.
     private static func oneOrSeveral(_ one: SchemaNode, isOnce: Bool) -> SchemaNode {
         [
             "if": ["type": "array"], "then": ["items": one, "minItems": 1, "uniqueItems": .flag(isOnce)], "else": one,
@@ -167,7 +168,7 @@ public enum SettingsSchema {
 
     private static let apps: SchemaNode = [
         "description": "The apps that this worker pushes for: bundle ids, as a list or with settings below each.",
-        // Each keyword is for one of these types.
+        // Each keyword applies to only one of these types.
         "type": ["string", "array", "object"], "pattern": .text(Self.bundleID),
         "items": ["type": "string", "pattern": .text(Self.bundleID)], "uniqueItems": true,
         "propertyNames": ["pattern": .text(Self.bundleID)], "additionalProperties": .reference("app"),

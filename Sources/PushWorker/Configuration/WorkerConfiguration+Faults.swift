@@ -94,7 +94,7 @@ extension WorkerConfiguration {
             return [
                 ConfigurationFault(
                     setting: "apns.proxy",
-                    text: "is none, and apns.proxy-credentials-file is given: expected the proxy that it is for")
+                    text: "is none, and apns.proxy-credentials-file is given: expected the proxy of these credentials")
             ]
         }
         guard proxy.way == ProxySettings.byEnvironment, let fault = proxy.environment.fault else { return [] }
@@ -147,7 +147,7 @@ extension WorkerConfiguration {
                     ConfigurationFault(
                         setting: "apps.\(app.shownBundleID).apns.key-id",
                         text:
-                            "is \"\(keyID)\", which \(other.shownBundleID) uses with another team, file or text: expected one of each per key"
+                            "is \"\(keyID)\", which \(other.shownBundleID) uses with another team, file or text: expected one team and one file or text per key"
                     ))
             }
         }
@@ -168,13 +168,13 @@ extension AppSettings {
                     text: "is missing, and so is \(name) for all apps: expected \(expected)"))
         }
         if self.key != nil, !self.keyFile.isEmpty {
-            faults.append(self.fault("apns.key", "is given beside apns.key-file: expected one of the two"))
+            faults.append(self.fault("apns.key", "is given as well as apns.key-file: expected one of the two"))
         }
         if self.key != nil, self.keyID == nil {
             faults.append(
                 ConfigurationFault(
                     setting: "apps.\(self.shownBundleID).apns.key-id",
-                    text: "is missing: expected the id of the key in apns.key, which does not say it"))
+                    text: "is missing: expected the id of the key in apns.key, which does not contain it"))
         }
         // A path that is not a file's may be a directory's, whose files contain their keys' ids in their names.
         if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {
@@ -182,7 +182,7 @@ extension AppSettings {
                 ConfigurationFault(
                     setting: "apps.\(self.shownBundleID).apns.key-id",
                     text:
-                        "is missing, and the name of apns.key-file does not say it: expected the id, or a file named AuthKey_ABC123DEFG.p8"
+                        "is missing, and the name of apns.key-file does not contain the id: expected the id, or a file named AuthKey_ABC123DEFG.p8"
                 ))
         }
         let smallest = [
@@ -190,8 +190,8 @@ extension AppSettings {
             ("budget.frequent-per-hour", self.engine.budgetFrequentPerHour),
         ].min { $0.1 < $1.1 }
         if let (name, count) = smallest, self.engine.budgetReserve >= count {
-            // The one that is smaller may be this app's own, beside a reserve for all.
-            let other = self.places[name]?.setting ?? name
+            // The smaller value may be the app's own, while the reserve is that of all apps.
+            let other = self.sources[name]?.setting ?? name
             faults.append(
                 self.fault(
                     "budget.reserve", "is \(self.engine.budgetReserve): expected less than \(other), which is \(count)")
@@ -202,7 +202,8 @@ extension AppSettings {
 }
 
 extension KafkaSettings.Property {
-    /// Why librdkafka refuses it, and what was probably meant; `nil`: it takes it. One that a single role knows may stand with the common ones.
+    /// Why librdkafka refuses the property, and what was probably meant; `nil`: librdkafka takes it. A property that
+    /// only one role knows may be among the common ones.
     package func fault(for roles: [KafkaSettings.Role] = KafkaSettings.Role.allCases) -> String? {
         let reasons = roles.map { self.reasonRefused(as: $0) }
         guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { return nil }

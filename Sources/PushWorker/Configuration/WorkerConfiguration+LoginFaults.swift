@@ -70,7 +70,7 @@ extension WorkerConfiguration {
             ConfigurationFault(
                 setting: source,
                 text:
-                    "is given, and kafka.properties.enable.sasl.oauthbearer.unsecure.jwt has librdkafka make tokens for tests: expected one of them"
+                    "is given, and kafka.properties.enable.sasl.oauthbearer.unsecure.jwt makes librdkafka generate test tokens: expected one of them"
             )
         ]
     }

@@ -183,8 +183,8 @@ public struct WorkerConfiguration: Sendable {
 }
 
 // Paths and texts in the configuration may be secrets that were given in the wrong place.
-extension WorkerConfiguration: Untold {}
-extension WorkerConfiguration.Kafka: Untold {}
-extension WorkerConfiguration.Admin: Untold {}
-extension WorkerConfiguration.Admin.TLS: Untold {}
-extension WorkerConfiguration.Tracing: Untold {}
+extension WorkerConfiguration: Redacted {}
+extension WorkerConfiguration.Kafka: Redacted {}
+extension WorkerConfiguration.Admin: Redacted {}
+extension WorkerConfiguration.Admin.TLS: Redacted {}
+extension WorkerConfiguration.Tracing: Redacted {}

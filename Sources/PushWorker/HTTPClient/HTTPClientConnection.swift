@@ -71,7 +71,7 @@ final class HTTPClientConnection: Sendable {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
                         try pipeline.addHandler(
-                            TLSChannelHandler(TLSSession(client: tls, serverName: host), tellsFailure: true))
+                            TLSChannelHandler(TLSSession(client: tls, serverName: host), reportsFailure: true))
                     }
                     try pipeline.addHTTPClientHandlers()
                     try pipeline.addHandler(HTTPExchangeHandler())

@@ -45,4 +45,4 @@ struct HTTPClientRequest: Sendable {
     }
 }
 
-extension HTTPClientRequest: Untold {}
+extension HTTPClientRequest: Redacted {}

@@ -17,7 +17,7 @@ struct HTTPEndpoint: Hashable, Sendable {
     /// Reads a URL.
     /// - Parameters:
     ///   - plainPort: the port of plain HTTP, if the URL has none.
-    ///   - path: the path, if the URL has none.
+    ///   - usualPath: the path, if the URL has none.
     /// - Returns: `nil` when `text` is not such a URL.
     init?(_ text: String, plainPort: Int = 80, path usualPath: String = "/") {
         self.init(text, plainPort: plainPort, asking: { $0.isEmpty || $0 == "/" ? usualPath : $0 })
@@ -74,4 +74,4 @@ struct HTTPEndpoint: Hashable, Sendable {
     }
 }
 
-extension HTTPEndpoint: Untold {}
+extension HTTPEndpoint: Redacted {}

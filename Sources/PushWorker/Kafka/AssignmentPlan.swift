@@ -14,8 +14,8 @@ struct AssignmentPlan {
     private(set) var toCommit: [CommitPosition] = []
     /// Positions that are committed again once an owner is at work; see `StartPositions.toConfirm`.
     private(set) var toConfirm: [CommitPosition] = []
-    /// The notes that the last commit of each position carried.
-    private(set) var notes: [(position: CommitPosition, note: PositionNote)] = []
+    /// The metadata that the last commit of each position carried.
+    private(set) var metadata: [(position: CommitPosition, metadata: CommitMetadata)] = []
 
     /// The shard of a partition. It stays the same as long as the worker lives.
     static func shard(of partition: Int32, shardCount: Int) -> Int { Int(partition) % shardCount }
@@ -56,12 +56,12 @@ struct AssignmentPlan {
             self.toCommit += start.haltReason == nil ? start.toCommit : []
             self.toConfirm += start.toConfirm
             for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
-                var note = start.notes[Int(position.topic)] ?? PositionNote()
-                note.sample = sample
+                var metadata = start.metadata[Int(position.topic)] ?? CommitMetadata()
+                metadata.sample = sample
                 // The next owner compares with the offset where `state` begins now, unless this owner does not go on.
-                note.stateStart =
+                metadata.stateStart =
                     start.haltReason == nil ? findings[number]?.stateLogStart ?? start.stateStart : start.stateStart
-                self.notes.append((position, note))
+                self.metadata.append((position, metadata))
             }
             let grant = PartitionGrant(
                 number: number, starts: start.starts, logEnds: start.logEnds,

@@ -68,7 +68,7 @@ enum CoPartitionCount {
             text += forwards ? "records of the others are forwarded" : "records of the others wait"
             if unread < topic.count {
                 text +=
-                    ", and those of partition \(unread) and beyond are read by nobody, as \(events[0].name) has no such partitions"
+                    ", and those of partition \(unread) and beyond are not read, because \(events[0].name) has no such partitions"
             }
             remarks.append(text + "; \(Self.remedy)")
         }

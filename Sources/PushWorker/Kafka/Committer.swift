@@ -39,8 +39,8 @@ final class Committer: Sendable {
     let askEveryMillis: Int64
     /// The input topics, by the index in a `CommitPosition`.
     private let inputTopics: [String]
-    /// The notes about their logs that commits carry.
-    let notes: PositionNotes
+    /// What commits say about their logs.
+    let metadataStore: CommitMetadataStore
     private let topicIndexes: [String: UInt16]
     private let logger: Logger
 
@@ -49,7 +49,7 @@ final class Committer: Sendable {
         self.askEveryMillis = lease.askEveryMillis
         self.state = Mutex(State(queue: CommitQueue(lease: lease)))
         self.inputTopics = inputTopics
-        self.notes = PositionNotes(inputTopics: inputTopics)
+        self.metadataStore = CommitMetadataStore(inputTopics: inputTopics)
         self.topicIndexes = Dictionary(
             inputTopics.enumerated().map { ($0.element, UInt16($0.offset)) }, uniquingKeysWith: { first, _ in first })
         self.logger = logger
@@ -123,7 +123,7 @@ final class Committer: Sendable {
         self.sendNext()
     }
 
-    /// Adds the routed topic's position from time to time, with a note of what was read from the inputs. When an input
+    /// Adds the routed topic's position from time to time, with metadata about what was read from the inputs. When an input
     /// topic is deleted, Kafka deletes the group's commits for it.
     private func addWitness(of position: CommitPosition, _ nowMillis: Int64, _ state: inout State) {
         let routed = UInt16(self.inputTopics.count - 1)
@@ -135,7 +135,7 @@ final class Committer: Sendable {
         state.queue.add([witness])
     }
 
-    /// How old the routed topic's notes about other logs may become while those are read, milliseconds.
+    /// Greatest age, in milliseconds, of what the routed topic's commits say about other logs while those are read.
     private static let witnessMillis: Int64 = 60_000
 
     /// Removes partitions. Returns their waiting positions; nothing of them is sent from now on.
@@ -160,15 +160,15 @@ final class Committer: Sendable {
         }
     }
 
-    /// The positions as Kafka names them, with the notes about their logs.
-    /// - Parameter releasedWallMillis: see `PositionNote.releasedWallMillis`.
+    /// The positions as Kafka names them, with metadata about their logs.
+    /// - Parameter releasedWallMillis: see `CommitMetadata.releasedWallMillis`.
     func named(_ positions: [CommitPosition], releasedWallMillis: Int64? = nil) -> [TopicPartitionOffset] {
         positions.map { position in
-            var note = self.notes.note(of: position)
-            note.releasedWallMillis = releasedWallMillis
+            var metadata = self.metadataStore.metadata(for: position)
+            metadata.releasedWallMillis = releasedWallMillis
             return TopicPartitionOffset(
                 topic: self.inputTopics[Int(position.topic)], partition: position.partition,
-                offset: position.nextOffset, metadata: note.metadata)
+                offset: position.nextOffset, metadata: metadata.text)
         }
     }
 

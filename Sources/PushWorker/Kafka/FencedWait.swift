@@ -1,8 +1,8 @@
 import KafkaLog
 import Redaction
 
-/// Decides when a static member may join again after another process has taken its place. If it joined at once it would
-/// take the place back, and the two would fence each other for ever. Asks nobody itself.
+/// Decides when a static member may join again after another process has replaced it. If it joined at once it would
+/// replace the other, and the two would fence each other for ever. Asks nobody itself.
 struct FencedWait: Sendable {
     /// The result of one look at the group.
     enum Step: Equatable {
@@ -45,6 +45,6 @@ struct FencedWait: Sendable {
 
     /// The reason why the worker is not ready, and what to do about it.
     var text: String {
-        "another process\(self.host.map { " at \($0)" } ?? "") has the kafka.group-instance-id \(ShownText.name(self.id)), too, and has taken this worker's place in the group; this one joins when nobody has had that id for a session timeout: give each worker an id of its own"
+        "another process\(self.host.map { " at \($0)" } ?? "") has the kafka.group-instance-id \(ShownText.name(self.id)), too, and has taken this worker's place in the group; this worker joins when no process has used that id for a session timeout: give each worker its own id"
     }
 }

@@ -1,8 +1,8 @@
 package import KafkaLog
 import Redaction
 
-/// The members of a worker's group, and those among them that do not look like workers to the broker. Decides; the
-/// caller asks the broker.
+/// The members of a worker's group, and those among them that do not look like workers to the broker. It only decides;
+/// the caller asks the broker.
 package struct GroupCompany: Sendable, Equatable {
     /// A member that is not a worker.
     private struct Stranger: Sendable, Equatable {
@@ -39,13 +39,13 @@ package struct GroupCompany: Sendable, Equatable {
         self.strangers = description.members.compactMap { member in
             let others = Set(member.assignment.map(\.topic)).subtracting([driver]).sorted()
             if let other = others.first {
-                return Stranger(member: member, reason: "reads \(ShownText.name(other)), which no worker asks for")
+                return Stranger(member: member, reason: "reads \(ShownText.name(other)), which no worker reads")
             }
             guard !isNamed, member.clientID != name else { return nil }
             return Stranger(
                 member: member,
                 reason: member.assignment.isEmpty
-                    ? "is not called \(name), as workers are"
+                    ? "is not named \(name), as workers are"
                     : "has \(member.assignment.count) partitions of \(driver), whose events no worker sees")
         }
     }
@@ -56,20 +56,20 @@ package struct GroupCompany: Sendable, Equatable {
     /// Whether the group's strategy keeps workers out, so that no worker can join or is a member.
     package var keepsWorkersOut: Bool { self.strategies != nil && !self.members.isEmpty }
 
-    /// The strangers, with what gives them away; `nil`: there are none.
+    /// The strangers, with the signs by which they are recognised; `nil`: there are none.
     package var complaint: String? {
         if let strategies, !self.members.isEmpty {
             return
-                "the group \(self.group) divides partitions by \(ShownText.name(strategies.group)), and workers by \(strategies.workers), so that they cannot join; its members are \(Self.list(self.members.map { Self.name($0) }))"
+                "the group \(self.group) assigns partitions by \(ShownText.name(strategies.group)), but workers use \(strategies.workers), so they cannot join; its members are \(Self.list(self.members.map { Self.name($0) }))"
         }
         guard !self.strangers.isEmpty else { return nil }
-        return "in the group \(self.group) are members that are no workers: "
+        return "the group \(self.group) has members that are no workers: "
             + Self.list(self.strangers.map { "\(Self.name($0.member)) \($0.reason)" })
     }
 
     /// What an operator can do about strangers.
     package static let remedy =
-        "stop whoever is no worker, or give it a group.id of its own; all workers need the same partition.assignment.strategy"
+        "stop members that are no workers, or give them a group.id of their own; all workers need the same partition.assignment.strategy"
 
     private static let shownCountMax = 5
 

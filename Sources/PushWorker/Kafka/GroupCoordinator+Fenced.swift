@@ -2,7 +2,7 @@ import KafkaLog
 import Logging
 import Synchronization
 
-/// Two workers with one `kafka.group-instance-id`: the one that lost its place steps back until the id is free.
+/// Two workers with one `kafka.group-instance-id`: the one that was replaced steps back until the id is free.
 extension GroupCoordinator {
     /// Gives up all partitions, which the other process has already, and waits. If this worker ended here it would be
     /// started again, and would fence the other in turn.
@@ -24,7 +24,7 @@ extension GroupCoordinator {
         let partitions = self.hub.group.given.sorted()
         self.departures.withLock { $0.lost(partitions) }
         _ = self.committer.take(partitions)
-        self.committer.notes.forget(partitions)
+        self.committer.metadataStore.forget(partitions)
         await self.forget(partitions)
         // Events are still handled meanwhile: a closed consumer still reports.
         Task { await self.regain(wait) }
@@ -37,13 +37,13 @@ extension GroupCoordinator {
             switch await self.members() {
             case .success(let members):
                 if wait.looked(members) == .join {
-                    // This is queued behind everything that the former consumer has reported.
-                    _ = self.incoming.yield(.placeIsFree)
+                    // This event is queued behind everything that the former consumer has reported.
+                    _ = self.incoming.yield(.instanceIDIsFree)
                     return
                 }
             case .failure(let error) where error.isRefusal || error.code == .unsupportedFeature:
                 // Nobody can say when the other process will be gone.
-                return self.fail("\(wait.text); who has it cannot be asked: \(error)")
+                return self.fail("\(wait.text); the group cannot be asked for its members: \(error)")
             case .failure: _ = wait.looked(nil)
             }
             let text = wait.text
@@ -69,7 +69,7 @@ extension GroupCoordinator {
         do throws(KafkaError) {
             // Without a new consumer the worker is stopping.
             guard let consumer = try self.seat.renew() else { return }
-            self.logger.notice("nobody has this worker's group-instance-id any more; joining the group again")
+            self.logger.notice("no other process has this worker's group-instance-id now; joining the group again")
             self.hub.updateGroup { $0.errors["fenced"] = nil }
             self.committer.use(consumer)
             try self.start(consumer)

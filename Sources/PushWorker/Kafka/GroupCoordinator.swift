@@ -10,7 +10,7 @@ import Synchronization
 /// Events are handled one after the other, in the order in which Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     let configuration: WorkerConfiguration
-    /// Number of partitions that count. Partitions beyond are inlets, or wait.
+    /// Number of partitions that count. Partitions beyond that number are inlets, or wait.
     private let partitionCount: Int32
     let seat: GroupSeat
     private let shards: [ShardHandle]
@@ -27,7 +27,7 @@ final class GroupCoordinator: Sendable {
     /// Whether the worker is stopping. Then answers from APNs may be awaited longer, and assignments are ignored.
     let isStopping = Mutex(false)
     let departures = Mutex(Departures())
-    /// Whether another process has taken this worker's place in the group.
+    /// Whether another process has replaced this worker in the group.
     let isFenced = Mutex(false)
 
     /// How long a rebalance waits for positions. Partitions whose positions are not known by then begin later.
@@ -58,8 +58,8 @@ final class GroupCoordinator: Sendable {
         /// It is time to ask again about waiting partitions.
         case askAgain
         case answered(PositionsResult, asked: [(number: Int32, assignment: Int)])
-        /// The process that had taken this worker's place has gone.
-        case placeIsFree
+        /// The process that had replaced this worker has gone.
+        case instanceIDIsFree
     }
     typealias PositionsResult = Result<PositionAnswers, KafkaError>
 
@@ -89,7 +89,7 @@ final class GroupCoordinator: Sendable {
             case .event(let event): await self.handle(event)
             case .askAgain: self.askAboutWaiting()
             case .answered(let result, let asked): await self.answered(result, asked: asked)
-            case .placeIsFree: self.sitDown()
+            case .instanceIDIsFree: self.sitDown()
             }
         }
     }
@@ -112,8 +112,8 @@ final class GroupCoordinator: Sendable {
     /// What a stopped worker has left unfinished; empty: nothing. Valid after `run` has returned.
     var stopFaults: [String] { self.departures.withLock(\.faults) }
 
-    /// Records unfinished work if the worker is stopping. In a rebalance the work goes on, and the log reports it.
-    private func note(_ body: (inout Departures) -> Void) {
+    /// Remembers unfinished work if the worker is stopping. In a rebalance the work goes on, and the log reports it.
+    private func addDeparture(_ body: (inout Departures) -> Void) {
         guard self.isStopping.withLock({ $0 }) else { return }
         self.departures.withLock { body(&$0) }
     }
@@ -158,7 +158,7 @@ final class GroupCoordinator: Sendable {
 
     private func leaveOut(_ numbers: [Int32], of assignmentNumber: Int) {
         let reason =
-            "it lies beyond the \(self.partitionCount) partitions that \(self.configuration.topics.state) was written for, and with placement: trust nobody knows where its records belong; \(CoPartitionCount.remedy)"
+            "it is beyond the \(self.partitionCount) partitions that \(self.configuration.topics.state) was written for, and with placement: trust it is unknown where its records belong; \(CoPartitionCount.remedy)"
         self.waiting.withLock { waiting in
             for number in numbers {
                 _ = waiting.partitions.wait(number, assignment: assignmentNumber, reason: reason, isForGood: true)
@@ -204,9 +204,9 @@ final class GroupCoordinator: Sendable {
             answers = found
             self.hub.updateGroup { $0.errors["positions"] = nil }
         case .failure(let error):
-            guard !error.isFatal else { return self.fail("where the group stands cannot be read: \(error)") }
+            guard !error.isFatal else { return self.fail("the group's positions cannot be read: \(error)") }
             self.logger.warning("positions cannot be read; asking again", metadata: ["cause": "\(error)"])
-            self.hub.updateGroup { $0.errors["positions"] = "where the group stands cannot be read: \(error)" }
+            self.hub.updateGroup { $0.errors["positions"] = "the group's positions cannot be read: \(error)" }
         }
         let asked = AskedPartitions(numbers, answers: answers, needed: self.needed)
         let findings = await self.logLook.findings(
@@ -225,11 +225,11 @@ final class GroupCoordinator: Sendable {
             stateTopic: self.configuration.topics.state, shardCount: self.shards.count,
             inlets: Set(asked.ready.filter(self.isInlet)),
             hasQueues: { readers[$0]?.count == topicCount })
-        self.committer.notes.own(plan.notes)
+        self.committer.metadataStore.own(plan.metadata)
         self.committer.own(asked.ready, starts: plan.toRead, toConfirm: plan.toConfirm)
         if endsRebalance {
-            // Otherwise the assignment is void: its partitions were taken away, which another event reports, or were
-            // started elsewhere, which the readers notice.
+            // If this fails, the assignment is void. Its partitions were taken away, as another event reports, or were
+            // started elsewhere, as the readers notice.
             guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
         } else {
             assignment.begin { plan.starts[$0].map { .offset($0) } }
@@ -238,7 +238,7 @@ final class GroupCoordinator: Sendable {
                     "partitions begin after a wait", metadata: ["partitions": "\(Self.list(asked.ready))"])
             }
         }
-        self.wait(asked, of: assignmentNumber, isTold: (try? result.get()) != nil)
+        self.wait(asked, of: assignmentNumber, isAnswered: (try? result.get()) != nil)
         guard !asked.ready.isEmpty else { return }
         self.committer.add(plan.toCommit)
         // The shards begin when the group has confirmed that this worker is a member.
@@ -250,7 +250,7 @@ final class GroupCoordinator: Sendable {
         guard !inlets.isEmpty else { return }
         self.waiting.withLock { $0.inlets.formUnion(inlets) }
         self.logger.warning(
-            "an input topic has got more partitions than count; their records are forwarded behind what the others hold",
+            "an input topic has got more partitions; records of the additional ones are forwarded after those of the others",
             metadata: [
                 "partitions": "\(Self.list(inlets))", "count": "\(self.partitionCount)",
                 "remedy": "\(CoPartitionCount.remedy)",
@@ -273,16 +273,16 @@ final class GroupCoordinator: Sendable {
     // MARK: Waiting
 
     /// Lets partitions wait.
-    /// - Parameter isTold: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
+    /// - Parameter isAnswered: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
     ///   logged.
-    private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isTold: Bool) {
-        let told = self.waiting.withLock { waiting in
+    private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isAnswered: Bool) {
+        let news = self.waiting.withLock { waiting in
             waiting.partitions.remove(asked.ready)
             return asked.unknown.filter {
                 waiting.partitions.wait($0.key, assignment: assignmentNumber, reason: $0.value)
             }
         }
-        for (number, reason) in told.sorted(by: { $0.key < $1.key }) where isTold {
+        for (number, reason) in news.sorted(by: { $0.key < $1.key }) where isAnswered {
             self.logger.warning(
                 "a partition cannot be asked about; it begins when it can be",
                 metadata: ["partition": "\(number)", "cause": "\(reason)"])
@@ -292,14 +292,14 @@ final class GroupCoordinator: Sendable {
 
     /// Reports which partitions wait, and schedules the next question about them.
     private func waitingChanged() {
-        let (places, delayMillis) = self.waiting.withLock { waiting -> ([Int32: WaitingPartitions.Place], Int64?) in
-            let used = Set(waiting.partitions.places.values.map(\.assignment))
+        let (waits, delayMillis) = self.waiting.withLock { waiting -> ([Int32: WaitingPartitions.Wait], Int64?) in
+            let used = Set(waiting.partitions.waits.values.map(\.assignment))
             waiting.assignments = waiting.assignments.filter { used.contains($0.key) }
-            guard !waiting.isAsking, !waiting.partitions.toAsk.isEmpty else { return (waiting.partitions.places, nil) }
+            guard !waiting.isAsking, !waiting.partitions.toAsk.isEmpty else { return (waiting.partitions.waits, nil) }
             waiting.isAsking = true
-            return (waiting.partitions.places, waiting.partitions.nextDelayMillis())
+            return (waiting.partitions.waits, waiting.partitions.nextDelayMillis())
         }
-        self.hub.updateGroup { $0.waiting = places.mapValues(\.reason) }
+        self.hub.updateGroup { $0.waiting = waits.mapValues(\.reason) }
         guard let delayMillis else { return }
         Task { [incoming] in
             try? await Task.sleep(for: .milliseconds(delayMillis))
@@ -325,7 +325,7 @@ final class GroupCoordinator: Sendable {
     private func answered(_ result: PositionsResult, asked: [(number: Int32, assignment: Int)]) async {
         let current = self.waiting.withLock { waiting in
             waiting.isAsking = false
-            return asked.filter { waiting.partitions.places[$0.number]?.assignment == $0.assignment }
+            return asked.filter { waiting.partitions.waits[$0.number]?.assignment == $0.assignment }
                 .compactMap { asked in waiting.assignments[asked.assignment].map { (asked, $0) } }
         }
         for number in Set(current.map(\.0.assignment)).sorted() {
@@ -349,10 +349,10 @@ final class GroupCoordinator: Sendable {
             await self.release(revocation)
         }
         _ = self.committer.take(revocation.partitions)
-        self.committer.notes.forget(revocation.partitions)
+        self.committer.metadataStore.forget(revocation.partitions)
         await self.forget(revocation.partitions)
         if !revocation.complete() {
-            self.note { $0.left(unfinished: revocation.partitions) }
+            self.addDeparture { $0.left(unfinished: revocation.partitions) }
             self.logger.warning(
                 "partitions were given up late", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
         }
@@ -377,7 +377,7 @@ final class GroupCoordinator: Sendable {
             }
         }
         if !unfinished.isEmpty {
-            self.note { $0.left(unfinished: unfinished) }
+            self.addDeparture { $0.left(unfinished: unfinished) }
             self.logger.warning(
                 "partitions left before Kafka had acknowledged everything; the next owner repeats what is not committed",
                 metadata: ["partitions": "\(Self.list(unfinished))"])
@@ -390,10 +390,10 @@ final class GroupCoordinator: Sendable {
         let result = await NamedThread.run("kafka-commit") {
             consumer.commitSync(wanted, within: Self.commitDurationMax)
         }
-        self.note { $0.committed(result) }
+        self.addDeparture { $0.committed(result) }
         if let refusal = result.refused.first {
             self.logger.warning(
-                "the last commit of partitions was refused; the next owner repeats",
+                "the last commit of partitions was refused; the next owner repeats what is not committed",
                 metadata: [
                     "partitions": "\(result.refused.count)", "first": "\(refusal.position)",
                     "cause": "\(refusal.error)",
@@ -434,7 +434,7 @@ final class GroupCoordinator: Sendable {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
             self.kafkaLines.warn("Kafka", error)
-            // `LoginWatch` reports a missing token, and when it is there again.
+            // `LoginWatch` reports when a token is missing, and when there is one again.
             guard !error.isWithoutToken else { return }
             let text = "Kafka: \(error)"
             // A broker may close connections at any time, all of them when a token has expired. They are open again

@@ -96,7 +96,7 @@ final class GroupWatch: Sendable {
         } catch  where error.code == .unsupportedFeature {
             self.state.withLock { $0.isOver = true }
         } catch {
-            self.logger.debug("who is in the group cannot be asked", metadata: ["cause": "\(error)"])
+            self.logger.debug("the group cannot be asked for its members", metadata: ["cause": "\(error)"])
         }
     }
 
@@ -110,7 +110,7 @@ final class GroupWatch: Sendable {
         if let complaint {
             self.logger.error("there are strangers in the group", metadata: ["cause": "\(complaint)"])
         } else {
-            self.logger.notice("there are no strangers in the group any more")
+            self.logger.notice("there are no longer strangers in the group")
         }
         self.hub.updateGroup { report in
             report.errors["group"] = company.keepsWorkersOut ? complaint : nil

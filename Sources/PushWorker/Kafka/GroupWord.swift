@@ -67,9 +67,9 @@ package enum GroupWord {
 
     /// The metadata of a commit with which a person moves the group into another log.
     package static var newLogMetadata: String {
-        var note = PositionNote()
-        note.isOfNewLog = true
-        return note.metadata
+        var metadata = CommitMetadata()
+        metadata.isOfNewLog = true
+        return metadata.text
     }
 
     /// Logs that are not those that the group has read. Blocks.
@@ -97,25 +97,25 @@ extension KafkaLogReader {
     /// - Parameter whenUnknown: called with each offset that could not be read.
     /// - Returns: findings in the order given.
     func found(
-        _ places: [(sample: PositionNote.Sample, position: PartitionPositions)], within limit: Duration,
+        _ sampled: [(sample: CommitMetadata.Sample, position: PartitionPositions)], within limit: Duration,
         whenUnknown: (TopicPartition, KafkaError) -> Void
     ) -> [LogIdentity.Found] {
         let deadline = ContinuousClock.now + limit
-        var found = places.map { _ in LogIdentity.Found.nothing }
+        var found = sampled.map { _ in LogIdentity.Found.nothing }
         var sections: [Int: LogSection] = [:]
         defer { for section in sections.values { section.close() } }
-        for (index, place) in places.enumerated()
-        where place.sample.offset >= place.position.lowOffset && place.sample.offset < place.position.endOffset {
+        for (index, one) in sampled.enumerated()
+        where one.sample.offset >= one.position.lowOffset && one.sample.offset < one.position.endOffset {
             do throws(KafkaError) {
                 sections[index] = try self.open(
-                    place.position.topicPartition, from: .offset(place.sample.offset), upTo: place.sample.offset + 1)
+                    one.position.topicPartition, from: .offset(one.sample.offset), upTo: one.sample.offset + 1)
             } catch {
-                whenUnknown(place.position.topicPartition, error)
+                whenUnknown(one.position.topicPartition, error)
             }
         }
         while !sections.isEmpty, ContinuousClock.now < deadline {
             for (index, section) in sections {
-                let wanted = places[index].sample.offset
+                let wanted = sampled[index].sample.offset
                 let result = section.read(max: 1) { record in
                     // The record is gone by compaction, or the offset is a transaction's mark. A later record proves
                     // nothing.
@@ -128,14 +128,14 @@ extension KafkaLogReader {
             if !sections.isEmpty { Sleeping.sleep(.milliseconds(2)) }
         }
         for index in sections.keys {
-            whenUnknown(places[index].position.topicPartition, KafkaError(code: .timedOut))
+            whenUnknown(sampled[index].position.topicPartition, KafkaError(code: .timedOut))
         }
         return found
     }
 
     /// What the log has now at one offset where a record was read.
     func found(
-        _ sample: PositionNote.Sample, _ position: PartitionPositions, within limit: Duration
+        _ sample: CommitMetadata.Sample, _ position: PartitionPositions, within limit: Duration
     ) throws(KafkaError) -> LogIdentity.Found {
         var failure: KafkaError?
         let found = self.found([(sample, position)], within: limit) { failure = $1 }

@@ -14,13 +14,13 @@ struct InletWatch {
 
     static let interval: Duration = .milliseconds(500)
     /// How long an inlet is held up before a log line says so, and the interval between such lines.
-    private static let tellEvery: Duration = .seconds(60)
+    private static let logInterval: Duration = .seconds(60)
 
     /// Asks again and again until the task is cancelled.
     func run() async {
         var gate = InletGate()
         var known: Set<Int32> = []
-        var tellAt: ContinuousClock.Instant?
+        var logAt: ContinuousClock.Instant?
         while !Task.isCancelled {
             let inlets = self.coordinator.inlets
             gate.forget(Array(known.subtracting(inlets)))
@@ -28,7 +28,7 @@ struct InletWatch {
             let sights = inlets.isEmpty ? [] : await self.look(inlets)
             let opened = gate.saw(sights, inlets: inlets)
             if !opened.isEmpty { self.coordinator.letIn(opened) }
-            self.tell(gate.holdingUp(sights), at: &tellAt)
+            self.logHoldUp(gate.holdingUp(sights), at: &logAt)
             try? await Task.sleep(for: Self.interval)
         }
     }
@@ -49,18 +49,18 @@ struct InletWatch {
         }
     }
 
-    private func tell(_ holdingUp: [Int32], at tellAt: inout ContinuousClock.Instant?) {
+    private func logHoldUp(_ holdingUp: [Int32], at logAt: inout ContinuousClock.Instant?) {
         guard !holdingUp.isEmpty else {
-            tellAt = nil
+            logAt = nil
             return
         }
-        let due = tellAt ?? .now + Self.tellEvery
-        tellAt = due
+        let due = logAt ?? .now + Self.logInterval
+        logAt = due
         guard due <= .now else { return }
-        tellAt = .now + Self.tellEvery
+        logAt = .now + Self.logInterval
         let list = holdingUp.map { "\($0)" }.joined(separator: ",")
         self.logger.warning(
-            "records of an inlet wait until the group has taken what lies before them",
+            "records of an inlet wait until the group has taken the records before them",
             metadata: ["waits-for-partitions": "\(list)"])
     }
 }

@@ -63,14 +63,14 @@ final class KafkaLines: Sendable {
 
     /// Writes the lines that were held back long enough. Called every few seconds, so that the last of a burst is
     /// written too.
-    func tell() {
+    func writeHeldBack() {
         let now = MachineClock.now().steadyMillis
         for due in self.limit.withLock({ $0.takeDue(nowMillis: now) }) {
             self.write(due.line, of: due.kind, count: due.count)
         }
     }
 
-    /// - Parameter count: number of lines that this one represents, since the one before it.
+    /// - Parameter count: number of lines that this one represents, since the previous line.
     private func write(_ line: Line, of kind: Kind, count: Int) {
         var metadata = line.metadata
         if count > 1 { metadata["count"] = "\(count)" }

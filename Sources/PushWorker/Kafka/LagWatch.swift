@@ -29,7 +29,7 @@ struct LagWatch {
         while !Task.isCancelled {
             await self.ask(&progress)
             self.look(&outflow)
-            self.kafkaLines.tell()
+            self.kafkaLines.writeHeldBack()
             await self.rest()
         }
     }
@@ -87,7 +87,7 @@ struct LagWatch {
         let complaint = outflow.look(counts, nowMillis: MachineClock.now().steadyMillis)
         let former = self.hub.group.outflowComplaint
         if complaint != nil, former == nil { self.logger.error("\(complaint ?? "")") }
-        if complaint == nil, former != nil { self.logger.notice("something leaves again, or nothing comes any more") }
+        if complaint == nil, former != nil { self.logger.notice("pushes leave again, or events no longer arrive") }
         if complaint != former { self.hub.updateGroup { $0.outflowComplaint = complaint } }
     }
 
@@ -102,7 +102,7 @@ struct LagWatch {
         let stalls = progress.look(
             self.hub.readings(inputTopics: self.inputTopics, logEnds: logEnds), nowMillis: nowMillis)
         for stall in stalls {
-            self.logger.error("a partition does not get on", metadata: ["partition": "\(stall)"])
+            self.logger.error("a partition makes no progress", metadata: ["partition": "\(stall)"])
         }
         return stalls
     }

@@ -62,8 +62,10 @@ final class LimitReader: Sendable {
     /// Requests a new reading, because a record was refused for its size. May be called from any thread.
     func ask() { self.state.withLock { $0.isAsked = true } }
 
-    /// Answers questions until the task is cancelled.
+    /// Answers questions until the task is cancelled. Then forgets the listeners, because a shard's listener holds the
+    /// shard, which holds this reader.
     func run() async {
+        defer { self.state.withLock { $0.listeners = [] } }
         while (try? await Task.sleep(for: .milliseconds(Self.intervalMillis))) != nil {
             let isAsked = self.state.withLock { state in
                 defer { state.isAsked = false }
@@ -79,7 +81,7 @@ final class LimitReader: Sendable {
             }
             guard isNew else { continue }
             self.logger.warning(
-                "topics take other sizes than before; batches stay as they are until the worker is started again",
+                "topics accept other sizes than before; batches keep their size until the worker is restarted",
                 metadata: ["max-message-bytes": "\(found.text)"])
             for listener in listeners { listener(self.limits(found)) }
         }

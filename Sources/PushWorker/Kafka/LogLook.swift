@@ -40,17 +40,17 @@ struct LogLook: Sendable {
         _ partitions: [Int32], _ topics: [String], _ positions: [TopicPartition: PartitionPositions],
         until deadline: ContinuousClock.Instant, _ findings: inout [Int32: LogFindings]
     ) {
-        var places: [(number: Int32, topic: Int, sample: PositionNote.Sample, position: PartitionPositions)] = []
+        var sampled: [(number: Int32, topic: Int, sample: CommitMetadata.Sample, position: PartitionPositions)] = []
         for number in partitions {
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
             for (index, sample) in StartPositions.samples(mine).enumerated() {
-                if let sample { places.append((number, index, sample, mine[index])) }
+                if let sample { sampled.append((number, index, sample, mine[index])) }
             }
         }
         let found = self.logReader.found(
-            places.map { ($0.sample, $0.position) }, within: deadline - .now, whenUnknown: self.tell)
-        for (place, found) in zip(places, found) {
-            findings[place.number, default: LogFindings()].found[place.topic] = found
+            sampled.map { ($0.sample, $0.position) }, within: deadline - .now, whenUnknown: self.warn)
+        for (one, found) in zip(sampled, found) {
+            findings[one.number, default: LogFindings()].found[one.topic] = found
         }
     }
 
@@ -61,7 +61,8 @@ struct LogLook: Sendable {
     ) {
         for log in self.logs(of: partitions.map { TopicPartition(topic: self.stateTopic, partition: $0) }) {
             let number = log.topicPartition.partition
-            // This is also needed for a partition without a former owner: its first owner records where `state` begins.
+            // The beginning is also needed for a partition without a former owner: its first owner records where
+            // `state` begins.
             findings[number, default: LogFindings()].stateLogStart = log.lowOffset
             findings[number]?.stateLogEnd = log.endOffset
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
@@ -75,7 +76,7 @@ struct LogLook: Sendable {
                 findings[number]?.stateHasOwner = word.hasOwner
                 findings[number]?.acceptedStateEnd = word.acceptedEnd
             } catch {
-                self.tell(log.topicPartition, error)
+                self.warn(log.topicPartition, error)
             }
         }
     }
@@ -87,21 +88,21 @@ struct LogLook: Sendable {
             let logs = try self.logReader.logsOfEach(partitions, within: Self.durationMax)
             return partitions.compactMap { partition in
                 guard let log = logs[partition] else {
-                    self.tell(partition, KafkaError(code: .timedOut))
+                    self.warn(partition, KafkaError(code: .timedOut))
                     return nil
                 }
                 return PartitionPositions(
                     topicPartition: partition, committed: nil, lowOffset: log.low, endOffset: log.end)
             }
         } catch {
-            self.tell(partitions[0], error)
+            self.warn(partitions[0], error)
             return []
         }
     }
 
-    private func tell(_ partition: TopicPartition, _ error: KafkaError) {
+    private func warn(_ partition: TopicPartition, _ error: KafkaError) {
         self.logger.warning(
-            "whether a log is still the one that the group has read cannot be asked; going on without",
+            "cannot check whether a log is still the one that the group has read; continuing without this check",
             metadata: ["partition": "\(partition)", "cause": "\(error)"])
     }
 }

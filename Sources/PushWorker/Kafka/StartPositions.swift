@@ -8,14 +8,14 @@ struct StartPositions: Equatable {
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
     /// Positions to commit at once. Some begin without a commit, so that a restart begins at the same offset; others
-    /// replace a note of the former owner.
+    /// replace the metadata of the former owner.
     var toCommit: [CommitPosition] = []
     /// Positions to commit again once an owner is at work. Until then no commit says that `state` has to hold
     /// something.
     var toConfirm: [CommitPosition] = []
-    /// The notes of the last commits, by input topic index.
-    var notes: [PositionNote?] = []
-    /// When the former owner had stopped sending, by its wall clock; `nil`: it left no note.
+    /// The metadata of the last commits, by input topic index.
+    var metadata: [CommitMetadata?] = []
+    /// When the former owner had stopped sending, by its wall clock; `nil`: its last commit does not say.
     var releasedWallMillis: Int64?
     /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` need not hold anything.
     var stateEnd: Int64?
@@ -36,7 +36,7 @@ struct StartPositions: Equatable {
         findings: LogFindings = LogFindings(), stateTopic: String = ""
     ) {
         var reasons: [String] = []
-        self.notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
+        self.metadata = positions.map { CommitMetadata(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
         self.readStateExtent(positions)
         let samples = Self.samples(positions)
         for (topic, position) in positions.enumerated() {
@@ -45,15 +45,15 @@ struct StartPositions: Equatable {
                 start = committed
                 self.toConfirm.append(
                     CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: committed))
-                if let note = self.notes[topic], note.isOfNewLog { self.isOfNewLog = true }
-                if topic == 0, let released = self.notes[topic]?.releasedWallMillis {
+                if let metadata = self.metadata[topic], metadata.isOfNewLog { self.isOfNewLog = true }
+                if topic == 0, let released = self.metadata[topic]?.releasedWallMillis {
                     self.releasedWallMillis = released
-                    // The note was meant for this owner alone, so a new commit removes it.
+                    // The metadata was meant for this owner alone, so a new commit removes it.
                     self.toCommit.append(CommitPosition(topic: 0, partition: partition, nextOffset: start))
                 }
                 if !position.isCommittedInLog {
                     reasons.append(
-                        "the group's committed offset \(committed) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)): events were cut off by retention, or the topic is another one; \(PositionRemedy.text)"
+                        "the group's committed offset \(committed) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)): events were cut off by retention, or the topic was created again; \(PositionRemedy.text)"
                     )
                 }
             } else {
@@ -103,28 +103,28 @@ struct StartPositions: Equatable {
     /// A record of each topic that the group has read; `nil`: none is known. Kafka deletes the group's offset with its
     /// topic; then the commits of the other topics know the record.
     /// - Parameter positions: as for `init`.
-    static func samples(_ positions: [PartitionPositions]) -> [PositionNote.Sample?] {
-        let notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
+    static func samples(_ positions: [PartitionPositions]) -> [CommitMetadata.Sample?] {
+        let metadata = positions.map { CommitMetadata(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
         return positions.indices.map { index in
-            guard positions[index].committed == nil else { return notes[index]?.sample }
+            guard positions[index].committed == nil else { return metadata[index]?.sample }
             let topic = positions[index].topicPartition.topic
-            return notes.compactMap { $0?.others[topic] }.max { $0.offset < $1.offset }
+            return metadata.compactMap { $0?.others[topic] }.max { $0.offset < $1.offset }
         }
     }
 
-    /// Reads the extent of `state` from the workers' notes. Offsets that a person has set carry no note. If they are
+    /// Reads the extent of `state` from the workers' metadata. Offsets that a person has set carry no metadata. If they are
     /// for the input, the person decides where it begins, and `state` may be empty then. Offsets that were set for the
     /// routed topic alone mean nothing.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input
-        self.stateEnd = speaking.compactMap { self.notes[$0]?.stateEnd }.max()
-        self.stateStart = speaking.compactMap { self.notes[$0]?.stateStart }.max()
+        self.stateEnd = speaking.compactMap { self.metadata[$0]?.stateEnd }.max()
+        self.stateStart = speaking.compactMap { self.metadata[$0]?.stateStart }.max()
     }
 }
 
 /// What to do about a position outside the log. The worker never jumps by itself.
 enum PositionRemedy {
     static let text =
-        "stop the group's workers, run 'mailboat offsets reset', which says what would be skipped or repeated and with --execute moves the offset, and start them again"
+        "stop the group's workers, run 'mailboat offsets reset', which shows what would be skipped or repeated, and moves the offset with --execute, and start them again"
 }

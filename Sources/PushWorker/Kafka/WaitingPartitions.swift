@@ -4,7 +4,7 @@ import KafkaLog
 /// be asked about delays neither the others nor the rebalance: it begins when it can be asked about. Pure.
 struct WaitingPartitions: Sendable {
     /// The assignment that brought the partition. An answer about an earlier one says nothing about a later one.
-    struct Place: Equatable, Sendable {
+    struct Wait: Equatable, Sendable {
         var assignment: Int
         /// Why the partition waits, in words.
         var reason: String
@@ -12,26 +12,26 @@ struct WaitingPartitions: Sendable {
         var isForGood: Bool
     }
 
-    private(set) var places: [Int32: Place] = [:]
+    private(set) var waits: [Int32: Wait] = [:]
     /// Number of questions since one of the partitions last began.
     private var askedCount = 0
 
     /// Remembers that a partition waits.
     /// - Returns: whether there is something new to report.
     mutating func wait(_ number: Int32, assignment: Int, reason: String, isForGood: Bool = false) -> Bool {
-        let place = Place(assignment: assignment, reason: reason, isForGood: isForGood)
-        return self.places.updateValue(place, forKey: number) != place
+        let wait = Wait(assignment: assignment, reason: reason, isForGood: isForGood)
+        return self.waits.updateValue(wait, forKey: number) != wait
     }
 
     /// Removes partitions that have begun, or left.
     mutating func remove(_ numbers: [Int32]) {
-        for number in numbers { self.places[number] = nil }
+        for number in numbers { self.waits[number] = nil }
         self.askedCount = 0
     }
 
     /// The partitions to ask about, ascending, each with the assignment that brought it.
     var toAsk: [(number: Int32, assignment: Int)] {
-        self.places.filter { !$0.value.isForGood }.map { (number: $0.key, assignment: $0.value.assignment) }
+        self.waits.filter { !$0.value.isForGood }.map { (number: $0.key, assignment: $0.value.assignment) }
             .sorted { $0.number < $1.number }
     }
 

@@ -10,18 +10,18 @@ struct LoginWatch {
 
     /// Watches the login until the task is cancelled.
     func run() async {
-        var told = TokenRenewal.Validity.unknown
+        var logged = TokenRenewal.Validity.unknown
         while !Task.isCancelled {
             let validity = self.keeper.validity
-            if validity != told {
-                self.tell(validity, after: told)
-                told = validity
+            if validity != logged {
+                self.log(validity, after: logged)
+                logged = validity
             }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    private func tell(_ validity: TokenRenewal.Validity, after former: TokenRenewal.Validity) {
+    private func log(_ validity: TokenRenewal.Validity, after former: TokenRenewal.Validity) {
         let complaint = Self.complaint(validity)
         self.hub.updateGroup { report in
             report.errors["login"] = complaint.flatMap { $0.isError ? $0.text : nil }
@@ -32,7 +32,7 @@ struct LoginWatch {
         case .good:
             let source: Logger.Metadata = ["source": "\(self.keeper.source.setting)"]
             if case .unknown = former {
-                self.logger.info("Kafka is logged in to by tokens", metadata: source)
+                self.logger.info("the login to Kafka uses tokens", metadata: source)
             } else {
                 self.logger.notice("there are tokens for Kafka again", metadata: source)
             }
@@ -48,7 +48,7 @@ struct LoginWatch {
         switch validity {
         case .unknown, .good: nil
         // Clients still log in with the token that they have.
-        case .worn(let fault): ("Kafka's token cannot be renewed, and will end: \(fault)", false)
+        case .worn(let fault): ("Kafka's token cannot be renewed, and will expire: \(fault)", false)
         case .missing(let fault): ("there is no token to log in to Kafka with: \(fault)", true)
         }
     }

@@ -62,4 +62,4 @@ extension WorkerConfiguration.Kafka {
     }
 }
 
-extension WorkerConfiguration.Kafka.OAuth: Untold {}
+extension WorkerConfiguration.Kafka.OAuth: Redacted {}

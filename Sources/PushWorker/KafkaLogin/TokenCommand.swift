@@ -61,7 +61,7 @@ enum TokenCommand {
         // Processes that the program has left behind are ended, too.
         kill(-process, SIGKILL)
         let advice =
-            "run it as the worker's user to see what it says, which is shown nowhere here as it may hold a token"
+            "run it as the worker's user to see its output, which is not shown here because it may contain a token"
         let code = status ?? 0
         guard code & 0x7f == 0 else { throw Self.fault(words, "was ended by signal \(code & 0x7f): \(advice)") }
         guard code == 0 else { throw Self.fault(words, "ended with status \((code >> 8) & 0xff): \(advice)") }

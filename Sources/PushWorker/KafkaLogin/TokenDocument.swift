@@ -13,7 +13,7 @@ struct ReadToken: Equatable, Sendable {
     var principal: String?
 }
 
-extension ReadToken: Untold {}
+extension ReadToken: Redacted {}
 
 /// Reads what a source gave: a bare JWT, or JSON with a token and its lifetime. Pure. Signatures are verified by the
 /// brokers.
@@ -63,9 +63,9 @@ enum TokenDocument {
         case .ends(let millis): expiresAtMillis = millis
         case .unsaid where source.isWatched:
             throw fault(
-                "holds a token that does not say when it ends: expected a JWT with exp, or JSON with token and expiry (milliseconds since 1970)"
+                "holds a token without an expiry: expected a JWT with exp, or JSON with token and expiry (milliseconds since 1970)"
             )
-        case .unsaid: throw fault("gave a token that does not say when it ends: expected \(Self.expected)")
+        case .unsaid: throw fault("gave a token without an expiry: expected \(Self.expected)")
         case .unreadable: throw fault("gave an expiry that is not in milliseconds since 1970")
         }
         // Only the token's characters are checked here.
@@ -77,8 +77,9 @@ enum TokenDocument {
         guard expiresAtMillis - wallMillis >= Self.leftMillisMin else {
             throw fault(
                 source.isWatched
-                    ? "holds a token that has ended: whoever writes it does so no more, or this machine's clock is wrong"
-                    : "gave a token that has ended already: this machine's clock is wrong, or its own", .expired)
+                    ? "holds a token that has expired: its writer has stopped, or this machine's clock is wrong"
+                    : "gave a token that has expired already: this machine's clock is wrong, or that of the source",
+                .expired)
         }
         return ReadToken(value: value, expiresAtMillis: expiresAtMillis, principal: claims?.subject)
     }

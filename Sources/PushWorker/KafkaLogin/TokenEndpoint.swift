@@ -41,7 +41,7 @@ struct TokenEndpoint: Hashable, Sendable {
         return try self.body(answer)
     }
 
-    // MARK: The question
+    // MARK: The request
 
     func request(secret: String) -> HTTPClientRequest {
         let credentials = "\(Self.encoded(self.clientID)):\(Self.encoded(secret))"
@@ -138,12 +138,13 @@ struct TokenEndpoint: Hashable, Sendable {
         case 200:
             guard !answer.isBodyCut else {
                 throw self.fault(
-                    .content, "answers with more than \(HTTPClientRequest.answerByteCountMax) bytes, which is no token")
+                    .content,
+                    "answers with more than \(HTTPClientRequest.answerByteCountMax) bytes, too many for a token")
             }
             return answer.body
         case 300...399:
             throw self.fault(
-                .refused, "answers \(answer.status): it is not followed elsewhere; name the last address itself")
+                .refused, "answers \(answer.status): redirects are not followed; name the final address")
         case 408, 425, 429, 500...:
             throw self.fault(.server, "answers \(answer.status); it is asked again")
         default:
@@ -163,4 +164,4 @@ struct TokenEndpoint: Hashable, Sendable {
     }
 }
 
-extension TokenEndpoint: Untold {}
+extension TokenEndpoint: Redacted {}

@@ -77,7 +77,7 @@ package final class TokenKeeper: Sendable {
         self.all.withLock { all in all.first { $0.value.tokens == tokens }?.key }
     }
 
-    // MARK: For clients that need tokens
+    // MARK: Clients that need tokens
 
     /// Starts the thread that asks the source, unless it runs already.
     private func begin() {
@@ -113,7 +113,7 @@ package final class TokenKeeper: Sendable {
 
     var validity: TokenRenewal.Validity {
         let now = self.clock().steadyMillis
-        return self.state.withLock { $0.renewal.validity(nowMillis: now, late: self.late) }
+        return self.state.withLock { $0.renewal.validity(nowMillis: now, late: self.overdue) }
     }
 
     /// The state of the login, for readiness, doctor and metrics.
@@ -122,18 +122,18 @@ package final class TokenKeeper: Sendable {
         return self.state.withLock { state in
             LoginReport(
                 source: self.source.setting, shownSource: self.source.shown,
-                validity: state.renewal.validity(nowMillis: now, late: self.late),
+                validity: state.renewal.validity(nowMillis: now, late: self.overdue),
                 leftMillis: state.renewal.leftMillis(nowMillis: now), principal: state.token?.principal,
                 obtained: state.obtained, failures: state.failures)
         }
     }
 
     /// The fault of a file that nobody has rewritten in time.
-    private var late: TokenFault {
+    private var overdue: TokenFault {
         TokenFault(
             cause: .expired, setting: self.source.setting,
             text: self.source.isWatched
-                ? "\(self.source.shown) still holds a token that ends, or has ended: whoever writes it does so no more"
+                ? "\(self.source.shown) still holds a token that expires soon, or has expired: its writer has stopped"
                 : "\(self.source.shown) has given no other token in time")
     }
 
@@ -156,10 +156,10 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// Asks the source if it is time, and tells clients what has changed.
+    /// Asks the source if it is time, and hands clients what has changed.
     /// - Returns: milliseconds until the source is asked again.
     @discardableResult func turn() -> Int64 {
-        self.tellWhatEnded()
+        self.failIfEnded()
         let due = self.state.withLock { $0.renewal.millisUntilDue(nowMillis: self.clock().steadyMillis) }
         guard due == 0 else { return due }
         var random = SystemRandomNumberGenerator()
@@ -185,7 +185,7 @@ package final class TokenKeeper: Sendable {
                 state.failures[error.cause, default: 0] += 1
                 state.renewal.failed(error, nowMillis: now.steadyMillis, using: &random)
             }
-            self.tellWhatEnded()
+            self.failIfEnded()
         }
         self.bell.ring()
         return self.state.withLock { $0.renewal.millisUntilDue(nowMillis: self.clock().steadyMillis) }
@@ -199,7 +199,7 @@ package final class TokenKeeper: Sendable {
         if let token { self.tokens.give(token) }
     }
 
-    private func tellWhatEnded() {
+    private func failIfEnded() {
         if case .missing(let fault) = self.validity { self.tokens.fail("\(fault)") }
     }
 }
@@ -215,7 +215,7 @@ package struct LoginReport: Equatable, Sendable {
     package var leftMillis: Int64?
     /// The user that the token names; `nil` when it names none.
     package var principal: String?
-    /// Number of tokens that differed from the one before.
+    /// Number of tokens that differed from the previous one.
     var obtained: UInt64
     /// Number of times that the source gave no token, by cause.
     var failures: [TokenFault.Cause: UInt64]

@@ -24,7 +24,7 @@ struct TokenRenewal: Equatable, Sendable {
     static let earliestShare = 0.7
     /// The share of its life after which a token that somebody else should have replaced causes a warning. Kubernetes
     /// replaces its own after four fifths, and looks once in one or two minutes.
-    static let lateShare = 0.95
+    static let overdueShare = 0.95
     /// Interval at which a watched source is looked at.
     static let watchMillis: Int64 = 2_000
     /// Least interval between two requests, no matter how short the tokens live.
@@ -33,7 +33,7 @@ struct TokenRenewal: Equatable, Sendable {
 
     private struct Life: Equatable {
         var expiresAtMillis: Int64
-        var lateAtMillis: Int64
+        var overdueAtMillis: Int64
     }
 
     private var life: Life?
@@ -52,7 +52,7 @@ struct TokenRenewal: Equatable, Sendable {
     /// Remembers that the source gave a token.
     /// - Parameters:
     ///   - leftMillis: remaining life of the token.
-    ///   - isNew: whether it differs from the one before.
+    ///   - isNew: whether it differs from the previous one.
     ///   - isWatched: whether somebody else decides when the next one arrives.
     mutating func got(
         leftMillis: Int64, isNew: Bool, isWatched: Bool, nowMillis: Int64,
@@ -60,9 +60,9 @@ struct TokenRenewal: Equatable, Sendable {
     ) {
         self.backoff.succeeded()
         self.fault = nil
-        let late = Int64(Double(leftMillis) * Self.lateShare)
-        let lateAtMillis = isNew ? nowMillis + late : self.life?.lateAtMillis ?? nowMillis + late
-        self.life = Life(expiresAtMillis: nowMillis + leftMillis, lateAtMillis: lateAtMillis)
+        let overdue = Int64(Double(leftMillis) * Self.overdueShare)
+        let overdueAtMillis = isNew ? nowMillis + overdue : self.life?.overdueAtMillis ?? nowMillis + overdue
+        self.life = Life(expiresAtMillis: nowMillis + leftMillis, overdueAtMillis: overdueAtMillis)
         let share = Double.random(in: Self.earliestShare...Self.latestShare, using: &random)
         let renewMillis = isWatched ? Self.watchMillis : Int64(Double(leftMillis) * share)
         self.dueAtMillis = nowMillis + max(Self.distanceMillis, renewMillis)
@@ -78,7 +78,7 @@ struct TokenRenewal: Equatable, Sendable {
     /// - Parameter late: the fault of a watched source that still has an old token.
     func validity(nowMillis: Int64, late: TokenFault) -> Validity {
         guard let life = self.life else { return self.fault.map { .missing($0) } ?? .unknown }
-        let fault = self.fault ?? (nowMillis >= life.lateAtMillis ? late : nil)
+        let fault = self.fault ?? (nowMillis >= life.overdueAtMillis ? late : nil)
         guard nowMillis < life.expiresAtMillis else { return .missing(fault ?? late) }
         return fault.map { .worn($0) } ?? .good
     }

@@ -48,4 +48,4 @@ enum TokenSource: Hashable, Sendable {
     }
 }
 
-extension TokenSource: Untold {}
+extension TokenSource: Redacted {}

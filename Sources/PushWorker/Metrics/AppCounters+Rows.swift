@@ -19,7 +19,7 @@ extension AppCounters: CountedBySource {
 extension CounterRow<AppCounters> {
     fileprivate static func result(_ result: String, _ path: Unsigned) -> Self {
         .total(
-            "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,
+            "mailboat_pushes_answered_total", unit: "requests", "Requests by result.", path,
             label: .init(name: "result", value: result))
     }
 }

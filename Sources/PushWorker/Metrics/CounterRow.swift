@@ -22,6 +22,8 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
 
     /// The metric; `nil`: the counter is summed, but not served by itself.
     var metric: MetricDescription?
+    /// The metric under the name that it had in the version before.
+    private(set) var formerMetric: MetricDescription?
     var field: Field
     /// Labels that distinguish rows of one name. Such rows follow each other.
     var labels: [Label] = []
@@ -88,6 +90,20 @@ extension CounterRow {
             after: Counters.sourceLabels, labels.map { (name: $0.name, value: $0.value) })
     }
 
+    /// Serves the counter under its former name as well, for one more version.
+    func formerly(_ name: String) -> Self {
+        var row = self
+        row.formerMetric = self.metric.map {
+            MetricDescription(
+                name: name, kind: $0.kind, unit: $0.unit,
+                help: "The former name of \($0.name), served for one more version.", labels: $0.labels)
+        }
+        return row
+    }
+
+    /// What the row is served as.
+    var metrics: [MetricDescription] { [self.metric, self.formerMetric].compactMap { $0 } }
+
     static func unserved(_ path: Unsigned) -> Self { Self(metric: nil, field: .unsigned(path)) }
 
     private init(metric: MetricDescription?, field: Field) {
@@ -111,10 +127,11 @@ extension PrometheusText {
         while let first = served.first {
             let family = served.prefix { $0.metric?.name == first.metric?.name }
             served = served.dropFirst(family.count)
-            guard let metric = first.metric else { continue }
-            self.begin(metric)
-            for source in sources {
-                for row in family { row.write(source.counters, of: source.labels, to: &self) }
+            for metric in first.metrics {
+                self.begin(metric)
+                for source in sources {
+                    for row in family { row.write(source.counters, of: source.labels, to: &self) }
+                }
             }
         }
     }

@@ -14,8 +14,9 @@ struct DrainEstimate: Sendable, Equatable {
     private var lastMillis: Int64?
     private var lastServed: UInt64 = 0
     private var lastWaiting: Int = 0
-    /// Time with work, and the number served in it; both decay.
+    /// Time with work, in milliseconds. It decays, so that the recent pace counts.
     private var busyMillis = 0.0
+    /// Number of members served in `busyMillis`. It decays likewise.
     private var servedCount = 0.0
     /// The estimate; 0 without work.
     private(set) var seconds = 0.0
@@ -24,7 +25,7 @@ struct DrainEstimate: Sendable, Equatable {
     /// - Parameters:
     ///   - waiting: members that are owed something now, except those that an operator lets wait.
     ///   - served: members since start that are no longer owed it, because APNs has answered.
-    mutating func note(waiting: Int, served: UInt64, nowMillis: Int64) {
+    mutating func add(waiting: Int, served: UInt64, nowMillis: Int64) {
         // Only time with work counts for the pace: without work nothing is served, no matter how fast it could be.
         let isAtWork = self.lastWaiting > Self.stragglersMax || self.lastWaiting > 0 && served != self.lastServed
         if let last = self.lastMillis, isAtWork, nowMillis > last {

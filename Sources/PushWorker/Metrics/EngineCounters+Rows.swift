@@ -11,7 +11,7 @@ extension EngineCounters: CountedBySource {
     private static let eventRows: [CounterRow<EngineCounters>] = [
         .total("mailboat_events_consumed_total", unit: "events", "Events taken from Kafka.", \.consumed),
         .total(
-            "mailboat_events_restored_total", unit: "events", "Pending events that came out of the state topic.",
+            "mailboat_events_restored_total", unit: "events", "Pending events that were read from the state topic.",
             \.restored),
         .gauge("mailboat_events_pending", unit: "events", "Events without an outcome yet.", \.pending),
         .total(
@@ -27,18 +27,19 @@ extension EngineCounters: CountedBySource {
             "mailboat_events_merged_total", unit: "events", "Events replaced by newer ones before they were sent.",
             \.eventsMerged),
         .total(
-            "mailboat_events_updates_total", unit: "events", "Updates and starts taken, dead letters left out.",
+            "mailboat_events_updates_total", unit: "events",
+            "Updates and starts that were taken, without dead letters.",
             \.updatesTaken),
         .total(
             "mailboat_events_untimed_total", unit: "events",
-            "Events whose record time is before 2017 or far ahead: the worker's clock is taken instead.", \.untimed),
+            "Events whose record time is before 2017 or far ahead. The worker's clock is used instead.", \.untimed),
         // Both numbers are already served as outcomes and as forwarded events.
         .unserved(\.deadLetters), .unserved(\.misplaced),
     ]
 
     private static let outcomeRows: [CounterRow<EngineCounters>] = Outcome.allCases.map { outcome in
         .total(
-            "mailboat_events_outcomes_total", unit: "events", "What became of events.",
+            "mailboat_events_outcomes_total", unit: "events", "Events by outcome.",
             \.outcomes[Int(outcome.rawValue)],
             label: .init(name: "outcome", value: "\(outcome.name)"))
     }
@@ -49,7 +50,8 @@ extension EngineCounters: CountedBySource {
             "mailboat_pushes_high_priority_total", unit: "requests", "Requests that left with priority 10.",
             \.pushesHighPriority),
         .total(
-            "mailboat_pushes_downgraded_total", unit: "requests", "Sent with priority 5 because the budget was spent.",
+            "mailboat_pushes_downgraded_total", unit: "requests",
+            "Requests sent with priority 5 because the budget was spent.",
             \.pushesDowngraded
         ),
         .gauge("mailboat_pushes_in_flight", unit: "requests", "Requests without an answer yet.", \.inFlight),
@@ -59,27 +61,28 @@ extension EngineCounters: CountedBySource {
         .gauge("mailboat_members", unit: "members", "Members of audiences in memory.", \.membersHeld),
         .gauge(
             "mailboat_members_refused", unit: "members",
-            "Of these, those for whom APNs refused the newest version for good.",
+            "Members for which APNs refused the newest version for good.",
             \.membersRefused),
         .gauge(
             "mailboat_members_paused", unit: "members",
-            "Of the members waiting, for versions or starts, those of audiences that are paused.", \.membersPaused),
+            "Members of paused audiences that wait for versions or starts.", \.membersPaused),
         .gauge(
             "mailboat_audiences_paused", unit: "audiences",
-            "Audiences that are paused, each counted once for every partition with members of its.", \.audiencesPaused),
+            "Audiences that are paused, each counted once for every partition in which it has members.",
+            \.audiencesPaused),
         .total(
             "mailboat_pauses_dropped_total", unit: "pauses",
-            "Pauses of audiences that a partition could not keep, or forgot for a later one: it remembers 1024.",
+            "Pauses of audiences that a partition could not keep, or dropped for a later one. A partition keeps 1024.",
             \.pausesDropped),
         .total(
-            "mailboat_versions_published_total", unit: "versions", "Versions that audiences made of events.",
+            "mailboat_versions_published_total", unit: "versions", "Versions made from audiences' events.",
             \.versionsPublished),
         .total(
             "mailboat_member_pushes_sent_total", unit: "requests",
-            "Of the requests sent, those to members of audiences.",
+            "Requests sent to members of audiences.",
             \.memberPushesSent),
         .total(
-            "mailboat_members_due_total", unit: "members", "Members that a version was due to, each version counted.",
+            "mailboat_members_due_total", unit: "members", "Members to which a version was due, each version counted.",
             \.members.due),
         .memberResult("accepted", \.members.accepted), .memberResult("superseded", \.members.superseded),
         .memberResult("expired", \.members.expired), .memberResult("gone", \.members.gone),
@@ -87,7 +90,7 @@ extension EngineCounters: CountedBySource {
         .memberResult("left", \.members.left), .memberResult("handed-over", \.members.handedOver),
         .gauge(
             "mailboat_members_waiting", unit: "members",
-            "Members that are owed a version now, those without an answer included.", \.members.waiting),
+            "Members to which a version is due now, including those whose push has no answer yet.", \.members.waiting),
         .total(
             "mailboat_members_repeated_total", unit: "requests", "Requests to members that were sent again.",
             \.members.repeated),
@@ -100,17 +103,18 @@ extension EngineCounters: CountedBySource {
         .startResult("left", \.startMembers.left), .startResult("handed-over", \.startMembers.handedOver),
         .gauge(
             "mailboat_starts_waiting", unit: "members",
-            "Start members that are owed a start now, those without an answer included.", \.startMembers.waiting),
+            "Start members to which a start is due now, including those whose push has no answer yet.",
+            \.startMembers.waiting),
         .total(
             "mailboat_starts_repeated_total", unit: "requests", "Requests to start members that were sent again.",
             \.startMembers.repeated),
         .total(
             "mailboat_starts_returned_total", unit: "tokens",
-            "Update tokens that joined an audience while a start of it went round: of cards that are up, as far as anybody can tell.",
+            "Update tokens that joined an audience while one of its starts was being sent. They probably belong to cards that the start has put up.",
             \.startTokensReturned),
         .total(
             "mailboat_starts_held_back_total", unit: "members",
-            "Starts that waited, or were not sent, because their token had had its starts of the hour.",
+            "Starts that waited, or were not sent, because their token had reached its limit of starts per hour.",
             \.startsHeldBack),
     ]
 
@@ -119,7 +123,8 @@ extension EngineCounters: CountedBySource {
             "mailboat_channel_keepers", unit: "keepers", "Apps and environments whose channels are kept here.",
             \.channelKeepers),
         .gauge(
-            "mailboat_channels_kept_open", unit: "channels", "Channels of audiences that live.", \.channelsKeptOpen),
+            "mailboat_channels_kept_open", unit: "channels", "Channels of audiences that have not ended.",
+            \.channelsKeptOpen),
         .gauge(
             "mailboat_channels_lingering", unit: "channels", "Channels whose audience has ended.",
             \.channelsLingering),
@@ -128,7 +133,7 @@ extension EngineCounters: CountedBySource {
             "mailboat_channels_waiting", unit: "audiences", "Audiences that wait for a channel.", \.channelsWaiting),
         .gauge(
             "mailboat_channels_possibly_ours", unit: "channels",
-            "Channels that a creation without an answer may have made, and that nobody knows as ours.",
+            "Channels that may have been made by a creation without an answer, and are not known to be ours.",
             \.channelsPossiblyOurs),
         .total(
             "mailboat_channels_created_total", unit: "channels", "Channels made for audiences.", \.channelsCreated),
@@ -155,56 +160,62 @@ extension EngineCounters: CountedBySource {
             \.channelBeacons),
         .total(
             "mailboat_channels_broadcasts_sent_total", unit: "broadcasts",
-            "Versions that audiences have broadcast on their channels.", \.channelBroadcastsSent),
+            "Versions of audiences that were broadcast on channels.", \.channelBroadcastsSent),
         .total(
-            "mailboat_channels_broadcasts_accepted_total", unit: "broadcasts", "Of these, accepted.",
+            "mailboat_channels_broadcasts_accepted_total", unit: "broadcasts",
+            "Broadcasts of audiences' versions that APNs accepted.",
             \.channelBroadcastsAccepted),
         .total(
             "mailboat_channels_fallbacks_total", unit: "times",
-            "Times that members listening on a channel were served by their tokens instead, as APNs did not take a broadcast.",
+            "Times that members that listen on a channel were served by their tokens because APNs did not take a broadcast.",
             \.channelFallbacks),
         .total(
             "mailboat_channels_alarms_total", unit: "alarms",
-            "Times that something about an app's channels was written to the log for an operator.", \.channelAlarms),
+            "Alarms about an app's channels that were written to the log.", \.channelAlarms),
     ]
 
     private static let stateRows: [CounterRow<EngineCounters>] = [
         .gauge(
-            "mailboat_activities", unit: "activities", "Activities and channels in memory.", \.activities),
-        .gauge("mailboat_channels", unit: "channels", "Of these, broadcast channels.", \.channels),
+            "mailboat_slots", unit: "slots", "Slots in memory: one for each activity, audience and channel.",
+            \.slots
+        ).formerly("mailboat_activities"),
+        .gauge(
+            "mailboat_channels", unit: "channels", "Broadcast channels in memory, included in `mailboat_slots`.",
+            \.channels),
         .total(
             "mailboat_channel_questions_total", unit: "requests",
-            "Questions to APNs what a channel keeps for phones that are off.", \.channelQuestions),
+            "Requests that asked APNs what a channel keeps for phones that are off.", \.channelQuestions),
         .total(
             "mailboat_channel_keeper_questions_total", unit: "questions",
-            "Questions between partitions whether a channel that events are sent to is kept for an audience.",
+            "Questions between partitions about whether a channel with events is kept for an audience.",
             \.channelKeeperQuestions),
         .gauge(
-            "mailboat_activities_pending", unit: "activities", "Activities with something to send or in flight.",
-            \.activitiesPending),
+            "mailboat_slots_pending", unit: "slots", "Slots with something to send or in flight.", \.slotsPending
+        ).formerly("mailboat_activities_pending"),
         .total("mailboat_tokens_dead_total", unit: "tokens", "Tokens that APNs called dead.", \.tokensDead),
         .total(
             "mailboat_tokens_removals_stopped_total",
             unit: "tokens", "Tokens kept although APNs called them dead, because too many died at once.",
             \.tokenRemovalsStopped),
         .total(
-            "mailboat_topics_refused_total", unit: "refusals",
-            "Times that an app was held back because APNs refuses its topic.",
-            \.topicsRefused),
+            "mailboat_apps_refused_total", unit: "times",
+            "Times that an app's pushes were stopped because APNs refuses its topic.", \.appsRefused
+        ).formerly("mailboat_topics_refused_total"),
         .gauge(
-            "mailboat_topics_held_back", unit: "apps", "Apps (per shard and environment) whose topic APNs refuses.",
-            \.topicsClosed),
+            "mailboat_apps_held_back", unit: "apps",
+            "Apps whose topic APNs refuses, counted per shard and environment.", \.appsHeldBack
+        ).formerly("mailboat_topics_held_back"),
         .total("mailboat_state_records_total", unit: "records", "Records written to the state topic.", \.stateRecords),
         .total(
             "mailboat_state_gaps_total",
-            unit: "stretches", "Stretches of the state topic that another worker wrote: a former owner, late.",
+            unit: "stretches", "Stretches of the state topic that another worker wrote, such as a late former owner.",
             \.stateGaps),
         .total(
             "mailboat_state_foreign_records_total", unit: "records",
-            "Records of such stretches, which were overwritten.",
+            "Records written by another worker into the state topic, which were overwritten.",
             \.stateRecordsForeign),
         .gauge(
-            "mailboat_kafka_unacknowledged_records", unit: "records", "Records whose acknowledgement is awaited.",
+            "mailboat_kafka_unacknowledged_records", unit: "records", "Records that Kafka has not acknowledged yet.",
             \.unacknowledged),
     ]
 
@@ -219,13 +230,13 @@ extension EngineCounters: CountedBySource {
 extension CounterRow<EngineCounters> {
     fileprivate static func memberResult(_ result: String, _ path: Unsigned) -> Self {
         .total(
-            "mailboat_members_results_total", unit: "members", "What became of what members were due.", path,
+            "mailboat_members_results_total", unit: "members", "Versions due to members, by result.", path,
             label: .init(name: "result", value: result))
     }
 
     fileprivate static func startResult(_ result: String, _ path: Unsigned) -> Self {
         .total(
-            "mailboat_starts_results_total", unit: "members", "What became of starts that start members were due.",
+            "mailboat_starts_results_total", unit: "members", "Starts due to start members, by result.",
             path,
             label: .init(name: "result", value: result))
     }

@@ -9,36 +9,37 @@ extension KafkaCounters: CountedBySource {
     private static let produceRows: [CounterRow<KafkaCounters>] = [
         .total(
             "mailboat_kafka_produced_records_total", unit: "records", "Records handed to the producers.",
-            \.recordsProduced),
+            \.outbox.recordsProduced),
         .total(
             "mailboat_kafka_delivery_failures_total", unit: "records",
-            "Records Kafka did not take; they are produced again.",
-            \.deliveriesFailed),
+            "Records that Kafka did not take; they are produced again.",
+            \.outbox.deliveriesFailed),
     ]
 
     private static let otherRows: [CounterRow<KafkaCounters>] = [
         .total(
             "mailboat_kafka_dead_letters_shrunk_total", unit: "records",
-            "Dead letters whose value was left out, as Kafka did not take them with it.", \.deadLettersShrunk),
+            "Dead letters whose value was left out because Kafka did not take them with it.", \.outbox.deadLettersShrunk
+        ),
         .total(
             "mailboat_kafka_dead_letters_given_up_total", unit: "records",
-            "Dead letters of bad records that Kafka refused even without their values: only a line of the log is left.",
-            \.deadLettersGivenUp),
+            "Dead letters of bad records that Kafka refused even without their values. Only a log line is left of them.",
+            \.outbox.deadLettersGivenUp),
         .total(
             "mailboat_kafka_outcomes_unpublished_total", unit: "records",
-            "Outcomes that Kafka refused for good: counted, and not published.", \.outcomesUnpublished),
+            "Outcomes that were not published because Kafka refused them for good.", \.outbox.outcomesUnpublished),
         .gauge(
             "mailboat_kafka_retries_waiting", unit: "records", "Records that wait to be produced again.",
-            \.retriesWaiting),
+            \.outbox.retriesWaiting),
         .total(
             "mailboat_kafka_queue_full_total", unit: "times", "Times a producer had no room: back-pressure.",
-            \.queueFull),
+            \.outbox.queueFull),
         .total(
             "mailboat_kafka_producers_renewed_total", unit: "producers",
-            "Producers that took the place of one that had ended by a fatal error.", \.producersRenewed),
+            "Producers that replaced one that had ended with a fatal error.", \.outbox.producersRenewed),
         .total("mailboat_kafka_commits_total", unit: "batches", "Batches of offsets committed.", \.commits),
         .total(
-            "mailboat_kafka_commit_failures_total", unit: "batches", "Batches with something that was refused.",
+            "mailboat_kafka_commit_failures_total", unit: "batches", "Batches in which an offset was refused.",
             \.commitsFailed),
         .total("mailboat_kafka_rebalances_total", unit: "rebalances", "Assignments and revocations.", \.rebalances),
         .total(
@@ -51,7 +52,7 @@ extension KafkaCounters: CountedBySource {
         ProduceError.allCases.map { error in
             .total(
                 "mailboat_kafka_refusals_total", unit: "records",
-                "Answers of Kafka to records that it did not take, by topic and kind.", \.refusals[topic, error],
+                "Records that Kafka did not take, by topic and kind of error.", \.outbox.refusals[topic, error],
                 labels: [.init(name: "topic", value: topic.label), .init(name: "error", value: error.label)])
         }
     }

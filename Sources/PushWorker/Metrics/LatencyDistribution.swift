@@ -17,7 +17,7 @@ public struct LatencyDistribution: Sendable, Equatable {
     public private(set) var sumMicros: UInt64 = 0
     /// The longest duration, microseconds; 0 when nothing was recorded.
     public private(set) var maxMicros: UInt64 = 0
-    /// Traces of some of the durations. Empty, or one place for each bucket of the page of metrics.
+    /// Traces of some of the durations. Empty, or one for each bucket of the page of metrics.
     private(set) var examples: [LatencyExample?] = []
 
     /// A distribution without durations.
@@ -43,13 +43,13 @@ public struct LatencyDistribution: Sendable, Equatable {
     }
 
     /// Keeps the trace of a duration that was recorded. Each bucket of the page keeps its latest trace.
-    mutating func keepExample(of place: TraceContext, micros: Int64, wallMillis: Int64) {
-        self.keep(LatencyExample(place: place, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
+    mutating func keepExample(of context: TraceContext, micros: Int64, wallMillis: Int64) {
+        self.keep(LatencyExample(context: context, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
     }
 
     /// Keeps the trace of a latency that `record(millis:)` has counted as an example.
-    mutating func keepExample(of place: TraceContext, millis: Int64, wallMillis: Int64) {
-        self.keepExample(of: place, micros: Self.micros(millis), wallMillis: wallMillis)
+    mutating func keepExample(of context: TraceContext, millis: Int64, wallMillis: Int64) {
+        self.keepExample(of: context, micros: Self.micros(millis), wallMillis: wallMillis)
     }
 
     private mutating func keep(_ example: LatencyExample) {
@@ -120,8 +120,8 @@ public struct LatencyDistribution: Sendable, Equatable {
 
 /// The trace of something that took this long.
 struct LatencyExample: Sendable, Equatable {
-    var place: TraceContext
+    var context: TraceContext
     var micros: UInt64
-    /// The time when it was over, since 1970.
+    /// The time when the measured action was over, since 1970.
     var wallMillis: Int64
 }

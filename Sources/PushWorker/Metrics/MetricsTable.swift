@@ -36,7 +36,7 @@ public enum MetricsTable {
     /// The metrics of the rows: rows of one name are one metric.
     private static func families<Counters: CountedBySource>(_ rows: [CounterRow<Counters>]) -> [MetricDescription] {
         var families: [MetricDescription] = []
-        for metric in rows.compactMap(\.metric) where families.last?.name != metric.name { families.append(metric) }
+        for metric in rows.flatMap(\.metrics) where families.last?.name != metric.name { families.append(metric) }
         return families
     }
 }

@@ -9,7 +9,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
     static let seriesMax = 2_000
     static let ignoredSeries = MetricDescription(
         name: "mailboat_metrics_ignored_series_total", kind: .counter, unit: "series",
-        help: "Series of libraries that had no room or two kinds.")
+        help: "Series of libraries that were dropped: no room, or a name of two kinds.")
 
     private struct State {
         var series: [Identity: Series] = [:]
@@ -48,7 +48,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         self.series(label, suffix: "_seconds", dimensions, .histogram)
     }
 
-    // Does nothing: a series keeps its sum, so that a library that makes its handlers anew continues counting.
+    // Does nothing: a series keeps its sum, so that a library that makes its handlers again continues counting.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}

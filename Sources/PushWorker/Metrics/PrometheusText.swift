@@ -126,7 +126,7 @@ struct PrometheusText {
     private mutating func append(_ example: LatencyExample?) {
         guard let example else { return }
         self.bytes.removeLast()
-        self.append(" # {trace_id=\"\(example.place.traceIDText)\",span_id=\"\(example.place.spanIDText)\"}")
+        self.append(" # {trace_id=\"\(example.context.traceIDText)\",span_id=\"\(example.context.spanIDText)\"}")
         self.append(" \(Self.number(Double(example.micros) / 1_000_000))")
         self.append(" \(Self.number(Double(example.wallMillis) / 1_000))\n")
     }

@@ -11,7 +11,8 @@ extension RouteCounters: CountedBySource {
             "mailboat_apns_connections_connecting", unit: "connections", "Connections being opened.",
             \.connectionsConnecting),
         .gauge(
-            "mailboat_apns_connections_draining", unit: "connections", "Connections that only finish requests.",
+            "mailboat_apns_connections_draining", unit: "connections",
+            "Connections that finish their requests and take no new ones.",
             \.connectionsDraining),
         .gauge("mailboat_apns_streams_in_flight", unit: "requests", "Requests on open streams.", \.streamsInFlight),
         .gauge("mailboat_apns_breakers_open", unit: "shards", "Shards on which the route is paused.", \.breakerOpen),
@@ -29,9 +30,10 @@ extension RouteCounters: CountedBySource {
         .total(
             "mailboat_apns_timeouts_total", unit: "requests", "Requests without an answer in time.", \.timeoutsTotal),
         .total(
-            "mailboat_apns_not_processed_total", unit: "requests", "Requests APNs did not process.", \.notProcessedTotal
+            "mailboat_apns_not_processed_total", unit: "requests", "Requests that APNs did not process.",
+            \.notProcessedTotal
         ),
-        .total("mailboat_apns_unknown_total", unit: "requests", "Requests nobody knows the answer of.", \.unknownTotal),
+        .total("mailboat_apns_unknown_total", unit: "requests", "Requests whose result is unknown.", \.unknownTotal),
         .total("mailboat_apns_pings_total", unit: "PINGs", "PINGs sent.", \.pingsTotal),
         .total("mailboat_apns_sent_bytes_total", unit: "bytes", "Bytes sent, TLS included.", \.bytesOutTotal),
         .total("mailboat_apns_received_bytes_total", unit: "bytes", "Bytes received, TLS included.", \.bytesInTotal),

@@ -4,19 +4,19 @@ struct AcknowledgedStateEnds {
     private struct End {
         var offset: Int64 = -1
         var hasClaim = false
-        var isToTell = false
+        var hasGrown = false
     }
     /// The ends by partition number.
     private var ends: [End] = []
-    private var toTell: [Int32] = []
+    private var grown: [Int32] = []
 
-    /// Starts over for a partition that is claimed anew.
+    /// Starts over for a partition that is claimed again.
     mutating func begin(_ partition: Int32) {
         while self.ends.count <= Int(partition) { self.ends.append(End()) }
-        self.ends[Int(partition)] = End(isToTell: self.ends[Int(partition)].isToTell)
+        self.ends[Int(partition)] = End(hasGrown: self.ends[Int(partition)].hasGrown)
     }
 
-    mutating func note(partition: Int32, offset: Int64) {
+    mutating func acknowledged(partition: Int32, offset: Int64) {
         guard offset >= 0, Int(partition) < self.ends.count else { return }
         guard self.ends[Int(partition)].hasClaim else {
             self.ends[Int(partition)].hasClaim = true
@@ -25,22 +25,22 @@ struct AcknowledgedStateEnds {
         // A log whose offsets go back has lost what was acknowledged before.
         guard offset > self.ends[Int(partition)].offset else { return }
         self.ends[Int(partition)].offset = offset
-        if !self.ends[Int(partition)].isToTell {
-            self.ends[Int(partition)].isToTell = true
-            self.toTell.append(partition)
+        if !self.ends[Int(partition)].hasGrown {
+            self.ends[Int(partition)].hasGrown = true
+            self.grown.append(partition)
         }
     }
 
     /// The next offsets of those partitions whose end has grown since the last call.
     mutating func take() -> [(partition: Int32, end: Int64)] {
-        guard !self.toTell.isEmpty else { return [] }
+        guard !self.grown.isEmpty else { return [] }
         var grown: [(partition: Int32, end: Int64)] = []
-        for partition in self.toTell {
-            self.ends[Int(partition)].isToTell = false
+        for partition in self.grown {
+            self.ends[Int(partition)].hasGrown = false
             let offset = self.ends[Int(partition)].offset
             if offset >= 0 { grown.append((partition, offset + 1)) }
         }
-        self.toTell.removeAll(keepingCapacity: true)
+        self.grown.removeAll(keepingCapacity: true)
         return grown
     }
 }

@@ -12,7 +12,7 @@ package struct KafkaInput {
     /// Traces of events; `nil`: nothing is traced.
     private let traces: EventTraces?
     /// Receives the last record of each read; `nil`: nobody commits.
-    private let notes: PositionNotes?
+    private let metadataStore: CommitMetadataStore?
     /// Queues of the owned partitions, in no order.
     private var queues: [PartitionQueues] = []
     /// Index in `queues` by partition number; -1: not owned.
@@ -32,17 +32,17 @@ package struct KafkaInput {
 
     /// - Parameter inputTopics: the input topics; the last is the routed one.
     package init(inputTopics: [String], wake: @escaping @Sendable () -> Void) {
-        self.init(inputTopics: inputTopics, traces: nil, notes: nil, lookAgain: nil, wake: wake)
+        self.init(inputTopics: inputTopics, traces: nil, metadataStore: nil, lookAgain: nil, wake: wake)
     }
 
     init(
-        inputTopics: [String], traces: EventTraces?, notes: PositionNotes?, lookAgain: LookAgain?,
+        inputTopics: [String], traces: EventTraces?, metadataStore: CommitMetadataStore?, lookAgain: LookAgain?,
         wake: @escaping @Sendable () -> Void
     ) {
         self.lookAgain = lookAgain
         self.inputTopics = inputTopics
         self.traces = traces
-        self.notes = notes
+        self.metadataStore = metadataStore
         self.wake = wake
     }
 
@@ -85,12 +85,12 @@ package struct KafkaInput {
             self.queues[queueIndex].suspicions[Int(topic)] = nil
         }
         let isRouted = Int(topic) == self.inputTopics.count - 1
-        var last = PositionNote.Sample(offset: -1, millis: -1)
+        var last = CommitMetadata.Sample(offset: -1, millis: -1)
         let result = self.queues[queueIndex].readers[Int(topic)].read(max: max) { record in
-            last = PositionNote.Sample(offset: record.offset, millis: record.timestampMillis)
+            last = CommitMetadata.Sample(offset: record.offset, millis: record.timestampMillis)
             self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
         }
-        if last.offset >= 0 { self.notes?.noteRead(topic: topic, partition: partition, last) }
+        if last.offset >= 0 { self.metadataStore?.addSample(topic: topic, partition: partition, last) }
         if let lookAgain = self.lookAgain, result.failure?.isOfMissingLog == true {
             let suspicion = LogSuspicion { [flag = self.queues[queueIndex].flags[Int(topic)], wake = self.wake] in
                 flag.set()

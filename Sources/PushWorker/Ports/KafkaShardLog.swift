@@ -26,7 +26,7 @@ final class KafkaShardLog: ShardLog {
         self.makeProducer = makeProducer
         self.shared = shared
         self.input = KafkaInput(
-            inputTopics: inputTopics, traces: traces, notes: shared.committer.notes,
+            inputTopics: inputTopics, traces: traces, metadataStore: shared.committer.metadataStore,
             lookAgain: { topic, partition, suspicion in
                 Self.lookAgain(topic, partition, suspicion, shared: shared)
             }, wake: { waker.wake() })
@@ -59,7 +59,7 @@ final class KafkaShardLog: ShardLog {
     private static func lookAgain(
         _ topic: UInt16, _ partition: TopicPartition, _ suspicion: LogSuspicion, shared: ShardShared
     ) {
-        let sample = shared.committer.notes.lastSample(topic: topic, partition: partition.partition)
+        let sample = shared.committer.metadataStore.lastSample(topic: topic, partition: partition.partition)
         let look = LogLook(
             logReader: shared.logReader, stateTopic: shared.configuration.topics.state, logger: shared.logger)
         Task.detached { [weak suspicion] in
@@ -68,7 +68,7 @@ final class KafkaShardLog: ShardLog {
                 suspicion != nil
             } whenMissing: { error in
                 shared.hub.updateGroup {
-                    $0.errors[fault] = "nothing is read of \(partition), as its log is not there: \(error)"
+                    $0.errors[fault] = "nothing is read of \(partition), because its log does not exist: \(error)"
                 }
             }
             shared.hub.updateGroup { $0.errors[fault] = nil }
@@ -111,7 +111,7 @@ final class KafkaShardLog: ShardLog {
             if count > 0 {
                 self.producePlain(batch, indexes.extracting(first..<first + count), &done)
             } else {
-                self.note(self.produce(batch, batch.records[Int(indexes[first])]), &done)
+                self.add(self.produce(batch, batch.records[Int(indexes[first])]), &done)
             }
         }
         return done
@@ -146,7 +146,7 @@ final class KafkaShardLog: ShardLog {
         done.isFull = result.doneCount < indexes.count
     }
 
-    private func note(_ result: ProduceResult, _ done: inout ProducedRun) {
+    private func add(_ result: ProduceResult, _ done: inout ProducedRun) {
         switch result {
         case .queued: done.doneCount += 1
         case .queueFull: done.isFull = true
@@ -178,7 +178,7 @@ final class KafkaShardLog: ShardLog {
             key: record.key == nil ? nil : key.span, value: record.value == nil ? nil : value.span,
             headers: self.headers, timestampMillis: record.timestampMillis, opaque: record.acknowledgement)
         var done = ProducedRun(doneCount: 0)
-        self.note(result, &done)
+        self.add(result, &done)
         return done
     }
 
@@ -186,7 +186,7 @@ final class KafkaShardLog: ShardLog {
         self.producer.drainDeliveries(max: max) { delivery in
             let topic = self.topic(of: delivery)
             if topic == .state, delivery.error == nil {
-                self.stateEnds.note(partition: delivery.partition, offset: delivery.offset)
+                self.stateEnds.acknowledged(partition: delivery.partition, offset: delivery.offset)
             }
             if let error = delivery.error {
                 batch.append(Self.record(of: delivery, topic), ProduceFailure(error))
@@ -204,7 +204,7 @@ final class KafkaShardLog: ShardLog {
         }
         let grown = self.stateEnds.take()
         if !grown.isEmpty {
-            self.shared.committer.notes.noteStateEnds(grown)
+            self.shared.committer.metadataStore.setStateEnds(grown)
             self.shared.committer.confirm(grown.map(\.partition))
         }
     }

@@ -56,7 +56,7 @@ extension PartitionFailure {
     var inputHaltReason: String? {
         switch self {
         case .offsetOutOfRange(let position, _):
-            "\(position), which is to be read next, is outside the log: retention has cut off events while they waited, or the topic was made anew; \(PositionRemedy.text)"
+            "\(position), which is to be read next, is outside the log: retention has cut off events while they waited, or the topic was created again; \(PositionRemedy.text)"
         case .failed(_, let error) where error.isRefusal:
             self.haltReason.map { "\($0); then start the worker again" }
         case .noCommittedOffset, .failed: self.haltReason

@@ -7,7 +7,7 @@ import Synchronization
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)
-    /// Requests another read of the queue, because perhaps no new record will.
+    /// Requests another read of the queue, because perhaps no new record will arrive.
     private let whenFound: @Sendable () -> Void
 
     init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
@@ -39,7 +39,7 @@ extension PartitionFailure {
 }
 
 extension LogLook {
-    /// How long an unchanged log must be seen. A broker that has just learnt that a topic is gone may still answer for
+    /// How long a log must be seen unchanged. A broker that has just learnt that a topic is gone may still answer for
     /// its log.
     private static let settlingDuration: Duration = .seconds(3)
 
@@ -50,7 +50,7 @@ extension LogLook {
     ///   - isWanted: whether the answer is still wanted, because the partition may leave meanwhile.
     ///   - whenMissing: called each time the log is missing, once it has been missing for a while.
     func reasonIfOther(
-        _ partition: TopicPartition, _ sample: PositionNote.Sample?, while isWanted: @Sendable () -> Bool,
+        _ partition: TopicPartition, _ sample: CommitMetadata.Sample?, while isWanted: @Sendable () -> Bool,
         whenMissing: @Sendable (KafkaError) -> Void
     ) async -> String? {
         let settled = ContinuousClock.now + Self.settlingDuration

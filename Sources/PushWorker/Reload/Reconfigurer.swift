@@ -70,12 +70,12 @@ final class Reconfigurer: Sendable {
         _ = await self.loops.enter()
         defer { self.loops.leave() }
         guard !self.state.withLock({ $0.isClosed }) else {
-            throw Self.error("worker", "is stopping: what has changed holds when it is started again")
+            throw Self.error("worker", "is stopping: the change takes effect when it is started again")
         }
         try await self.askShards(plan)
         await whenAsked()
         self.tokens.use(keys)
-        let refusing = await self.tellShards(plan)
+        let refusing = await self.reconfigureShards(plan)
         do {
             try await self.channels?.follow(plan, providerTokens: self.tokens)
         } catch {
@@ -164,7 +164,7 @@ final class Reconfigurer: Sendable {
 
     /// Gives the plan to all shards.
     /// - Returns: shards that refused and use the old configuration. They may take the new one at the next reload.
-    private func tellShards(_ plan: WorkerPlan) async -> [Int] {
+    private func reconfigureShards(_ plan: WorkerPlan) async -> [Int] {
         var refusing: [(shard: Int, text: String)] = []
         for shard in self.shards {
             do {
@@ -175,10 +175,10 @@ final class Reconfigurer: Sendable {
                 // The shard agreed before. Meanwhile it may have taken a partition over, and skipped what it should
                 // know now.
                 self.logger.error(
-                    "a shard goes on by the old configuration; restart the worker",
+                    "a shard still uses the old configuration; restart the worker",
                     metadata: ["shard": "\(shard.number)", "cause": "\(error)"])
                 refusing.append(
-                    (shard.number, "shard \(shard.number) goes on by the old configuration until a restart: \(error)"))
+                    (shard.number, "shard \(shard.number) uses the old configuration until a restart: \(error)"))
             }
         }
         let text = refusing.isEmpty ? nil : refusing.map(\.text).joined(separator: "; ")

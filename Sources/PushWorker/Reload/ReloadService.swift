@@ -86,7 +86,7 @@ public struct ReloadService: Service {
         guard let watchesFile = self.worker.watchesFile else { return }
         let content = self.content()
         // A change that was made while nobody watched does not count as one now.
-        watch.noteHangUps(self.hangUpsFollowed.count)
+        watch.countHangUps(self.hangUpsFollowed.count)
         let found = watch.looked(at: content)
         guard watchesFile else { return }
         switch found {
@@ -95,7 +95,7 @@ public struct ReloadService: Service {
         case .again: await self.reload(&watch, toldFaults: watch.refusedFaults)
         case .gone(let why):
             self.logger.warning(
-                "the configuration file is gone: the settings read last stay in force, and reload.watch goes on looking",
+                "the configuration file is gone: the settings read last stay in use, and reload.watch continues to look for the file",
                 metadata: ["cause": "\(why)"])
         case .back: self.logger.notice("the configuration file is back")
         case .backAndChanged:
@@ -155,7 +155,7 @@ struct FileWatch {
 
     /// Takes the number of SIGHUPs that were followed. Between two looks the file may have had another content and then
     /// its former one again.
-    mutating func noteHangUps(_ count: Int) {
+    mutating func countHangUps(_ count: Int) {
         guard count != self.hangUpCount else { return }
         self.hangUpCount = count
         self.known = nil
@@ -200,6 +200,6 @@ struct FileWatch {
 }
 
 // A group of services describes each in its messages, and this one contains the file's bytes.
-extension ReloadService: Untold {}
-extension FileLook: Untold {}
-extension FileWatch: Untold {}
+extension ReloadService: Redacted {}
+extension FileLook: Redacted {}
+extension FileWatch: Redacted {}

@@ -6,17 +6,17 @@ import Synchronization
 /// Placement). May be used from any thread.
 package final class PlacementWarnings: Sendable {
     /// The name of the field that says which partition a record belongs to.
-    package static let placeName = "belongs-to"
-    private let topicsTold = Mutex<Set<UInt16>>([])
+    package static let partitionName = "belongs-to"
+    private let topicsWarnedOf = Mutex<Set<UInt16>>([])
 
-    func tell(_ misplacement: Misplacement, inputTopics: [String], logger: Logger) {
-        guard self.topicsTold.withLock({ $0.insert(misplacement.topic).inserted }) else { return }
+    func warn(_ misplacement: Misplacement, inputTopics: [String], logger: Logger) {
+        guard self.topicsWarnedOf.withLock({ $0.insert(misplacement.topic).inserted }) else { return }
         let topic = inputTopics[Int(misplacement.topic)]
         logger.warning(
-            "records of \(topic) lie on the wrong partition; each takes a second way through Kafka",
+            "records of \(topic) are on the wrong partition; each passes through Kafka twice",
             metadata: [
                 "first": "\(topic)[\(misplacement.partition)]@\(misplacement.offset)",
-                Self.placeName: "\(misplacement.properPartition)",
+                Self.partitionName: "\(misplacement.properPartition)",
                 "remedy":
                     "place records by murmur2 of the key, as Java does; with librdkafka: partitioner=murmur2_random",
             ])

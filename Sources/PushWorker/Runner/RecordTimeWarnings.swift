@@ -6,14 +6,14 @@ import Synchronization
 /// Warns once for each input topic that its records have impossible times, for the first shard that notices. May be
 /// used from any thread.
 final class RecordTimeWarnings: Sendable {
-    private let topicsTold = Mutex<Set<UInt16>>([])
+    private let topicsWarnedOf = Mutex<Set<UInt16>>([])
 
-    func tell(_ record: UntimedRecord, inputTopics: [String], logger: Logger) {
-        guard self.topicsTold.withLock({ $0.insert(record.topic).inserted }) else { return }
+    func warn(_ record: UntimedRecord, inputTopics: [String], logger: Logger) {
+        guard self.topicsWarnedOf.withLock({ $0.insert(record.topic).inserted }) else { return }
         let topic = inputTopics[Int(record.topic)]
         let isEarly = record.timestampMillis < RecordTime.earliestSeconds * 1_000
         logger.warning(
-            "records of \(topic) have a record time that cannot be; the worker's clock is taken instead",
+            "records of \(topic) have an impossible record time; the worker's clock is used instead",
             metadata: [
                 "first": "\(topic)[\(record.partition)]@\(record.offset)",
                 "record-time-ms": "\(record.timestampMillis)",

@@ -20,7 +20,7 @@ struct RefusalLines {
     }
 
     /// Writes the lines that were held back long enough.
-    mutating func tell(nowMillis: Int64, to logger: Logger) {
+    mutating func writeHeldBack(nowMillis: Int64, to logger: Logger) {
         for due in self.limit.takeDue(nowMillis: nowMillis) { Self.write(due.line, count: due.count, to: logger) }
     }
 
@@ -50,7 +50,7 @@ struct RefusalLines {
         case .shrunk: "Kafka refuses a dead letter for good; it is tried again without its value"
         case .givenUp: "Kafka refuses a dead letter even without its value; it is given up"
         case .unpublished: "Kafka refuses an outcome for good; it is counted and not published"
-        case .deadLettered: "Kafka refuses for good to take an event for another partition; it becomes a dead letter"
+        case .deadLettered: "Kafka refuses an event for good that was to be forwarded; it becomes a dead letter"
         case .halted: "Kafka refuses a record for good that must not be lost; its partition halts"
         }
     }

@@ -35,11 +35,11 @@ enum ShardLines {
                 ])
         case .gapFound(let gap):
             logger.warning(
-                "somebody else has written to the state of an own partition; reading what",
+                "somebody else has written to the state of this worker's partition; reading these records",
                 metadata: ["partition": "\(stateTopic)[\(gap.partition)]", "offsets": "\(gap.offsets)"])
         case .gapRepaired(let partition, let recordCount):
             logger.warning(
-                "the state of an own partition is repaired",
+                "the state of this worker's partition is repaired",
                 metadata: ["partition": "\(stateTopic)[\(partition)]", "records": "\(recordCount)"])
         case .producerEnded(let failure):
             logger.warning(

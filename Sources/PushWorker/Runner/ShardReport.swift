@@ -41,7 +41,7 @@ struct AppStatus: Sendable, Equatable {
 }
 
 extension ShardReport {
-    /// Takes the numbers of this moment. Those about latency are gathered turn by turn.
+    /// Takes the numbers of this moment. The numbers about latency are gathered turn by turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
         // Apps are only ever added.
@@ -52,23 +52,14 @@ extension ShardReport {
         let (members, starts) = (self.engine.members, self.engine.startMembers)
         let served = members.accepted &+ members.gone &+ members.failed
         let started = starts.accepted &+ starts.gone &+ starts.failed &+ starts.unknown
-        self.drain.note(
+        self.drain.add(
             waiting: self.engine.membersDue, served: served &+ started, nowMillis: nowMillis)
         for route in self.routes.indices {
             self.routes[route].counters = transport.counters(route: UInt16(route))
             self.routes[route].status = transport.status(route: UInt16(route))
         }
         self.partitions = loop.partitionReports.map { WorkerSnapshot.Partition($0, shard: shard) }
-        let outbox = loop.outboxCounters
-        self.kafka.recordsProduced = outbox.recordsProduced
-        self.kafka.deliveriesFailed = outbox.deliveriesFailed
-        self.kafka.retriesWaiting = outbox.retriesWaiting
-        self.kafka.queueFull = outbox.queueFull
-        self.kafka.producersRenewed = outbox.producersRenewed
-        self.kafka.refusals = outbox.refusals
-        self.kafka.deadLettersShrunk = outbox.deadLettersShrunk
-        self.kafka.deadLettersGivenUp = outbox.deadLettersGivenUp
-        self.kafka.outcomesUnpublished = outbox.outcomesUnpublished
+        self.kafka.outbox = loop.outboxCounters
         self.kafka.restoredRecords = loop.restoredRecordCount
         self.watermarks = loop.watermarks
         self.isHeldUp = loop.isHeldUp

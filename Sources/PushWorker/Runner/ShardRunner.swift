@@ -60,7 +60,7 @@ final class ShardRunner {
         self.inputTopics = plan.inputTopics
         self.waker = waker
         self.traces = shared.tracer.map { tracer in
-            EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365, at: .elsewhere)
+            EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365, on: .elsewhere)
         }
         self.log = try KafkaShardLog(
             makeProducer: makeProducer, shared: shared, inputTopics: plan.inputTopics, traces: self.traces,
@@ -106,10 +106,10 @@ final class ShardRunner {
         let now = self.transport.beginTurn()
         self.traces?.turnBegan(now: now)
         self.loop.turn(now: now)
-        if let traces = self.traces { self.takeTraceNotes(traces, now) }
-        for news in self.loop.takeNews() { self.tell(news) }
+        if let traces = self.traces { self.takeTraceNotices(traces, now) }
+        for news in self.loop.takeNews() { self.handle(news) }
         if self.loop.takesQuestionForLimits() { self.shared.limits.ask() }
-        // This happens in the turn of the answers, so the present time is theirs.
+        // Samples are taken in the turn of the answers, so the present time is the time of the answers.
         self.loop.takeAcceptedSamples { sample in
             // Former versions copied impossible record times into `state`.
             let ageMillis =
@@ -124,23 +124,23 @@ final class ShardRunner {
         self.askForNextTurn(now)
         self.lastTurnMicros = MachineClock.steadyMicros()
         let millis = self.lastTurnMicros / 1_000 - now.steadyMillis
-        if millis >= Self.longTurnMillis { self.tellLongTurn(millis: millis) }
+        if millis >= Self.longTurnMillis { self.logLongTurn(millis: millis) }
     }
 
-    private func takeTraceNotes(_ traces: EventTraces, _ now: EngineTime) {
-        self.loop.takeTraceNotes { note in
+    private func takeTraceNotices(_ traces: EventTraces, _ now: EngineTime) {
+        self.loop.takeTraceNotices { note in
             guard let accepted = traces.take(note) else { return }
             self.report.recordToAccepted.keepExample(
-                of: accepted.place, millis: accepted.recordToAcceptedMillis, wallMillis: now.wallMillis)
+                of: accepted.context, millis: accepted.recordToAcceptedMillis, wallMillis: now.wallMillis)
             self.report.takenToAccepted.keepExample(
-                of: accepted.place, micros: accepted.takenToAcceptedMicros, wallMillis: now.wallMillis)
+                of: accepted.context, micros: accepted.takenToAcceptedMicros, wallMillis: now.wallMillis)
         }
         traces.handOver()
     }
 
-    private func tellLongTurn(millis: Int64) {
+    private func logLongTurn(millis: Int64) {
         self.logger.notice(
-            "a turn took long: the machine is short of processors, or a restore is in the way",
+            "a turn took long: the machine has too few processors, or a restore is under way",
             metadata: ["ms": "\(millis)", "ended-ms": "\(MachineClock.now().wallMillis)"])
     }
 
@@ -161,8 +161,8 @@ final class ShardRunner {
         // Nobody may read about partitions that belong to another worker.
         guard case .forget(let partitions) = command else { return }
         if let traces = self.traces {
-            // The notes say how far passes had got.
-            self.takeTraceNotes(traces, MachineClock.now())
+            // The notices say how far passes had got.
+            self.takeTraceNotices(traces, MachineClock.now())
             traces.partitionsLeft(partitions)
         }
         self.publish()
@@ -217,7 +217,7 @@ final class ShardRunner {
         return promise.futureResult
     }
 
-    private func tell(_ news: ShardNews) {
+    private func handle(_ news: ShardNews) {
         switch news {
         case .released(let number, let commits, let unfinished):
             if let partitions = self.releasing.removeValue(forKey: number) { self.traces?.partitionsLeft(partitions) }
@@ -225,10 +225,10 @@ final class ShardRunner {
                 ReleasedPositions(positions: commits, unfinished: unfinished))
         case .failed(let text): self.shared.fail("shard \(self.number): \(text)")
         case .misplaced(let misplacement):
-            self.shared.placementWarnings.tell(
+            self.shared.placementWarnings.warn(
                 misplacement, inputTopics: self.inputTopics, logger: self.shared.logger)
         case .untimed(let record):
-            self.shared.recordTimeWarnings.tell(
+            self.shared.recordTimeWarnings.warn(
                 record, inputTopics: self.inputTopics, logger: self.shared.logger)
         case .refused(let notice):
             self.refusalLines.write(notice, nowMillis: MachineClock.now().steadyMillis, to: self.logger)
@@ -251,7 +251,7 @@ final class ShardRunner {
 
     /// Publishes a copy of the counters.
     private func publish() {
-        self.refusalLines.tell(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
+        self.refusalLines.writeHeldBack(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         self.report.take(
             from: self.loop, transport: self.transport, shard: self.number, nowMillis: MachineClock.now().steadyMillis)
         if let traces = self.traces { self.report.tracing = traces.counters }

@@ -1,8 +1,8 @@
 import PushEngine
 import PushModel
 
-/// Notices that events arrive and no push leaves, although each event has its outcome and no partition stands still.
-/// Causes are a lost `state`, tokens that were registered elsewhere, or a publisher that repeats an old log.
+/// Notices that events arrive and no push leaves, although each event has its outcome and every partition makes
+/// progress. Causes are a lost `state`, tokens that were registered elsewhere, or a publisher that repeats an old log.
 ///
 /// The caller passes the time and the counters regularly; the watch considers the last ten minutes.
 struct OutflowWatch {
@@ -55,6 +55,6 @@ struct OutflowWatch {
         guard all > 0, unsentCount * 100 >= all * Self.unsentPercent else { return nil }
         let names = unsent.map { "\(became($0)) \($0.name)" }.joined(separator: ", ")
         return
-            "events come and nothing leaves: of \(taken) updates and starts in ten minutes APNs accepted none (\(names))"
+            "events arrive and nothing is pushed: of \(taken) updates and starts in ten minutes APNs accepted none (\(names))"
     }
 }

@@ -4,10 +4,11 @@ import PushTransport
 /// A complaint of readiness about a route: one, no matter how many shards have the route. Pure.
 struct RouteComplaint: Equatable {
     var text: String
-    /// Whether the worker is not ready because of it. Then another worker in its place might do better, or this one may
-    /// be set up wrong. Otherwise the complaint is only shown.
+    /// Whether the worker is not ready because of the complaint. Then another worker in its place might do better, or
+    /// this one may be set up wrong. Otherwise the complaint is only shown.
     var isError: Bool
-    /// Whether the complaint is about a key of some apps. It is then no error of the worker if another app is well.
+    /// Whether the complaint is about a key of some apps. Such a complaint is no error of the worker if another app is
+    /// well.
     var isOfApps = false
 
     /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels
@@ -52,7 +53,8 @@ struct RouteComplaint: Equatable {
         case .notAPNs: "what answers at \(peer) is not accepted as APNs: \(status.connectFailure)"
         case .silentNetwork:
             "\(peer) does not answer: no \(status.proxy == nil ? "TCP connection" : "tunnel") for \(seconds) s"
-        case .silentServer: "\(peer) takes connections and says nothing: no TLS handshake and SETTINGS for \(seconds) s"
+        case .silentServer:
+            "\(peer) accepts connections and sends nothing: no TLS handshake and SETTINGS for \(seconds) s"
         case .noStreams: "APNs allows no requests: SETTINGS_MAX_CONCURRENT_STREAMS is 0"
         case .noAnswers: "APNs takes requests and answers none"
         case .serverBusy: "APNs answers with server errors\(reason); only probes are sent"

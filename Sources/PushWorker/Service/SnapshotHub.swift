@@ -32,7 +32,7 @@ final class SnapshotHub: Sendable {
         self.change { change(&$0.configuration) }
     }
 
-    /// Remembers that the worker has ended, and tells everyone who waits why.
+    /// Remembers that the worker has ended, and why. Everyone who waits gets the reason.
     func end(_ error: WorkerError) { self.change { $0.end = error } }
 
     var snapshot: WorkerSnapshot { self.state.withLock { Self.sum($0) } }
@@ -185,7 +185,7 @@ final class SnapshotHub: Sendable {
         let inlets = snapshot.partitions.filter { $0.phase == .inlet }.map { "\($0.number)" }
         if !inlets.isEmpty {
             snapshot.degraded.append(
-                "an input topic has got more partitions than state was written for: records of partition \(inlets.joined(separator: ", ")) are forwarded, behind what the others hold; \(CoPartitionCount.remedy)"
+                "an input topic has got more partitions than state was written for: records of partition \(inlets.joined(separator: ", ")) are forwarded, after those of the other partitions; \(CoPartitionCount.remedy)"
             )
         }
         if let strangers = state.group.strangers { snapshot.degraded.append(strangers) }
@@ -242,8 +242,8 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// Errors by subject, so that a recovery can clear them.
     var errors: [String: String] = [:]
-    /// Set when a connection to Kafka has ended. It is checked at once whether Kafka answers, and becomes an error if
-    /// it does not for a while (`LagWatch`).
+    /// The doubt that began when a connection to Kafka ended. Whether Kafka answers is checked at once. If it does not
+    /// for a while, the doubt becomes an error (`LagWatch`).
     var kafkaDoubt: (text: String, sinceMillis: Int64)?
     /// A warning about a token for Kafka that cannot be renewed.
     var loginWarning: String?

@@ -127,20 +127,20 @@ public final class WorkerService: Service, Sendable {
             throw ConfigurationError(faults: [
                 ConfigurationFault(
                     setting: "worker",
-                    text: "has \(Turnstile.waitingMax) further reloads waiting: expected to be asked again later")
+                    text: "has \(Turnstile.waitingMax) further reloads waiting: try again later")
             ])
         }
         defer { self.reloads.leave() }
         do throws(ConfigurationError) {
             let report = try await self.take(try load(), whenAsked: whenAsked)
-            self.tell(report)
+            self.log(report)
             return report
         } catch {
             self.hub.updateConfiguration { $0.isLastTaken = false }
             for fault in error.faults {
                 self.logger.log(
                     level: toldFaults.contains(fault) ? .debug : .error,
-                    "the configuration is not taken, the one before stays", metadata: ["fault": "\(fault)"])
+                    "the new configuration is not used; the previous one stays", metadata: ["fault": "\(fault)"])
             }
             throw error
         }
@@ -167,13 +167,13 @@ public final class WorkerService: Service, Sendable {
         guard let parts else {
             throw ConfigurationError(faults: [
                 ConfigurationFault(
-                    setting: "worker", text: "is starting or stopping: expected to be asked again when it runs")
+                    setting: "worker", text: "is starting or stopping: try again when it runs")
             ])
         }
         return try await parts.reconfigurer.take(new, whenAsked: whenAsked)
     }
 
-    private func tell(_ report: ReloadReport) {
+    private func log(_ report: ReloadReport) {
         self.hub.updateConfiguration { status in
             status.hash = report.hash
             status.isLastTaken = report.refusingShards.isEmpty
@@ -187,7 +187,8 @@ public final class WorkerService: Service, Sendable {
             }
         }
         for change in report.held {
-            self.logger.warning("setting needs a restart and is not taken", metadata: Self.metadata(change))
+            self.logger.warning(
+                "a changed setting needs a restart and does not take effect", metadata: Self.metadata(change))
         }
         // A line was logged for each of these shards.
         guard report.refusingShards.isEmpty else { return }

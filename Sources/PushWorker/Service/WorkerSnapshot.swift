@@ -112,24 +112,8 @@ public struct WorkerSnapshot: Sendable {
 
 /// Counters of records and commits sent to Kafka, and of its answers.
 public struct KafkaCounters: Sendable, Equatable {
-    /// Number of records handed to the producers.
-    public var recordsProduced: UInt64 = 0
-    /// Number of deliveries that Kafka did not take; their records are produced again.
-    public var deliveriesFailed: UInt64 = 0
-    /// Number of records that wait to be produced again.
-    public var retriesWaiting = 0
-    /// Number of times that a producer had no room: back-pressure.
-    public var queueFull: UInt64 = 0
-    /// Number of producers that replaced one that had ended.
-    public var producersRenewed: UInt64 = 0
-    /// Number of answers other than a success, by topic and kind.
-    public var refusals = RefusalTable()
-    /// Number of dead letters that were written without their value.
-    public var deadLettersShrunk: UInt64 = 0
-    /// Number of dead letters that were given up.
-    public var deadLettersGivenUp: UInt64 = 0
-    /// Number of outcomes that Kafka refused for good.
-    public var outcomesUnpublished: UInt64 = 0
+    /// What the shards wrote, and Kafka's answers.
+    public var outbox = OutboxCounters()
     /// Number of batches of offsets that were committed.
     public var commits: UInt64 = 0
     /// Number of batches in which something was refused.

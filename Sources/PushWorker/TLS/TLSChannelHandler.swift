@@ -9,14 +9,14 @@ final class TLSChannelHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let session: TLSSession
-    /// Whether the HTTP handlers are told why a session failed, before its connection ends.
-    private let tellsFailure: Bool
+    /// Whether the HTTP handlers get the reason for a session's failure before its connection ends.
+    private let reportsFailure: Bool
     /// Bytes that were written before the handshake was over.
     private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
 
-    init(_ session: TLSSession, tellsFailure: Bool = false) {
+    init(_ session: TLSSession, reportsFailure: Bool = false) {
         self.session = session
-        self.tellsFailure = tellsFailure
+        self.reportsFailure = reportsFailure
     }
 
     /// Starts the handshake for a client; a server's session does nothing here.
@@ -38,7 +38,7 @@ final class TLSChannelHandler: ChannelDuplexHandler {
         case .handshaking, .established: break
         case .peerClosed: context.close(mode: .output, promise: nil)
         case .failed(let error):
-            if self.tellsFailure { context.fireErrorCaught(error) }
+            if self.reportsFailure { context.fireErrorCaught(error) }
             context.close(promise: nil)
         }
     }

@@ -7,7 +7,7 @@ import Tracing
 struct EventTrace {
     let span: any Span
     /// The span's W3C trace context, for others; `nil`: the tracer does not use W3C Trace Context.
-    let place: TraceContext?
+    let context: TraceContext?
     /// The partition that has the event's record.
     let partition: Int32
     let beganSteadyMillis: Int64
@@ -21,10 +21,11 @@ struct EventTrace {
     private var lastEnd: TraceMoment
 
     init(
-        span: any Span, place: TraceContext?, partition: Int32, recordMillis: Int64, clock: TraceClock, now: EngineTime
+        span: any Span, context: TraceContext?, partition: Int32, recordMillis: Int64, clock: TraceClock,
+        now: EngineTime
     ) {
         self.span = span
-        self.place = place
+        self.context = context
         self.partition = partition
         self.recordMillis = recordMillis
         self.clock = clock
@@ -69,7 +70,7 @@ struct EventTrace {
         guard let push = self.push, push.id == answer.id else { return }
         self.push = nil
         works.append { [span = self.span] in
-            push.span.tell(answer, below: span.context, names, by: tracer)
+            push.span.report(answer, below: span.context, names, by: tracer)
         }
         let end = push.span.end(answer)
         self.lastEnd = max(self.lastEnd, end)
@@ -133,9 +134,9 @@ struct EventTrace {
 
     /// The latency as the histograms measure it, with the trace.
     func accepted(afterMicros apnsMicros: Int64, at now: EngineTime) -> AcceptedTrace? {
-        self.place.map { place in
+        self.context.map { context in
             AcceptedTrace(
-                place: place, recordToAcceptedMillis: now.wallMillis - self.recordMillis,
+                context: context, recordToAcceptedMillis: now.wallMillis - self.recordMillis,
                 takenToAcceptedMicros: (self.sentSteadyMillis - self.beganSteadyMillis) * 1_000 + apnsMicros)
         }
     }

@@ -4,14 +4,14 @@ import PushModel
 import Tracing
 
 /// Keeps the traces of a shard's events. An event has a span for its whole way through the worker, and below it one for
-/// each wait and each push. They are made from the engine's notes about traced events; each other event costs only a
+/// each wait and each push. They are made from the engine's notices about traced events. Any other event costs only a
 /// look at its header. `FanOutTraces` keeps the traces of what follows an audience's event.
 ///
 /// An event arrives with a trace context and carries on that of its first span: in the forwarded record, in its
 /// outcome, in `state`. A span that continues from there is below that span.
 ///
-/// The loop notes no more than it must. A first span is begun there, because its context is needed at once; everything
-/// else happens at a `SpanDesk`.
+/// The loop records no more than it must. A first span is begun there, because its context is needed at once;
+/// everything else happens at a `SpanDesk`.
 ///
 /// Bounded in the number of events that begin per second and that wait. Confined to the shard's event loop.
 final class EventTraces {
@@ -47,11 +47,11 @@ final class EventTraces {
     private var nextSweepMillis: Int64 = 0
     private var counts = TracingCounters()
 
-    /// - Parameter place: where spans are made.
-    init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64, at place: SpanDesk.Place = .here) {
+    /// - Parameter thread: where spans are made.
+    init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64, on thread: SpanDesk.Thread = .here) {
         self.tracer = tracer
         self.names = TraceNames(configuration)
-        self.desk = SpanDesk(place)
+        self.desk = SpanDesk(thread)
         self.fanOuts = FanOutTraces(tracer: tracer)
         self.spanNames = configuration.inputTopics.map { "process \($0)" }
         self.configuration = configuration
@@ -75,13 +75,13 @@ final class EventTraces {
         self.names = TraceNames(self.configuration)
     }
 
-    /// Hands the noted work to the desk: after each turn, and whenever notes were taken.
+    /// Hands the recorded work to the desk: after each turn, and whenever notices were taken.
     func handOver() { self.desk.take(&self.works) }
 
     /// Removes the work that waits at the desk, without doing it.
     func takeWorks() -> [SpanDesk.Work] { self.desk.takeAll() }
 
-    /// Begins a turn: everything that is noted from here on happens at `now`.
+    /// Begins a turn: everything that is recorded from here on happens at `now`.
     func turnBegan(now: EngineTime) {
         self.now = now
         if now.steadyMillis >= self.nextSweepMillis {
@@ -101,7 +101,8 @@ final class EventTraces {
     ///   - traceparent: the record's header; empty: it has none.
     ///   - traceState: returns the record's `tracestate`; called if the event is traced.
     ///   - key: returns the record's key; called if the event is traced.
-    /// - Returns: what the event carries in place of `traceparent`, with `tracestate` after it; `nil`: what it has.
+    /// - Returns: what the event carries instead of `traceparent`, with `tracestate` after it; `nil`: it keeps what it
+    ///   has.
     func begin(
         _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?, key: () -> [UInt8]
     ) -> [UInt8]? {
@@ -134,7 +135,7 @@ final class EventTraces {
         let writtenMillis = RecordTime.believed(millis: record.timestampMillis, nowMillis: self.now.wallMillis)
         let began = self.startSpan(
             self.spanNames[Int(record.topic)], below: parent, traceState: traceState, at: clock.moment(of: self.now))
-        let (span, place) = (began.span, began.place)
+        let (span, context) = (began.span, began.context)
         let keyBytes = record.hasKey ? Array(key().prefix(Self.keyByteCountMax)) : nil
         self.works.append {
             [record, names = self.names, ageMillis = max(0, self.now.wallMillis - writtenMillis)] in
@@ -145,7 +146,7 @@ final class EventTraces {
             record.origin
             ?? SourcePosition(topic: record.topic, partition: record.partition, offset: record.offset)
         let trace = EventTrace(
-            span: span, place: place, partition: record.partition,
+            span: span, context: context, partition: record.partition,
             recordMillis: writtenMillis, clock: clock, now: self.now)
         // The partition has returned meanwhile, and its former trace was not finished.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
@@ -153,18 +154,18 @@ final class EventTraces {
         self.counts.eventsTraced += 1
         record.isTraced = true
         // If the tracer provides no context, the event carries on the one it arrived with.
-        let header = (place ?? parent)?.traceparent ?? []
-        let carried = place == nil ? traceState : began.traceState
+        let header = (context ?? parent)?.traceparent ?? []
+        let carried = context == nil ? traceState : began.traceState
         guard let carried, !header.isEmpty, Self.isTraceState(carried) else { return header }
         return header + carried.utf8
     }
 
     /// Starts a span.
-    /// - Returns: the span and its context for others; `place` is `nil` where the tracer does not use W3C Trace
+    /// - Returns: the span and its context for others; `context` is `nil` where the tracer does not use W3C Trace
     ///   Context.
     private func startSpan(
         _ name: String, below parent: TraceContext?, traceState: String?, at moment: TraceMoment
-    ) -> (span: any Span, place: TraceContext?, traceState: String?) {
+    ) -> (span: any Span, context: TraceContext?, traceState: String?) {
         var context = ServiceContext.topLevel
         if let own = self.tracer as? OTLPTracer {
             // The context is passed directly, because headers would be written only to be read again.
@@ -172,7 +173,7 @@ final class EventTraces {
             context.w3cTraceState = parent == nil ? nil : traceState
             let span = own.startSpan(
                 name, context: context, ofKind: .consumer, at: moment, function: #function, file: #fileID, line: #line)
-            return (span, span.place, context.w3cTraceState)
+            return (span, span.traceContext, context.w3cTraceState)
         }
         var carrier: [String: String] = [:]
         carrier["traceparent"] = parent.map { String(decoding: $0.traceparent, as: UTF8.self) }
@@ -181,8 +182,8 @@ final class EventTraces {
         let span = self.tracer.startAnySpanAt(name, context: context, ofKind: .consumer, at: moment)
         var injected: [String: String] = [:]
         self.tracer.inject(span.context, into: &injected, using: TraceCarrier())
-        let place = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
-        return (span, place, injected["tracestate"])
+        let traced = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
+        return (span, traced, injected["tracestate"])
     }
 
     private static func attributes(
@@ -220,9 +221,9 @@ final class EventTraces {
 
     // MARK: Notes of the engine
 
-    /// Takes a note of the engine.
+    /// Takes a notice of the engine.
     /// - Returns: for an accepted push, the event's latency until then, and its trace.
-    func take(_ note: TraceNote) -> AcceptedTrace? {
+    func take(_ note: TraceNotice) -> AcceptedTrace? {
         switch note.happening {
         case .passBegan(let pass):
             self.fanOuts.begin(
@@ -241,7 +242,7 @@ final class EventTraces {
         return nil
     }
 
-    private func takeOfEvent(_ note: TraceNote) -> AcceptedTrace? {
+    private func takeOfEvent(_ note: TraceNotice) -> AcceptedTrace? {
         switch note.happening {
         case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: break
         case .sent(let push):
@@ -297,7 +298,7 @@ final class EventTraces {
 
 /// The latency and trace of an accepted push: an example for the histograms.
 struct AcceptedTrace {
-    var place: TraceContext
+    var context: TraceContext
     var recordToAcceptedMillis: Int64
     var takenToAcceptedMicros: Int64
 }

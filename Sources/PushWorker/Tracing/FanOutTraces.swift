@@ -74,7 +74,7 @@ struct FanOutTraces {
             if Int(broadcast.app) < names.bundleIDs.count {
                 others["mailboat.app"] = .string(names.bundleIDs[Int(broadcast.app)])
             }
-            push.tell(answer, others: others, below: .below(broadcast.parent, by: tracer), names, by: tracer)
+            push.report(answer, others: others, below: .below(broadcast.parent, by: tracer), names, by: tracer)
         }
     }
 
@@ -138,7 +138,7 @@ struct FanOutTrace {
             kind: .device, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow), priority: push.priority,
             resendCount: Int(push.attempt), left: self.clock.moment(ofSteadyMillis: push.sentMillis))
         works.append { [span = self.span] in
-            request.tell(push.answer, below: span.context, names, by: tracer)
+            request.report(push.answer, below: span.context, names, by: tracer)
         }
         self.lastEnd = max(self.lastEnd, request.end(push.answer))
     }

@@ -27,7 +27,7 @@ extension HTTPEndpoint {
     /// A hint for the case that nobody accepts traces at this path.
     var pathHint: String {
         guard !self.path.prefix(while: { $0 != "?" }).hasSuffix(Self.tracesPath) else {
-            return "whoever answers takes no OTLP over HTTP at this path"
+            return "the server does not accept OTLP over HTTP at this path"
         }
         var other = self
         other.path = Self.tracesPath(below: self.path)

@@ -24,7 +24,7 @@ package final class MeasuredTracing {
             tracer: tracer,
             EventTraces.Configuration(
                 settings: settings, inputTopics: inputTopics, bundleIDs: bundleIDs,
-                routes: [("api.push.apple.com", 443)], groupID: "mailboat"), randomSeed: 1, at: .whenAsked)
+                routes: [("api.push.apple.com", 443)], groupID: "mailboat"), randomSeed: 1, on: .whenAsked)
     }
 
     /// Begins a turn, see `EventTraces.turnBegan`.
@@ -41,14 +41,14 @@ package final class MeasuredTracing {
         }
     }
 
-    /// Takes a note of the engine.
-    package func take(_ note: TraceNote) { _ = self.traces.take(note) }
+    /// Takes a notice of the engine.
+    package func take(_ note: TraceNotice) { _ = self.traces.take(note) }
 
     /// Hands over the turn's work, see `EventTraces.handOver`.
     package func turnEnded() { self.traces.handOver() }
 
-    /// Does the work that the loop has noted, as the desk does, and takes the waiting spans, as the exporter does.
-    /// - Parameter writes: whether spans are made and written; otherwise the noted work is discarded.
+    /// Does the work that the loop has recorded, as the desk does, and takes the waiting spans, as the exporter does.
+    /// - Parameter writes: whether spans are made and written; otherwise the recorded work is discarded.
     /// - Returns: number of spans.
     package func export(writes: Bool) -> Int {
         let works = self.traces.takeWorks()

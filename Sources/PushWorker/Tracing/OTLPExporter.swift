@@ -21,7 +21,7 @@ struct OTLPExporter: Sendable {
     static let backoffMaxMillis: Int64 = 30_000
     /// Most attempts for a batch, about three minutes; then it is dropped.
     static let attemptsMax = 10
-    /// How long the end waits for the remaining spans.
+    /// How long the exporter waits at its end for the remaining spans.
     static let farewellMillisMax: Int64 = 5_000
 
     let spans: SpanQueue
@@ -166,17 +166,17 @@ struct OTLPExporter: Sendable {
         self.spans.count { $0.exportsFailed += 1 }
         guard self.complaint.failed() else { return }
         self.logger.warning(
-            "traces cannot be exported; trying again, and saying so once",
+            "traces cannot be exported; trying again (reported once)",
             metadata: ["endpoint": "\(self.client.endpoint.shown)", "cause": "\(cause)"])
     }
 }
 
-/// Tells once that a lasting fault is new.
+/// Reports a lasting fault only when it begins and when it ends.
 private final class RepeatedComplaint: Sendable {
     private let isFailing = Mutex(false)
 
     /// Remembers a failure.
-    /// - Returns: whether the attempt before succeeded.
+    /// - Returns: whether the previous attempt succeeded.
     func failed() -> Bool {
         self.isFailing.withLock { isFailing in
             defer { isFailing = true }
@@ -185,7 +185,7 @@ private final class RepeatedComplaint: Sendable {
     }
 
     /// Remembers a success.
-    /// - Returns: whether the attempt before failed.
+    /// - Returns: whether the previous attempt failed.
     func recovered() -> Bool {
         self.isFailing.withLock { isFailing in
             defer { isFailing = false }

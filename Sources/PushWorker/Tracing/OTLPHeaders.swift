@@ -31,7 +31,7 @@ struct OTLPHeaders: Equatable, Sendable {
                 throw Fault(description: "has a line \(index + 1) without a colon: expected name: value")
             }
             try self.append(
-                String(text[..<colon]), text[text.index(after: colon)...].trimmingBlanks, place: "line \(index + 1)",
+                String(text[..<colon]), text[text.index(after: colon)...].trimmingBlanks, location: "line \(index + 1)",
                 expected: "name: value")
         }
         try self.checkCount()
@@ -41,30 +41,30 @@ struct OTLPHeaders: Equatable, Sendable {
     init(list text: String) throws(Fault) {
         let entries = text.split(separator: ",").filter { !$0.allSatisfy(\.isWhitespace) }
         for (index, entry) in entries.enumerated() {
-            let place = "entry \(index + 1)"
+            let location = "entry \(index + 1)"
             guard let equals = entry.firstIndex(of: "="),
                 let value = entry[entry.index(after: equals)...].trimmingBlanks.removingPercentEncoding
             else {
                 throw Fault(
-                    description: "has an \(place) that is none: expected name=value, its value percent-encoded")
+                    description: "has an \(location) that is none: expected name=value, its value percent-encoded")
             }
-            try self.append(entry[..<equals].trimmingBlanks, value, place: place, expected: "name=value")
+            try self.append(entry[..<equals].trimmingBlanks, value, location: location, expected: "name=value")
         }
         try self.checkCount()
     }
 
     private mutating func append(
-        _ name: String, _ value: String, place: String, expected: String
+        _ name: String, _ value: String, location: String, expected: String
     ) throws(Fault) {
         let name = name.lowercased()
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
-            throw Fault(description: "names no header field on \(place): expected \(expected)")
+            throw Fault(description: "names no header field on \(location): expected \(expected)")
         }
         guard !Self.reserved.contains(name) else {
-            throw Fault(description: "names \(name), which is the exporter's to say: expected other fields")
+            throw Fault(description: "names \(name), which the exporter sets itself: expected other fields")
         }
         guard value.utf8.allSatisfy({ (0x20...0x7e).contains($0) || $0 == 0x09 }) else {
-            throw Fault(description: "has something else than visible ASCII characters on \(place)")
+            throw Fault(description: "has something else than visible ASCII characters on \(location)")
         }
         self.fields.append((name, value))
     }
@@ -109,4 +109,4 @@ extension StringProtocol {
     }
 }
 
-extension OTLPHeaders: Untold {}
+extension OTLPHeaders: Redacted {}

@@ -22,8 +22,8 @@ public final class OTLPSpan: Span {
 
     /// The context in which the span's children are started.
     public let context: ServiceContext
-    /// The span's place in its trace.
-    let place: TraceContext
+    /// The span's identity in its trace.
+    let traceContext: TraceContext
     private let parentSpanID: UInt64?
     private let kind: SpanKind
     private let startNanos: UInt64
@@ -31,11 +31,11 @@ public final class OTLPSpan: Span {
     private let spans: SpanQueue
 
     init(
-        _ name: String, kind: SpanKind, place: TraceContext, parentSpanID: UInt64?, context: ServiceContext,
+        _ name: String, kind: SpanKind, traceContext: TraceContext, parentSpanID: UInt64?, context: ServiceContext,
         startNanos: UInt64, spans: SpanQueue
     ) {
         self.context = context
-        self.place = place
+        self.traceContext = traceContext
         self.parentSpanID = parentSpanID
         self.kind = kind
         self.startNanos = startNanos
@@ -44,7 +44,7 @@ public final class OTLPSpan: Span {
     }
 
     /// Whether the span still records. A trace that is not sampled is never kept.
-    public var isRecording: Bool { self.place.isSampled && self.state.withLock { !$0.hasEnded } }
+    public var isRecording: Bool { self.traceContext.isSampled && self.state.withLock { !$0.hasEnded } }
 
     public var operationName: String {
         get { self.state.withLock { $0.name } }
@@ -89,19 +89,19 @@ public final class OTLPSpan: Span {
 
     /// Changes the span, unless it has ended.
     private func change(_ change: (inout State) -> Void) {
-        guard self.place.isSampled else { return }
+        guard self.traceContext.isSampled else { return }
         self.state.withLock { if !$0.hasEnded { change(&$0) } }
     }
 
     /// Ends the span and hands it on. A second call does nothing.
     public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
-        guard self.place.isSampled else { return }
+        guard self.traceContext.isSampled else { return }
         let endNanos = instant().nanosecondsSinceEpoch
         let finished: FinishedSpan? = self.state.withLock { state in
             guard !state.hasEnded else { return nil }
             state.hasEnded = true
             return FinishedSpan(
-                name: state.name, kind: self.kind, place: self.place, parentSpanID: self.parentSpanID,
+                name: state.name, kind: self.kind, traceContext: self.traceContext, parentSpanID: self.parentSpanID,
                 traceState: self.context.w3cTraceState ?? "", startNanos: self.startNanos,
                 endNanos: max(self.startNanos, endNanos), attributes: state.attributes, events: state.events,
                 droppedEventCount: state.droppedEventCount, links: state.links,
@@ -115,7 +115,7 @@ public final class OTLPSpan: Span {
 struct FinishedSpan: Sendable {
     var name: String
     var kind: SpanKind
-    var place: TraceContext
+    var traceContext: TraceContext
     /// The parent's id; `nil` for the first span of its trace.
     var parentSpanID: UInt64?
     /// The header `tracestate` that arrived; empty: none.

@@ -30,14 +30,14 @@ public final class OTLPTracer: Tracer, Service {
     ) -> OTLPSpan {
         var context = context()
         let parent = context.w3cTrace
-        let place = TraceContext(
+        let traceContext = TraceContext(
             traceIDHigh: parent?.traceIDHigh ?? UInt64.random(in: .min ... .max),
             // Neither number may be 0, which means none.
             traceIDLow: parent?.traceIDLow ?? UInt64.random(in: 1 ... .max),
             spanID: UInt64.random(in: 1 ... .max), isSampled: parent?.isSampled ?? true)
-        context.w3cTrace = place
+        context.w3cTrace = traceContext
         return OTLPSpan(
-            operationName, kind: kind, place: place, parentSpanID: parent?.spanID, context: context,
+            operationName, kind: kind, traceContext: traceContext, parentSpanID: parent?.spanID, context: context,
             startNanos: instant().nanosecondsSinceEpoch, spans: self.spans)
     }
 
@@ -51,8 +51,8 @@ public final class OTLPTracer: Tracer, Service {
     ) where Extract.Carrier == Carrier {
         guard let header = extractor.extract(key: "traceparent", from: carrier) else { return }
         let bytes = Array(header.utf8)
-        guard let place = TraceContext(traceparent: bytes.span) else { return }
-        context.w3cTrace = place
+        guard let traceContext = TraceContext(traceparent: bytes.span) else { return }
+        context.w3cTrace = traceContext
         guard let state = extractor.extract(key: "tracestate", from: carrier) else { return }
         let stateBytes = Array(state.utf8)
         if TraceState.isValid(stateBytes.span) { context.w3cTraceState = state }
@@ -61,9 +61,9 @@ public final class OTLPTracer: Tracer, Service {
     public func inject<Carrier, Inject: Injector>(
         _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
     ) where Inject.Carrier == Carrier {
-        guard let place = context.w3cTrace else { return }
+        guard let traceContext = context.w3cTrace else { return }
         injector.inject(
-            String(decoding: place.traceparent, as: UTF8.self), forKey: "traceparent", into: &carrier)
+            String(decoding: traceContext.traceparent, as: UTF8.self), forKey: "traceparent", into: &carrier)
         guard let state = context.w3cTraceState else { return }
         injector.inject(state, forKey: "tracestate", into: &carrier)
     }

@@ -5,7 +5,7 @@ import Redaction
 /// specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). They apply where the
 /// worker's settings say nothing. Pure.
 ///
-/// These variables may be meant for other programs. So one that cannot be used stops nothing: it is noted.
+/// These variables may be meant for other programs. So one that cannot be used stops nothing: it causes a warning.
 struct OTelEnvironment: Equatable, Sendable {
     /// The collector's URL.
     private(set) var endpoint: HTTPEndpoint?
@@ -17,7 +17,7 @@ struct OTelEnvironment: Equatable, Sendable {
     /// Further attributes of the resource, as given.
     private(set) var attributes: [TelemetryResource.Attribute] = []
     /// One sentence for each variable that is not used, with the reason and without its value.
-    private(set) var notes: [String] = []
+    private(set) var warnings: [String] = []
 
     /// Settings of an empty environment.
     init() {}
@@ -37,7 +37,7 @@ struct OTelEnvironment: Equatable, Sendable {
         self.certificateFile = ofTraces("CERTIFICATE")?.text
         if let headers = ofTraces("HEADERS") {
             do throws(OTLPHeaders.Fault) { self.headers = try OTLPHeaders(list: headers.text) } catch {
-                self.notes.append("\(headers.name) \(error); it is not used")
+                self.warnings.append("\(headers.name) \(error); it is not used")
             }
         }
         guard value("OTEL_SDK_DISABLED")?.lowercased() != "true" else { return }
@@ -49,8 +49,8 @@ struct OTelEnvironment: Equatable, Sendable {
         _ given: (name: String, text: String), protocol spoken: (name: String, text: String)?
     ) {
         if let spoken, spoken.text.lowercased() == "grpc" {
-            self.notes.append(
-                "\(spoken.name) is grpc, which is not spoken here: expected http/json, which most collectors take on port 4318; \(given.name) is not used"
+            self.warnings.append(
+                "\(spoken.name) is grpc, which is not supported: expected http/json, which most collectors take on port 4318; \(given.name) is not used"
             )
             return
         }
@@ -58,7 +58,7 @@ struct OTelEnvironment: Equatable, Sendable {
         self.endpoint =
             isOfTraces ? HTTPEndpoint(collectorAsGiven: given.text) : HTTPEndpoint(collectorBase: given.text)
         guard self.endpoint == nil else { return }
-        self.notes.append(
+        self.warnings.append(
             "\(given.name) is \(ShownText.withheld(given.text)): expected a URL of http or https without a user, such as http://localhost:4318; it is not used"
         )
     }
@@ -72,15 +72,15 @@ struct OTelEnvironment: Equatable, Sendable {
                 $0.trimmingBlanks.removingPercentEncoding
             }
             guard sides.count == 2, let name = sides[0], !name.isEmpty, let value = sides[1] else {
-                self.notes.append(
-                    "OTEL_RESOURCE_ATTRIBUTES has no name=value in place \(attributes.count + 1): expected such, percent-encoded and separated by commas; it is not used"
+                self.warnings.append(
+                    "OTEL_RESOURCE_ATTRIBUTES has no name=value in place \(attributes.count + 1): expected name=value, percent-encoded and separated by commas; it is not used"
                 )
                 return
             }
             attributes.append(TelemetryResource.Attribute(name: name, value: value))
         }
         guard attributes.count <= TelemetryResource.attributeCountMax else {
-            self.notes.append(
+            self.warnings.append(
                 "OTEL_RESOURCE_ATTRIBUTES names \(attributes.count) attributes: expected \(TelemetryResource.attributeCountMax) at most; it is not used"
             )
             return
@@ -90,4 +90,4 @@ struct OTelEnvironment: Equatable, Sendable {
 }
 
 // Header fields are secrets, and a variable may by mistake contain one.
-extension OTelEnvironment: Untold {}
+extension OTelEnvironment: Redacted {}

@@ -21,7 +21,7 @@ struct PushSpan: Sendable {
 
     /// Reports the span of an answered request. Takes long: not to be called on a shard's loop.
     /// - Parameter others: attributes that only some requests have.
-    func tell(
+    func report(
         _ answer: PushAnswer, others: [String: SpanAttribute] = [:], below context: ServiceContext,
         _ names: TraceNames, by tracer: any Tracer
     ) {

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Makes spans for a shard. The shard's loop notes briefly what has happened. The slow part, attributes and spans below
-/// the first, is done here, on another thread and in the order of the notes.
+/// Makes spans for a shard. The shard's loop records briefly what has happened. The slow part, attributes and spans
+/// below the first, is done here, on another thread and in the order of the records.
 ///
 /// Bounded: work that has no room is dropped and counted. May be used from any thread.
 final class SpanDesk: Sendable {
     /// One piece of work.
     typealias Work = @Sendable () -> Void
     /// The thread that does the work.
-    enum Place: Sendable {
-        /// The thread that hands the work over does it.
+    enum Thread: Sendable {
+        /// The thread that hands the work over does the work.
         case here
-        /// Another thread does it, soon.
+        /// Another thread does the work soon.
         case elsewhere
-        /// The thread that asks for it does it.
+        /// The thread that asks for the results does the work.
         case whenAsked
     }
     private struct State {
@@ -25,17 +25,17 @@ final class SpanDesk: Sendable {
     /// Most pieces of work that wait at a time: about 15 s of all that a shard may trace.
     static let workCountMax = 8_192
 
-    private let place: Place
+    private let thread: Thread
     private let state = Mutex(State())
-    /// Locked by the thread that works.
-    private let turn = Mutex(())
+    /// The mutex is locked by the thread that works.
+    private let worker = Mutex(())
 
-    init(_ place: Place) { self.place = place }
+    init(_ thread: Thread) { self.thread = thread }
 
     /// Number of pieces of work that were dropped: most would have made a span.
     var droppedCount: UInt64 { self.state.withLock { $0.droppedCount } }
 
-    /// Takes over the work that a turn has noted, and empties `works`.
+    /// Takes over the work that a turn has recorded, and empties `works`.
     func take(_ works: inout [Work]) {
         guard !works.isEmpty else { return }
         let startsWork = self.state.withLock { state in
@@ -46,7 +46,7 @@ final class SpanDesk: Sendable {
             return !state.isAwaited
         }
         works.removeAll(keepingCapacity: true)
-        switch self.place {
+        switch self.thread {
         case .here: self.work()
         case .elsewhere: if startsWork { Task.detached { self.work() } }
         case .whenAsked: break
@@ -55,7 +55,7 @@ final class SpanDesk: Sendable {
 
     /// Does all waiting work. When it returns, everything taken over before is done.
     func work() {
-        self.turn.withLock { _ in
+        self.worker.withLock { _ in
             while true {
                 let works = self.takeAll()
                 guard !works.isEmpty else { return }

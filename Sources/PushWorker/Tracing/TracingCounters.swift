@@ -33,7 +33,7 @@ extension TracingCounters: CountedBySource {
     static let sourceLabels: [String] = []
 
     static let rows: [CounterRow<TracingCounters>] = [
-        .total("mailboat_tracing_events_total", unit: "events", "Events whose way was traced.", \.eventsTraced),
+        .total("mailboat_tracing_events_total", unit: "events", "Events that were traced.", \.eventsTraced),
         .gauge(
             "mailboat_tracing_events_live", unit: "events", "Events that are traced and have no outcome yet.",
             \.eventsLive),
@@ -46,14 +46,14 @@ extension TracingCounters: CountedBySource {
             "Passes of an audience's version or start over the members of a partition that were traced.",
             \.passesTraced),
         .gauge(
-            "mailboat_tracing_passes_live", unit: "passes", "Passes that are traced and go on.", \.passesLive),
+            "mailboat_tracing_passes_live", unit: "passes", "Passes that are traced and under way.", \.passesLive),
         .total(
             "mailboat_tracing_passes_skipped_total", unit: "passes",
-            "Passes of sampled events that are not traced: too many in a second, or too many that go on.",
+            "Passes of sampled events that are not traced: too many in a second, or too many under way.",
             \.passesSkipped),
         .total(
             "mailboat_tracing_traceparents_invalid_total", unit: "events",
-            "Events with a header `traceparent` that is none; they are taken like others.", \.traceparentsInvalid),
+            "Events with an invalid header `traceparent`; they are treated like other events.", \.traceparentsInvalid),
         .total(
             "mailboat_tracing_spans_exported_total", unit: "spans", "Spans that the collector has taken.",
             \.spansExported),

@@ -19,8 +19,8 @@ extension Outbox {
         }
     }
 
-    /// Handles a refused dead letter. That of a bad record is shrunk, and given up as the last step. That of a good
-    /// event is kept, and its partition halts.
+    /// Handles a refused dead letter. The dead letter of a bad record is shrunk, and given up as the last step. The
+    /// dead letter of a good event is kept, and its partition halts.
     private mutating func deadLetterRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
@@ -56,7 +56,7 @@ extension Outbox {
         guard record.isForwardedEvent, self.becomesDeadLetter(record, why: why, engine: &engine, now: now) else {
             return self.halt(for: record, failure, error, engine: &engine, now: now)
         }
-        self.refusals.note(failure, record, .deadLettered, nowMillis: now.steadyMillis)
+        self.refusals.add(failure, record, .deadLettered, nowMillis: now.steadyMillis)
     }
 
     /// Handles an event that was refused with others while a later one was delivered. Forwarded now, it would count as
@@ -64,13 +64,13 @@ extension Outbox {
     mutating func overtaken(_ record: KeptRecord, engine: inout ShardEngine, now: EngineTime) {
         let why = "the routed topic refused it at first, and has taken a later one since"
         if self.becomesDeadLetter(record, why: why, engine: &engine, now: now) {
-            self.refusals.note(ProduceFailure(why, .other), record, .deadLettered, nowMillis: now.steadyMillis)
+            self.refusals.add(ProduceFailure(why, .other), record, .deadLettered, nowMillis: now.steadyMillis)
         } else {
             self.retries.wait(record)
         }
     }
 
-    /// Writes a dead letter in place of the event. Returns `false` if its headers have no position.
+    /// Writes a dead letter instead of the event. Returns `false` if the event's headers have no position.
     private mutating func becomesDeadLetter(
         _ record: KeptRecord, why: String, engine: inout ShardEngine, now: EngineTime
     ) -> Bool {
@@ -93,7 +93,7 @@ extension Outbox {
         _ record: KeptRecord, _ failure: ProduceFailure, _ step: RefusalNotice.Step, engine: inout ShardEngine,
         now: EngineTime
     ) {
-        self.refusals.note(failure, record, step, nowMillis: now.steadyMillis)
+        self.refusals.add(failure, record, step, nowMillis: now.steadyMillis)
         self.refusals.taken(record.acknowledgement)
         engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         self.hasNewRecords = true
@@ -102,7 +102,7 @@ extension Outbox {
     private mutating func tryAgain(
         _ record: KeptRecord, after failure: ProduceFailure, _ step: RefusalNotice.Step, _ now: EngineTime
     ) {
-        self.refusals.note(failure, record, step, nowMillis: now.steadyMillis)
+        self.refusals.add(failure, record, step, nowMillis: now.steadyMillis)
         self.retries.goesAlone(record, nowMillis: now.steadyMillis)
     }
 
@@ -111,7 +111,7 @@ extension Outbox {
         for record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
     ) {
-        self.refusals.note(failure, record, .halted, nowMillis: now.steadyMillis)
+        self.refusals.add(failure, record, .halted, nowMillis: now.steadyMillis)
         if let partition = engine.partition(of: record.acknowledgement) {
             let source = record.sourceText.isEmpty ? "" : " of \(record.sourceText)"
             self.refusals.halts(

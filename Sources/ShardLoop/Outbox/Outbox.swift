@@ -26,28 +26,30 @@ struct Outbox: ~Copyable {
     var limits = RecordLimits()
     /// Whether the engine has made records since it was last asked.
     var hasNewRecords = false
-    /// Whether there is no room for more: back-pressure.
+    /// Whether Kafka's client has no room for more (back-pressure).
     var isBlocked = false
     var counters = OutboxCounters()
     /// The last failure, until something is delivered to the same topic: a right may be missing on one topic alone.
     var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 
-    /// Most records that are handed over together, half a millisecond's work, unless somebody waits for one of them.
+    /// Maximum number of records that are handed over together, unless somebody waits for one of them. They take half a
+    /// millisecond.
     static let recordsPerTurnMax = 1_024
-    /// Number of deliveries that the engine is told in advance at once.
+    /// Number of deliveries for which the engine prefetches at once.
     private static let aheadCountMax = 32
 
     init(pace: OutboxPace) { self.pace = pace }
 
-    /// The next time at which `advance` or `take` has something to do, steady; `nil` if nothing waits for a time.
+    /// The next time at which `advance` or `take` has something to do, on the steady clock; `nil` if nothing waits for
+    /// a time.
     var dueMillis: Int64? {
         guard !self.isBlocked else { return nil }
         guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
         return min(retryMillis, self.pace.dueMillis ?? retryMillis)
     }
 
-    /// Whether records with room are left for the next turn.
+    /// Whether records for which Kafka has room are left for the next turn.
     var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
 
     /// Number of records that wait here.
@@ -114,7 +116,7 @@ struct Outbox: ~Copyable {
             if let failure = run.failures.first {
                 failedLanes.insert(lane)
                 self.retries.cameBack(record, nowMillis: nowMillis)
-                self.noteFailure(record, failure.failure, nowMillis: nowMillis)
+                self.handleFailure(record, failure.failure, nowMillis: nowMillis)
             } else {
                 self.counters.recordsProduced += 1
                 self.underWay.left(record.topic, partition: record.partition)
@@ -183,8 +185,8 @@ struct Outbox: ~Copyable {
         return end
     }
 
-    /// Whether Kafka has unanswered records of the same partition of `routed`. If it refused those, this one would be
-    /// written before them, and their reader takes a record that was first before another for a replay.
+    /// Whether Kafka has unanswered records of the same partition of `routed`. If it refused those, this record would
+    /// be written before them, and their reader would take them for replays.
     private func wouldOvertake(_ index: Int) -> Bool {
         guard self.order.routed.contains(index) else { return false }
         return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)
@@ -206,7 +208,7 @@ struct Outbox: ~Copyable {
             let record = self.record(first + failure.index)
             if record.acknowledgement == self.lastQueued { self.lastQueued = nil }
             self.underWay.returned(record.topic, partition: record.partition)
-            self.noteFailure(record, failure.failure, nowMillis: nowMillis)
+            self.handleFailure(record, failure.failure, nowMillis: nowMillis)
         }
         if run.isFull { self.block() }
     }
@@ -221,7 +223,7 @@ struct Outbox: ~Copyable {
     }
 
     /// Handles a record that Kafka's library did not take.
-    private mutating func noteFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
+    private mutating func handleFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         self.counters.deliveriesFailed += 1
         if failure.isFatal { self.clientEnded(failure, nowMillis: nowMillis) }
         guard !failure.error.isOfTheRecord || failure.isFatal else {
@@ -235,7 +237,7 @@ struct Outbox: ~Copyable {
     /// Makes the record wait for the next try.
     private mutating func failedForNow(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         (self.failure, self.failedTopic) = (failure, record.topic)
-        self.refusals.note(failure, record, .triedAgain, nowMillis: nowMillis)
+        self.refusals.add(failure, record, .triedAgain, nowMillis: nowMillis)
         self.retries.failed(record, nowMillis: nowMillis)
     }
 
@@ -328,14 +330,14 @@ struct Outbox: ~Copyable {
         switch verdict {
         case .taken, .forNow, .fatal: self.failedForNow(record, failure, nowMillis: now.steadyMillis)
         case .alone:
-            self.refusals.note(failure, record, .triedAlone, nowMillis: now.steadyMillis)
+            self.refusals.add(failure, record, .triedAlone, nowMillis: now.steadyMillis)
             self.retries.goesAlone(record, nowMillis: now.steadyMillis)
         case .withPresentTime:
-            var late = record
-            late.timestampMillis = 0
-            self.refusals.note(failure, record, .triedWithPresentTime, nowMillis: now.steadyMillis)
+            var retimed = record
+            retimed.timestampMillis = 0
+            self.refusals.add(failure, record, .triedWithPresentTime, nowMillis: now.steadyMillis)
             self.refusals.givesPresentTime(record.acknowledgement)
-            self.retries.goesAlone(late, nowMillis: now.steadyMillis)
+            self.retries.goesAlone(retimed, nowMillis: now.steadyMillis)
         case .forGood(let error):
             self.refusedForGood(record, failure, error, engine: &engine, now: now)
         }
@@ -343,12 +345,12 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten: those of its
-    /// `state`, and messages of its audiences' owner to other partitions. The engine waits for no acknowledgement of
-    /// them.
+    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten. These are
+    /// records of its `state`, and messages of its audiences' owners to other partitions. The engine waits for no
+    /// acknowledgement of them.
     ///
-    /// Such messages would be believed. Phones would get versions twice, if the next owner does not know their life.
-    /// Forwarded events are read again.
+    /// Other partitions would believe such messages. Phones would get versions twice, if the next owner does not know
+    /// the versions' life. Forwarded events are read again.
     mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)
         forgotten += self.retries.forgetRouted { engine.isAwaited($0) }

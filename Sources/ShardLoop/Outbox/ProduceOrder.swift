@@ -1,15 +1,15 @@
 import PushEngine
 
 /// The order in which a batch of records is handed to librdkafka. It is topic by topic; records of `state` are in order
-/// of their partitions, and all others in their original order. So each topic is one call, and a partition's records
-/// enter its queue together. Order matters only within a partition, and is kept there.
+/// of their partitions, and all others in their original order. Each topic is therefore one call, and a partition's
+/// records enter its queue together. Order matters only within a partition, and is kept there.
 struct ProduceOrder {
     /// Indexes into the arranged records.
     private(set) var indexes: [Int32] = []
     /// The range of `indexes` with records for `routed`.
     private(set) var routed = 0..<0
     /// Where the next record of each bucket is put.
-    private var places: [Int32] = []
+    private var nextIndexes: [Int32] = []
 
     /// Number of buckets before those of `state`, which has one for each partition.
     private static let otherBucketCount = 3
@@ -22,27 +22,27 @@ struct ProduceOrder {
             if !records.isEmpty { self.indexes.append(0) }
             return
         }
-        self.places.removeAll(keepingCapacity: true)
+        self.nextIndexes.removeAll(keepingCapacity: true)
         for record in records {
             let bucket = Self.bucket(of: record)
-            while bucket + 1 >= self.places.count { self.places.append(0) }
-            self.places[bucket + 1] += 1
+            while bucket + 1 >= self.nextIndexes.count { self.nextIndexes.append(0) }
+            self.nextIndexes[bucket + 1] += 1
         }
-        for bucket in self.places.indices.dropFirst() { self.places[bucket] += self.places[bucket - 1] }
+        for bucket in self.nextIndexes.indices.dropFirst() { self.nextIndexes[bucket] += self.nextIndexes[bucket - 1] }
         // Buckets 0 and 1 are before, 3 is after.
-        let (routedStart, routedEnd) = (self.place(of: 2), self.place(of: 3))
+        let (routedStart, routedEnd) = (self.start(of: 2), self.start(of: 3))
         self.routed = min(routedStart, records.count)..<min(routedEnd, records.count)
         self.indexes.append(contentsOf: repeatElement(0, count: records.count))
         for (index, record) in records.enumerated() {
             let bucket = Self.bucket(of: record)
-            self.indexes[Int(self.places[bucket])] = Int32(index)
-            self.places[bucket] += 1
+            self.indexes[Int(self.nextIndexes[bucket])] = Int32(index)
+            self.nextIndexes[bucket] += 1
         }
     }
 
     /// Where a bucket begins, before any record has been put in it.
-    private func place(of bucket: Int) -> Int {
-        bucket < self.places.count ? Int(self.places[bucket]) : Int(self.places.last ?? 0)
+    private func start(of bucket: Int) -> Int {
+        bucket < self.nextIndexes.count ? Int(self.nextIndexes[bucket]) : Int(self.nextIndexes.last ?? 0)
     }
 
     private static func bucket(of record: EngineRecord) -> Int {

@@ -28,37 +28,37 @@ public struct RefusalNotice: Sendable, Equatable {
     public var topic: EngineRecord.Topic
     /// Kafka's answer.
     public var failure: ProduceFailure
-    /// What was done about it.
+    /// What was done about the record.
     public var step: Step
     /// The first position of the record that this one is about: `topic/partition/offset`. Empty if unknown.
     public var source: String
 }
 
 /// Collects the notices of refusals, what must be remembered about refused records, and the partitions that halt
-/// because of one.
+/// because of a refusal.
 struct RefusalDesk {
-    /// Most notices in one turn; the rest is only counted.
+    /// Maximum number of notices in one turn. Further refusals are only counted.
     static let noticesMax = 32
     /// How long a refusal for good is shown as a present problem.
     static let recentMillis: Int64 = 600_000
 
-    private(set) var notices: [RefusalNotice] = [] { didSet { self.noteNews() } }
+    private(set) var notices: [RefusalNotice] = [] { didSet { self.updateHasNews() } }
     /// Partitions that cannot continue, each with the reason.
-    private(set) var halts: [(partition: Int32, reason: String)] = [] { didSet { self.noteNews() } }
+    private(set) var halts: [(partition: Int32, reason: String)] = [] { didSet { self.updateHasNews() } }
     /// Whether there is something to report. It is checked in each turn.
     private(set) var hasNews = false
     private(set) var table = RefusalTable()
     /// Acknowledgements of records that were given the present time.
     private var presentTime: Set<UInt64> = []
     var giveUpLimit = GiveUpLimit()
-    /// By topic: the last refusal that lost something for readers, and its steady time.
+    /// The last refusal that lost something for readers, and its steady time, by topic.
     private(set) var recent: [EngineRecord.Topic: (notice: RefusalNotice, atMillis: Int64)] = [:]
-    /// Whether a topic's limit may have changed since it was read.
+    /// Whether a topic's limit may have changed since the limits were read.
     var asksForLimits = false
 
-    private mutating func noteNews() { self.hasNews = !self.notices.isEmpty || !self.halts.isEmpty }
+    private mutating func updateHasNews() { self.hasNews = !self.notices.isEmpty || !self.halts.isEmpty }
 
-    mutating func note(
+    mutating func add(
         _ failure: ProduceFailure, _ record: KeptRecord, _ step: RefusalNotice.Step, nowMillis: Int64
     ) {
         self.table[record.topic, failure.error] += 1
@@ -95,7 +95,7 @@ struct RefusalDesk {
 
     mutating func givesPresentTime(_ acknowledgement: UInt64) { self.presentTime.insert(acknowledgement) }
 
-    /// Forgets a record whose fate is decided.
+    /// Forgets a record that was written or given up.
     mutating func taken(_ acknowledgement: UInt64) {
         if !self.presentTime.isEmpty { self.presentTime.remove(acknowledgement) }
     }

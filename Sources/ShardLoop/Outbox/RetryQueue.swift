@@ -4,14 +4,14 @@ import PushModel
 /// Records that Kafka did not take. They are produced again after a pause, in the order in which they were made.
 ///
 /// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would
-/// undo it. So a failed record is not produced again until Kafka has answered for everything it has of that partition.
-/// Later records wait here until then, and until those before them are on their way. A waiting record is dropped as
-/// superseded when a later one of its key, which was already on its way, is delivered. `routed` records keep their
-/// order in each partition, too. The engine limits the queue: it stops at `unacknowledgedMax` records.
+/// undo it. A failed record is therefore not produced again until Kafka has answered for everything it has of that
+/// partition. Later records wait here until then, and until the records before them are on their way. A waiting record
+/// is dropped as superseded when a later one of its key, which was already on its way, is delivered. `routed` records
+/// keep their order in each partition, too. The engine limits the queue: it stops at `unacknowledgedMax` records.
 ///
-/// Kafka may refuse a record because of another in its request. So the lane of a refused record becomes careful: its
-/// records leave in groups, each when Kafka has answered for the one before. The first group is one record; all others
-/// of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
+/// Kafka may refuse a record because of another in its request. The lane of a refused record therefore becomes careful:
+/// its records leave in groups, each when Kafka has answered for the group before. The first group is one record; all
+/// others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
 struct RetryQueue {
     /// The unit within which order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
@@ -33,34 +33,34 @@ struct RetryQueue {
     private var lanes: [Lane: [KeptRecord]] = [:]
     /// Waiting records without an order.
     private var others: [KeptRecord] = []
-    /// Records that were refused for good, and are kept until somebody removes the cause. Only of topics without an
-    /// order.
-    private var stuck: [KeptRecord] = [] { didSet { self.noteCare() } }
+    /// Records that were refused for good, and are kept until somebody removes the cause. Only topics without an order
+    /// have such records.
+    private var stuck: [KeptRecord] = [] { didSet { self.updateHasCare() } }
     private var stuckDueMillis: Int64 = .max
-    private var careful: [Lane: CarefulLane] = [:] { didSet { self.noteCare() } }
-    /// By partition: the marker that must begin the next epoch. Until it is acknowledged, any other record of that
-    /// `state` is outdated. `nil` if no marker is coming.
-    private var claims: [Int32: UInt64?] = [:] { didSet { self.noteCare() } }
-    private var outdated = OutdatedRecords() { didSet { self.noteCare() } }
+    private var careful: [Lane: CarefulLane] = [:] { didSet { self.updateHasCare() } }
+    /// The marker that must begin the next epoch, by partition. Until it is acknowledged, any other record of that
+    /// partition's `state` is outdated. `nil` if no marker is coming.
+    private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
+    private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
     /// Whether something is stuck or outdated, or a lane is careful. It is checked in each turn.
     private var hasCare = false
     private(set) var count = 0
-    /// When the first record outside careful lanes may be tried again, steady; `nil` if none waits.
+    /// When the first record outside careful lanes may be tried again, on the steady clock; `nil` if none waits.
     private var plainDueMillis: Int64?
     private var attempt = 0
 
     static let backoffMinMillis: Int64 = 200
     static let backoffMaxMillis: Int64 = 10_000
 
-    /// Whether nothing waits, or will have to.
+    /// Whether nothing waits here, and no record will have to wait behind another.
     var isEmpty: Bool { self.count == 0 && !self.hasCare }
 
-    private mutating func noteCare() {
+    private mutating func updateHasCare() {
         self.hasCare =
             !self.careful.isEmpty || !self.stuck.isEmpty || !self.claims.isEmpty || self.outdated.count > 0
     }
 
-    /// When the first record may be tried again, steady; `nil` if nothing waits for a time.
+    /// When the first record may be tried again, on the steady clock; `nil` if nothing waits for a time.
     var dueMillis: Int64? {
         guard self.hasCare else { return self.plainDueMillis }
         var due = self.plainDueMillis ?? .max
@@ -72,7 +72,7 @@ struct RetryQueue {
         return due == .max ? nil : due
     }
 
-    /// Whether a record of this topic and partition must wait behind others.
+    /// Whether a record of this topic and partition must wait behind other records.
     func holds(_ topic: EngineRecord.Topic, partition: Int32, acknowledgement: UInt64) -> Bool {
         if !self.claims.isEmpty, topic == .state, let claim = self.claims[partition] { return acknowledgement != claim }
         guard !self.lanes.isEmpty || !self.careful.isEmpty else { return false }
@@ -142,7 +142,7 @@ struct RetryQueue {
         }
     }
 
-    /// Notes that Kafka has answered for a record.
+    /// Ends the group of the record's careful lane, if Kafka has answered for all of it.
     /// - Parameter underWay: the records without an answer.
     mutating func answered(_ topic: EngineRecord.Topic, partition: Int32, underWay: UnderWayCount) {
         guard !self.careful.isEmpty else { return }
@@ -172,7 +172,7 @@ struct RetryQueue {
         self.lanes[lane, default: []].insert(entry, at: index)
     }
 
-    /// Notes a successful delivery: the next failure begins with a short pause again.
+    /// Resets the pause after a successful delivery: the next failure begins with a short one again.
     mutating func succeeded() { self.attempt = 0 }
 
     /// Drops records of a key that a delivered record has superseded. Returns their acknowledgements. Records that were
@@ -197,8 +197,8 @@ struct RetryQueue {
         return taken
     }
 
-    /// Takes the records that may leave, in order. Those refused are returned with `putBack`. The rest is checked again
-    /// after a short pause.
+    /// Takes the records that may leave, in order. The caller returns those for which there is no room with `putBack`.
+    /// The rest is checked again after a short pause.
     /// - Parameter underWay: the records without an answer.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []
@@ -224,8 +224,8 @@ struct RetryQueue {
         return taken
     }
 
-    /// Releases records without an order, unless their lane has become careful: then they wait in it. Otherwise they
-    /// would share a group's request, and a record that counts as alone would be given up because of another.
+    /// Releases records without an order. If their lane has become careful, they wait in the lane instead. Otherwise
+    /// they would share a group's request, and a record that counts as alone would be given up because of another.
     private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
         for entry in entries {
             if self.careful[Lane(entry.topic, entry.partition)] == nil {
@@ -237,7 +237,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes the next group of each careful lane without records at Kafka.
+    /// Takes the next group of each careful lane that has no records with Kafka.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
@@ -267,7 +267,7 @@ struct RetryQueue {
         }
     }
 
-    /// Notes that a record of a group did not reach Kafka.
+    /// Takes out of its group a record that did not reach Kafka.
     mutating func cameBack(_ record: KeptRecord, nowMillis: Int64) {
         let lane = Lane(record.topic, record.partition)
         guard self.careful[lane] != nil else { return }
@@ -295,7 +295,7 @@ struct RetryQueue {
         return forgotten
     }
 
-    /// Drops messages between workers that nobody waits for: they must not be written.
+    /// Drops messages between workers that nobody waits for, because they must not be written.
     /// - Parameter isAwaited: whether this worker still has the partition that a record is about, by its
     ///   acknowledgement.
     /// - Returns: the acknowledgements that will never arrive.
@@ -331,7 +331,7 @@ struct RetryQueue {
         !self.claims.isEmpty && self.claims[partition] == .some(acknowledgement)
     }
 
-    /// Notes that the marker was acknowledged. Returns the keys that must be written again.
+    /// Takes the acknowledgement of the marker. Returns the keys that must be written again.
     /// - Parameter next: the marker that is awaited instead; `nil` if the epoch has begun.
     mutating func claimAnswered(partition: Int32, next: UInt64?) -> [[UInt8]] {
         self.claims[partition] = next.map { .some($0) }

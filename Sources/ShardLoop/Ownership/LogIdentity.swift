@@ -10,7 +10,7 @@ public enum LogIdentity {
     }
 
     /// Whether the record there is another one. If there is none, only the bounds of the log can tell.
-    public static func isOther(_ sample: PositionNote.Sample, _ found: Found) -> Bool {
+    public static func isOther(_ sample: CommitMetadata.Sample, _ found: Found) -> Bool {
         guard case .record(let millis) = found else { return false }
         return millis != sample.millis
     }
@@ -18,19 +18,19 @@ public enum LogIdentity {
     /// Whether `state` has less than Kafka had acknowledged: it was created again, or its end is lost.
     /// - Parameters:
     ///   - logEnd: the offset that its next record gets.
-    ///   - stateEnd: see `PositionNote.stateEnd`.
+    ///   - stateEnd: see `CommitMetadata.stateEnd`.
     ///   - acceptedEnd: the `stateEnd` whose loss a person has accepted, from `state`; `nil` if none.
     public static func isStateCut(logEnd: Int64, stateEnd: Int64?, acceptedEnd: Int64?) -> Bool {
         guard let stateEnd, stateEnd != acceptedEnd else { return false }
         return logEnd < stateEnd
     }
 
-    /// Whether the head of `state` is gone: somebody, or a retention time, has deleted records. Compaction moves no
-    /// log's start.
+    /// Whether the head of `state` is gone: somebody, or a retention time, has deleted records. Compaction does not
+    /// move the start of a log.
     /// - Parameters:
-    ///   - logStart: the offset of its first record.
-    ///   - stateStart: see `PositionNote.stateStart`.
-    ///   - stateEnd: see `PositionNote.stateEnd`; without it nothing has been lost.
+    ///   - logStart: the offset of the log's first record.
+    ///   - stateStart: see `CommitMetadata.stateStart`.
+    ///   - stateEnd: see `CommitMetadata.stateEnd`; without it nothing has been lost.
     ///   - acceptedEnd: as for `isStateCut`.
     public static func isStateHeadCut(
         logStart: Int64, stateStart: Int64?, stateEnd: Int64?, acceptedEnd: Int64?
@@ -47,11 +47,11 @@ public enum LogIdentity {
     ///   - found: what is at that position now.
     ///   - logEnd: the offset that its next record gets.
     public static func reasonIfOther(
-        topic: String, partition: Int32, _ sample: PositionNote.Sample, _ found: Found, logEnd: Int64
+        topic: String, partition: Int32, _ sample: CommitMetadata.Sample, _ found: Found, logEnd: Int64
     ) -> String? {
         let what: String
         if case .record(let millis) = found, Self.isOther(sample, found) {
-            what = "a record of \(millis) ms lies there now"
+            what = "a record of \(millis) ms is there now"
         } else if sample.offset >= logEnd {
             what = "the log ends at \(logEnd) now"
         } else {
@@ -64,11 +64,11 @@ public enum LogIdentity {
 
     /// What to do about an input topic that was created again.
     public static let inputRemedy =
-        "it was deleted and made anew; stop the group's workers, run 'mailboat offsets reset --to earliest', which says what would be read and with --execute moves the offset, and start them again"
+        "it was deleted and created again; stop the group's workers, run 'mailboat offsets reset --to earliest', which shows what would be read, and moves the offset with --execute, and start them again"
 
     /// Why a partition whose `state` is lost does not continue.
     public static func stateReason(topic: String, partition: Int32, _ what: String) -> String {
-        "the state topic \(topic) has lost what it knew of partition \(partition): \(what); " + Self.stateRemedy
+        "the state topic \(topic) has lost records of partition \(partition): \(what); " + Self.stateRemedy
     }
 
     /// What to do about a lost `state`.

@@ -1,19 +1,19 @@
-/// Records of one log that were read lately, by offset and time: one for each read of its queue, not one for each
-/// record.
+/// Records of one log that were read lately, by offset and time. There is one for each read of the log's queue, not one
+/// for each record.
 ///
-/// A commit reports the newest of them below its offset. They are limited: of many, every second one is forgotten.
+/// A commit reports the newest of them below its offset. If there are too many, every second one is forgotten.
 public struct RecordSamples: Sendable {
     /// The samples by offset, ascending.
-    private var samples: [PositionNote.Sample] = []
+    private var samples: [CommitMetadata.Sample] = []
     private static let countMax = 64
 
-    /// - Parameter first: what the former owner has reported, and was found to be true.
-    public init(_ first: PositionNote.Sample? = nil) {
+    /// - Parameter first: the sample that the former owner has reported and that was found to be right; `nil`: none.
+    public init(_ first: CommitMetadata.Sample? = nil) {
         if let first { self.samples.append(first) }
     }
 
-    /// Notes the last record of one read. One without a time proves nothing.
-    public mutating func note(_ sample: PositionNote.Sample) {
+    /// Adds the last record of one read. A record without a time proves nothing.
+    public mutating func add(_ sample: CommitMetadata.Sample) {
         guard sample.millis >= 0, sample.offset > self.samples.last?.offset ?? -1 else { return }
         if self.samples.count == Self.countMax {
             self.samples = stride(from: 0, to: self.samples.count, by: 2).map { self.samples[$0] }
@@ -22,12 +22,12 @@ public struct RecordSamples: Sendable {
     }
 
     /// The newest record below `nextOffset`. Commits do not go back, so older ones are forgotten.
-    public mutating func newest(below nextOffset: Int64) -> PositionNote.Sample? {
+    public mutating func newest(below nextOffset: Int64) -> CommitMetadata.Sample? {
         guard let index = self.samples.lastIndex(where: { $0.offset < nextOffset }) else { return nil }
         if index > 0 { self.samples.removeSubrange(..<index) }
         return self.samples.first
     }
 
-    /// The newest of all, closest to where reading continues.
-    public var last: PositionNote.Sample? { self.samples.last }
+    /// The newest sample, which is closest to where reading continues.
+    public var last: CommitMetadata.Sample? { self.samples.last }
 }

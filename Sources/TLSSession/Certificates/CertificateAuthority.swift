@@ -130,4 +130,4 @@ private func makeCertificate(
     return pem
 }
 
-extension CertificateAndKey: Untold {}
+extension CertificateAndKey: Redacted {}

@@ -5,9 +5,7 @@ import DeviceModel
 import Foundation
 import Listening
 import Logging
-import ServiceLifecycle
 import TLSSession
-import UnixSignals
 
 /// `mailboat apns-simulator`: a simulated APNs to push to, with devices to look at and faults on demand.
 struct APNSSimulatorCommand: AsyncParsableCommand {
@@ -18,8 +16,8 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             It speaks TLS and HTTP/2, checks every header, the provider token and the payload, answers with Apple's status and reason, and \
             keeps what each phone shows. An HTTP control API shows devices and sets faults: 'curl localhost:2198' explains it.
 
-            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
-            command line is wrong.
+            Exit status: 0 when it was stopped (SIGINT, SIGTERM), 1 when it cannot be started, for example because a port is in use, 64 \
+            when the command line is wrong.
 
             EXAMPLES
               Make throwaway credentials in ./apns (ca.pem, AuthKey_SIMULATOR1.p8) and listen on 2197, control API on 2198:
@@ -86,7 +84,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Directory for ca.pem, server.pem, server.key and AuthKey_<id>.p8; what is missing is made, what is there is used again.",
+            "Directory for ca.pem, server.pem, server.key and AuthKey_<id>.p8; missing files are made, existing ones are reused.",
             valueName: "dir"))
     var generateCredentials: String?
 
@@ -119,7 +117,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         help: "A bundle id that exists. May be repeated; none: every topic of the right form.", form: .bundleID)
     var apps: [String] = []
 
-    @Option(help: "Which of Apple's services it is: production or development.")
+    @Option(help: "The service of Apple that is simulated: production or development.")
     var environment = SimulatorConfiguration.Environment.production
 
     @Option(help: "Tokens never seen before: accept (they get a phone) or reject (400 BadDeviceToken).")
@@ -140,7 +138,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Answers wait this long, milliseconds.", form: .whole(0...Latency.millisMax))
     var latency: Int64 = 0
 
-    @Option(help: "And up to this much longer, milliseconds.", form: .whole(0...Latency.millisMax))
+    @Option(help: "The most random delay on top of --latency, milliseconds.", form: .whole(0...Latency.millisMax))
     var jitter: Int64 = 0
 
     @Option(help: "429 for more pushes a minute than this to one phone.", form: .whole(0...Int.max))
@@ -148,23 +146,25 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "Starts by push that a phone shows within the window; further ones are taken, and no card comes up. 0: all.",
+            "Starts by push that a phone shows within the window; further ones are accepted without a card. 0: all.",
         form: .whole(0...Self.startBudgetMax))
     var startBudget = 10
 
     @Option(help: "The window of --start-budget, seconds.", form: .whole(1...Self.startWindowMax))
     var startWindow: Int64 = 3_600
 
-    @Flag(help: "429 for a start over the budget of its phone; APNs takes it and says nothing.")
+    @Flag(help: "Answer 429 to a start over the budget of its phone. APNs itself answers 200.")
     var refuseStarts = false
 
-    @Option(help: "Share of started cards whose app tells of an update token.", form: .number(0...1))
+    @Option(help: "Share of started cards whose app reports an update token.", form: .number(0...1))
     var updateTokenShare = 1.0
 
-    @Option(help: "It tells of it so long after the start, milliseconds.", form: .whole(0...Self.updateTokenMillisMax))
+    @Option(
+        help: "How long after the start the app reports the token, milliseconds.",
+        form: .whole(0...Self.updateTokenMillisMax))
     var updateTokenDelay: Int64 = 0
 
-    @Option(help: "And up to this much later, milliseconds.", form: .whole(0...Self.updateTokenMillisMax))
+    @Option(help: "The most random delay on top of it, milliseconds.", form: .whole(0...Self.updateTokenMillisMax))
     var updateTokenJitter: Int64 = 0
 
     @Option(help: "Phones and tokens kept at most; a phone takes about 190 bytes.", form: .whole(1...Self.devicesMax))
@@ -186,7 +186,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "List the channels of an app that has none with an empty body, not with an empty list: Apple's page says both."
+            "List the channels of an app that has none with an empty body, not with an empty list: Apple's page describes both."
     )
     var emptyListBody = false
 
@@ -208,15 +208,15 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write down what happens to phones, and begin with what is written there: the phones outlive this process, however it ends.",
+            "A file that records what happens to phones, and is read at the start: the phones outlive this process, however it ends.",
             valueName: "file"), completion: .file())
     var journal: String?
 
     @Option(help: "Seed of all randomness.", form: .whole(0...UInt64.max))
     var seed: UInt64 = 1
 
-    /// Upper limits of the options: pushes far beyond what any channel needs, and Apple's own limit of 10,000 channels
-    /// an app.
+    /// Upper limits of two options. They are far beyond what any channel needs, and beyond Apple's own limit of 10,000
+    /// channels an app.
     private static let (channelPushesPerMinuteMax, channelsPerAppMax) = (1_000_000, 1_000_000)
 
     private static let startBudgetMax = 1_000
@@ -252,36 +252,25 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             fault.setting =
                 fault.setting == APNSSimulator.portSetting ? "--host and --port" : "--host and --manage-port"
             throw fault
+        } catch let fault as JournalReader.Fault {
+            throw CommandFailure("--journal: \(fault.description)")
         }
         simulator.setLatency(Latency(fixedMillis: self.latency, jitterMillis: self.jitter))
-        Self.say(
+        ControlledCommand.say(
             "pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))"
         )
-        if let port = simulator.managementPort { Self.say("channels      https://\(self.host):\(port)") }
-        for line in setup.lines { Self.say(line) }
+        if let port = simulator.managementPort { ControlledCommand.say("channels      https://\(self.host):\(port)") }
+        for line in setup.lines { ControlledCommand.say(line) }
 
         let controlHost = self.controlHost
         let control = ControlServer(
             simulator: simulator, host: controlHost, port: self.control, providerTokens: setup.mint, logger: logger
         ) { port in
-            Self.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
+            ControlledCommand.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
         }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        do {
-            try await group.run()
-        } catch {
+        try await ControlledCommand.serve(control, host: controlHost, port: self.control, logger: logger) {
             await simulator.stop()
-            throw ListenFault(error, "--control-host and --control", host: controlHost, port: self.control) ?? error
         }
-        await simulator.stop()
-    }
-
-    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
-    private static func say(_ line: String) {
-        StandardOutput.tell(line)
-        StandardOutput.flush()
     }
 
     private var simulatorConfiguration: SimulatorConfiguration {

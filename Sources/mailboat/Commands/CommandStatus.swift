@@ -12,14 +12,14 @@ enum CommandStatus: Int32, CaseIterable {
         switch self {
         case .done:
             "done, and nothing wrong was found. Also when there was nothing to do, when a dry run (no `--execute`) has nothing to object to, and when "
-                + "`explain` has an answer, whatever it is"
+                + "`explain` has an answer"
         case .failed:
             "something is wrong: a cluster, APNs or a file could not be asked, read or written; the settings have faults; something was left out or refused; "
                 + "a check found a fault. What was printed says what, and what to do. Also when the output could not be written (a full disk, a reader that has gone)"
         case .wrongCommandLine: "the command line is wrong: nothing was done, and the message says what was expected"
-        case .interrupted: "SIGINT (Ctrl-C) came before it was through"
+        case .interrupted: "SIGINT (Ctrl-C) arrived before it had finished"
         case .terminated:
-            "SIGTERM came before it was through. `run`, `dev`, `tail`, `embedded-kafka` and `apns-simulator` take both signals as the wish to stop, and end with 0"
+            "SIGTERM arrived before it had finished. `run`, `dev`, `tail`, `embedded-kafka` and `apns-simulator` stop at both signals, and end with 0"
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import KafkaLog
+import PushWorker
 
 /// How to reach a cluster, for commands that read or write topics.
 struct KafkaOptions: ParsableArguments {
@@ -40,17 +41,23 @@ struct KafkaOptions: ParsableArguments {
     }
 
     /// Number of partitions of a topic. Blocks.
-    func partitionCount(of topic: String) throws -> Int32 {
-        let brokers = try self.cluster.brokers()
+    /// - Parameter right: what the command needs if the topic may not be described.
+    @discardableResult
+    func partitionCount(of topic: String, needing right: KafkaRight = .describe) throws -> Int32 {
         let settings = try self.settings(for: .consumer)
-        do throws(KafkaError) {
+        let found = try self.cluster.ask("for the topic \(topic)", within: self.limit) {
+            () throws(KafkaError) -> TopicDescription? in
             let admin = try KafkaAdmin(settings, log: { _ in })
-            if let found = try admin.describeTopics([topic], within: self.limit).first {
-                return Int32(found.partitionCount)
-            }
-            if let refusal = try admin.refusal(toShow: topic, within: self.limit) { throw refusal }
-        } catch { throw CommandFailure("\(brokers) cannot be asked for the topic \(topic): \(error)") }
-        throw CommandFailure("the topic \(topic) does not exist")
+            if let found = try admin.describeTopics([topic], within: self.limit).first { return found }
+            if let refusal = try admin.refusal(toShow: topic, within: self.limit) { throw refusal.needing(right) }
+            return nil
+        }
+        if let found { return Int32(found.partitionCount) }
+        let near = NearSpelling.of(topic, among: try self.cluster.configuration().topics.all.filter { $0 != topic })
+        throw CommandFailure(
+            "the topic \(topic) does not exist"
+                + (near.map { "; did you mean \($0)?" }
+                    ?? ": create it with \(self.cluster.command("topics create"))"))
     }
 
     /// Hands every record of the partitions to `body`, partition by partition in the order given. Partitions are
@@ -59,7 +66,7 @@ struct KafkaOptions: ParsableArguments {
     func forEachRecord(
         of topic: String, partitions: [Int32], whenRead: (Int32) -> Void = { _ in }, _ body: (OwnedRecord) -> Void
     ) throws {
-        // The end of a log is wanted, not what is written later: a fetch that finds nothing is answered at once.
+        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try self.settings(for: .consumer))
         do throws(KafkaError) {
             try KafkaLogReader(settings, log: { _ in }).forEach(

@@ -15,13 +15,14 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run a worker: take events from Kafka, push them to APNs.",
         discussion: """
-            Settings come from a YAML file and from the environment, which wins: 'budget.per-hour' is MAILBOAT_BUDGET_PER_HOUR. Workers of one \
-            consumer group share the partitions. SIGTERM or SIGINT drains: nothing more is taken, what is in flight is finished, the rest is \
-            written down and committed, and the group is left, all within 'drain-timeout'. SIGHUP reads the settings again: 'mailboat run \
-            --print-settings' says of each how a change takes effect. When something is wrong with them, the old ones stay and the log says what.
+            Settings are read from a YAML file and from the environment, which takes precedence: 'budget.per-hour' is \
+            MAILBOAT_BUDGET_PER_HOUR. Workers of one consumer group share the partitions. SIGTERM or SIGINT drains: nothing more is taken, \
+            what is in flight is finished, the rest is written down and committed, and the group is left, all within 'drain-timeout'. \
+            SIGHUP reads the settings again: 'mailboat run --print-settings' says for each setting when a change takes effect. If a new \
+            setting is wrong, the old settings stay in use, and the log names the fault.
 
-            Exit status: 0 when it was told to stop (SIGTERM, SIGINT) and with --check when the settings are good, 1 when they are not or the worker \
-            cannot go on, 64 when the command line is wrong.
+            Exit status: 0 when it was stopped (SIGTERM, SIGINT) and with --check when the settings are good, 1 when they are not or the \
+            worker cannot go on, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat run --config mailboat.yaml
@@ -36,7 +37,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Check the settings, the keys and certificates they name, and whether librdkafka takes them; connect to nobody, and end: 0 when they are good."
+            "Check the settings, the keys and certificates that they name, and whether librdkafka accepts them, without any connection; then end, with 0 when they are good."
     )
     var check = false
 
@@ -52,6 +53,15 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(
         name: .customLong("print-openapi"), help: "Print the routes of the admin port as an OpenAPI document and end.")
     var printOpenAPI = false
+
+    func validate() throws {
+        guard self.config != nil,
+            self.printSettings || self.printSettingsSchema || self.printMetrics || self.printOpenAPI
+        else { return }
+        throw ValidationError(
+            "--print-… lists what there is, whatever the settings are: leave out --config. 'mailboat run --check --config FILE' reads them"
+        )
+    }
 
     func run() async throws {
         if self.printOpenAPI {
@@ -70,11 +80,11 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
-        // Before the settings are read, because a change may be signalled right afterwards.
+        // Signals are taken before the settings are read, because a change may be signalled right afterwards.
         let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
-            for note in loaded.notes { LogLines.say("warning: \(note)", level: .warning) }
+            for warning in loaded.warnings { LogLines.say("warning: \(warning)", level: .warning) }
             let faults = loaded.configuration.startFaults()
             guard faults.isEmpty else { throw Self.refusal(faults) }
             if let closed = loaded.configuration.closedPages { LogLines.say("warning: \(closed)", level: .warning) }
@@ -84,10 +94,10 @@ struct RunCommand: AsyncParsableCommand {
         LogLines.write(as: loaded.configuration.logFormat)
         let logLevel = LogLevelSwitch(loaded.configuration.logLevel)
         let logger = logLevel.logger(label: "mailboat") { LogLines.handler(label: $0) }
-        for note in loaded.notes { logger.warning("\(note)") }
+        for warning in loaded.warnings { logger.warning("\(warning)") }
         let metrics = PrometheusMetricsFactory()
         MetricsSystem.bootstrap(metrics)
-        // Libraries that trace find the tracer there.
+        // Libraries that trace find the tracer in `InstrumentationSystem`.
         let tracer = OTLPTracer(loaded.configuration.tracing, logger: logger)
         if let tracer { InstrumentationSystem.bootstrap(tracer) }
         let worker = try WorkerService(
@@ -108,7 +118,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the settings again on request.
+    /// The service that reads the settings again on request.
     private func reloads(
         of worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger
     ) -> ReloadService {
@@ -119,7 +129,7 @@ struct RunCommand: AsyncParsableCommand {
             }
         } load: { () throws(ConfigurationError) -> WorkerConfiguration in
             let loaded = try Self.settings(try Self.bytes(path), path)
-            for note in loaded.notes { logger.warning("\(note)") }
+            for warning in loaded.warnings { logger.warning("\(warning)") }
             return loaded.configuration
         }
     }
@@ -139,7 +149,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// The file's content; `nil`: there is no file.
+    /// The file's content; `nil`: no file was given.
     private static func bytes(_ path: String?) throws(ConfigurationError) -> [UInt8]? {
         guard let path else { return nil }
         do throws(FileFailure) { return try InputFile.read(path) } catch {
@@ -158,12 +168,13 @@ struct RunCommand: AsyncParsableCommand {
             environment: ProcessInfo.processInfo.environment)
     }
 
-    /// Names each fault. - Returns: what to end with.
+    /// Reports each fault.
+    /// - Returns: the status to exit with.
     private static func refusal(_ faults: [ConfigurationFault], hasFile: Bool = true) -> ExitCode {
         for fault in faults { LogLines.say(fault.description, level: .error) }
         LogLines.say(
             "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started"
-                + (hasFile ? "" : ". No --config FILE was given: settings came from the environment alone"),
+                + (hasFile ? "" : ". No --config FILE was given: the settings are those of the environment alone"),
             level: .critical)
         return .failure
     }

@@ -13,11 +13,12 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Plays a story: real Kafka records become real HTTP/2 pushes to simulated phones.",
         discussion: """
-            An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a game's \
-            party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are one audience: a goal \
-            is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a push each; one goal is taken \
-            back before everybody has heard of it. After the end, which is broadcast again, the channel is deleted, in seconds instead of hours. \
-            It ends by itself within 30 seconds, unless --stay is given: then a page shows the phones meanwhile and afterwards, until Ctrl-C.
+            An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a \
+            game's party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are \
+            one audience: a goal is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a \
+            push each; one goal is cancelled before it has reached everybody. The end is broadcast again, and then the channel is deleted, \
+            after seconds instead of hours. It ends by itself within 30 seconds. With --stay a page shows the phones during the story and \
+            afterwards, until Ctrl-C.
 
             At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
             same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.
@@ -28,7 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the story takes; what is around it comes on top.", valueName: "seconds"),
+            "How long the story takes, without the time to start and to judge.", valueName: "seconds"),
         form: .whole(10...20, "seconds"))
     var duration = 17
 
@@ -40,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Serve the page of 'mailboat dev' on loopback, and stay until Ctrl-C. Once the story is over, it takes events."
+            "Serve the page of 'mailboat dev' on loopback, and stay until Ctrl-C. After the story, the page accepts events."
     )
     var stay = false
 

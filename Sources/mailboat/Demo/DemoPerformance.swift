@@ -167,13 +167,13 @@ struct DemoPerformance {
             faults.append("\(count) events were published, \(Self.eventCount(snapshot)) consumed")
         }
         if !self.director.isFinished {
-            faults.append("the story was not played to its end: \(self.director.missingStarts) cards never came up")
+            faults.append("the story was not played to its end: \(self.director.missingStarts) cards never appeared")
         }
         return faults + snapshot.errors
     }
 
-    /// Violations that APNs noted. Pushes to dead tokens are part of the story; using a token again after the answer is
-    /// not allowed.
+    /// Violations that APNs recorded. Pushes to dead tokens are part of the story; using a token again after the answer
+    /// is not allowed.
     private var foulPlay: [String] {
         self.stage.simulator.violations().map { "APNs: \($0.kind.rawValue): \($0.detail) (token \($0.token)…)" }
     }

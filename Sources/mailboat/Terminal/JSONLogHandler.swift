@@ -38,22 +38,21 @@ struct JSONLogHandler: LogHandler {
 
     /// The event as an object, without a line end.
     func line(_ event: LogEvent, at time: Date) -> String {
-        var json: [UInt8] = []
-        json.append(utf8: "{\"time\":")
-        Self.append(time.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), to: &json)
-        json.append(utf8: ",\"level\":")
-        Self.append(event.level.rawValue, to: &json)
-        json.append(utf8: ",\"message\":")
-        Self.append("\(event.message)", to: &json)
-        json.append(utf8: ",\"logger\":")
-        Self.append(self.label, to: &json)
-        for (name, value) in self.allMetadata(of: event).sorted(by: { $0.key < $1.key }).prefix(Self.elementCountMax) {
-            json.append(UInt8(ascii: ","))
-            Self.append(Self.ownNames.contains(name) ? "metadata.\(name)" : name, to: &json)
-            json.append(UInt8(ascii: ":"))
-            Self.append(value, to: &json)
+        let metadata = self.allMetadata(of: event).sorted { $0.key < $1.key }.prefix(Self.elementCountMax)
+        let json = JSONWriter.bytes { json in
+            json.object { json in
+                json.member(
+                    "time",
+                    Self.written(time.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
+                json.member("level", Self.written(event.level.rawValue))
+                json.member("message", Self.written("\(event.message)"))
+                json.member("logger", Self.written(self.label))
+                for (name, value) in metadata {
+                    json.name(escaping: Self.written(Self.ownNames.contains(name) ? "metadata.\(name)" : name))
+                    Self.append(value, to: &json)
+                }
+            }
         }
-        json.append(UInt8(ascii: "}"))
         return String(decoding: json, as: UTF8.self)
     }
 
@@ -69,37 +68,28 @@ struct JSONLogHandler: LogHandler {
         return all
     }
 
-    private static func append(_ value: Logger.Metadata.Value, to json: inout [UInt8]) {
+    private static func append(_ value: Logger.Metadata.Value, to json: inout JSONWriter) {
         switch value {
-        case .string(let text): Self.append(text, to: &json)
-        case .stringConvertible(let value): Self.append("\(value)", to: &json)
+        case .string(let text): json.value(Self.written(text))
+        case .stringConvertible(let value): json.value(Self.written("\(value)"))
         case .array(let values):
-            json.append(UInt8(ascii: "["))
-            for (index, value) in values.prefix(Self.elementCountMax).enumerated() {
-                if index > 0 { json.append(UInt8(ascii: ",")) }
-                Self.append(value, to: &json)
-            }
-            json.append(UInt8(ascii: "]"))
+            json.array(values.prefix(Self.elementCountMax)) { Self.append($0, to: &$1) }
         case .dictionary(let values):
-            json.append(UInt8(ascii: "{"))
-            let pairs = values.sorted { $0.key < $1.key }.prefix(Self.elementCountMax)
-            for (index, (name, value)) in pairs.enumerated() {
-                if index > 0 { json.append(UInt8(ascii: ",")) }
-                Self.append(name, to: &json)
-                json.append(UInt8(ascii: ":"))
-                Self.append(value, to: &json)
+            json.object { json in
+                for (name, value) in values.sorted(by: { $0.key < $1.key }).prefix(Self.elementCountMax) {
+                    json.name(escaping: Self.written(name))
+                    Self.append(value, to: &json)
+                }
             }
-            json.append(UInt8(ascii: "}"))
         }
     }
 
-    private static func append(_ text: String, to json: inout [UInt8]) {
+    /// The text as it is written: without whole tokens, and cut where it is too long.
+    private static func written(_ text: String) -> String {
         let shortened = TokenText.shortened(text)
-        guard shortened.utf8.count > Self.textByteCountMax else {
-            return JSONBytes.appendString(shortened, to: &json)
-        }
+        guard shortened.utf8.count > Self.textByteCountMax else { return shortened }
         // Half a character at the cut becomes U+FFFD.
         let kept = String(decoding: shortened.utf8.prefix(Self.textByteCountMax), as: UTF8.self)
-        JSONBytes.appendString("\(kept)…(\(shortened.utf8.count) bytes)", to: &json)
+        return "\(kept)…(\(shortened.utf8.count) bytes)"
     }
 }

@@ -2,24 +2,37 @@ import CommandSupport
 import Glibc
 import Synchronization
 
-/// Standard error with a progress line at its end, if a person watches. Any thread may write.
+/// Standard error with a progress line at its end, if a person watches. Elsewhere, such as in a log, what takes long
+/// gets a line that stays. Any thread may write.
 final class StatusLine: Sendable {
     /// Least time between two drawings of the line.
     private static let redrawDistance = Duration.milliseconds(100)
+    /// How long a step may take without a word.
+    private static let silenceMax = Duration.seconds(1)
 
     private struct State {
         var shown = ""
         var drawnAt: ContinuousClock.Instant?
+        /// Writes a line in a log about what takes long.
+        var delayedLine: Task<Void, Never>?
     }
 
     private let state = Mutex(State())
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// Shows the progress in place of the earlier text. Does nothing if nobody watches.
+    /// Shows the progress in place of the earlier text. Without a terminal, the text becomes a line if nothing follows it
+    /// for a second.
     func show(_ text: String) {
-        guard self.isTerminal else { return }
         let text = TerminalText.escaped(text)
         self.state.withLock { state in
+            guard self.isTerminal else {
+                state.delayedLine?.cancel()
+                state.delayedLine = Task {
+                    do { try await Task.sleep(for: Self.silenceMax) } catch { return }
+                    Self.write(text + "\n")
+                }
+                return
+            }
             let now = ContinuousClock.now
             if let drawnAt = state.drawnAt, now - drawnAt < Self.redrawDistance { return }
             state.drawnAt = now
@@ -43,11 +56,12 @@ final class StatusLine: Sendable {
     func print(_ text: String) {
         self.state.withLock { state in
             Self.clear(&state)
-            StandardOutput.tell(text)
+            StandardOutput.printAlways(text)
         }
     }
 
     private static func clear(_ state: inout State) {
+        state.delayedLine?.cancel()
         guard !state.shown.isEmpty else { return }
         Self.write("\r" + String(repeating: " ", count: state.shown.count) + "\r")
         state.shown = ""

@@ -4,14 +4,15 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// Our side: the engine's part (which push next, what to do with an answer) and the runner's (actions, sessions).
+/// Our side: the engine's part (which push is next, what to do with an answer) and the runner's part (actions,
+/// sessions).
 extension PoolWorld {
     func wait(_ push: Int) {
         let shard = push % self.plan.shardCount
         self.shards[shard].waiting[self.pushes[push].app].append(push)
     }
 
-    /// Submits what there is credit for and carries out what the pool decides, until nothing is left to do.
+    /// Submits pushes while there is credit and carries out what the pool decides, until nothing is left to do.
     func settle(_ shard: Int) {
         repeat {
             self.takeTimedOut(shard)
@@ -43,7 +44,7 @@ extension PoolWorld {
         }
     }
 
-    /// Apps in turn, those whose topic is refused left out.
+    /// The next app in turn that has a push and whose topic is not refused.
     private func nextApp(_ shard: Int) -> Int? {
         for _ in 0..<3 {
             let app = self.shards[shard].turn
@@ -73,7 +74,7 @@ extension PoolWorld {
         self.shards[shard].pool.began(
             lease, push: PushID(rawValue: UInt64(push)), app: UInt16(app), streamID: streamID,
             tokenGeneration: self.shards[shard].generation, now: self.time, micros: self.micros)
-        if self.shards[shard].pool.members[link.slot].life.requestsLeft == 0 { self.note("exhausted") }
+        if self.shards[shard].pool.members[link.slot].life.requestsLeft == 0 { self.count("exhausted") }
         if request.hasLeft { self.sendUp(link, .request(link, request)) }
     }
 
@@ -87,7 +88,7 @@ extension PoolWorld {
                 case .ping(let slot): self.ping(shard, slot)
                 case .reset(let slot, let streamID): self.resetByUs(shard, slot, streamID)
                 case .close(let slot, let reason):
-                    if reason == .idle { self.note("idle closes") }
+                    if reason == .idle { self.count("idle closes") }
                     guard let link = self.shards[shard].links[slot] else {
                         self.complain("slot \(slot) is closed twice")
                         break
@@ -131,7 +132,7 @@ extension PoolWorld {
     }
 
     private func ping(_ shard: Int, _ slot: Int) {
-        self.note("pings")
+        self.count("pings")
         guard let link = self.shards[shard].links[slot] else { return self.complain("a PING to nobody") }
         switch link.peer {
         case .serving, .stalled: self.sendDown(link, .pong(link))
@@ -150,7 +151,7 @@ extension PoolWorld {
         var timedOut: [TimedOutPush] = []
         self.shards[shard].pool.takeTimedOut(into: &timedOut)
         for end in timedOut {
-            self.note("timeouts")
+            self.count("timeouts")
             let hasLeft = self.shards[shard].links[end.connection]?.open[end.streamID]?.hasLeft
             if hasLeft == nil { self.complain("a stream timed out that the session does not know") }
             self.shards[shard].gates[self.pushes[Int(end.push.rawValue)].app].answeredOtherwise()
@@ -158,7 +159,7 @@ extension PoolWorld {
         }
     }
 
-    // MARK: What comes down a connection
+    // MARK: Events of a connection
 
     func deliver(_ event: Event) {
         switch event {
@@ -238,7 +239,7 @@ extension PoolWorld {
         self.finish(request.push, failure == .unknown ? .unknown : .notProcessed, ended: end)
     }
 
-    /// The connection is gone or given up: what the session knows ends first, then the slot.
+    /// Ends a connection. First the session's requests end, then the pool's slot.
     private func end(_ link: SimulatedLink) {
         guard !link.isClosed else { return }
         link.isClosed = true
@@ -255,7 +256,8 @@ extension PoolWorld {
 
     enum Ending { case accepted, verdict(Verdict), notProcessed, unknown }
 
-    /// Finishes a push with an answer that the pool was asked about; `nil`: the push had timed out before.
+    /// Finishes a push with the given ending.
+    /// - Parameter end: the pool's end of the push, or `nil` when the push had already timed out.
     private func finish(_ push: Int, _ ending: Ending, ended end: PushEnd?) {
         guard let end else { return }
         if Int(end.push.rawValue) != push { self.complain("push \(end.push.rawValue) ended in the place of \(push)") }
@@ -304,14 +306,14 @@ extension PoolWorld {
         guard generation == self.store.generation, let decision = self.store.carryOut(now: self.time, decide) else {
             return
         }
-        if case .sign(_, isOutOfTurn: true) = decision { self.note("out of turn") }
-        if decision == .usePrevious { self.note("reverted") }
+        if case .sign(_, isAheadOfSchedule: true) = decision { self.count("out of turn") }
+        if decision == .usePrevious { self.count("reverted") }
         self.spreadToken()
     }
 
     private func doubtKey(_ generation: UInt32) {
         guard generation == self.store.generation, self.store.keyRefused(now: self.time) else { return }
-        self.note("key exchanged")
+        self.count("key exchanged")
         self.spreadToken()
     }
 

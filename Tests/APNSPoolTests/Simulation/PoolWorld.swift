@@ -4,7 +4,7 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// One history: shards with their pools, the token store, the pushes, the network between, APNs behind it.
+/// One history: shards with their pools, the token store, the pushes, the network between, and APNs behind it.
 final class PoolWorld {
     enum Event {
         case arrives(push: Int)
@@ -13,7 +13,7 @@ final class PoolWorld {
         case tokenChanged(shard: Int)
         case keyFileReplaced
         case misfortune
-        // Towards us, of a connection.
+        // These events of a connection go towards us.
         case transportConnected(SimulatedLink)
         case settings(SimulatedLink, limit: Int)
         case answer(SimulatedLink, streamID: Int32, Verdict)
@@ -21,7 +21,7 @@ final class PoolWorld {
         case goAway(SimulatedLink, last: Int32, isError: Bool)
         case pong(SimulatedLink)
         case closed(SimulatedLink)
-        // Towards APNs.
+        // These events go towards APNs.
         case request(SimulatedLink, SimulatedLink.Request)
         case answered(SimulatedLink)
         case goAwayAgain(SimulatedLink)
@@ -30,13 +30,13 @@ final class PoolWorld {
     struct Push {
         enum Final { case accepted, refused, unknown }
         let app: Int
-        /// Not sent again when nobody knows what became of it.
+        /// Whether the push is not sent again when its result is unknown.
         let isStart: Bool
         var isInFlight = false
         var arrivedMillis: Int64 = 0
         var attempt = 0
         var unknownCount = 0
-        /// How often APNs took it in, which only the model can know.
+        /// How often APNs processed the push, which only the model can know.
         var processedCount = 0
         var final: Final?
     }
@@ -44,7 +44,7 @@ final class PoolWorld {
     struct Shard {
         var pool: ConnectionPool
         var links: [SimulatedLink?]
-        /// By app.
+        /// Waiting pushes by app.
         var waiting: [[Int]] = [[], [], []]
         var gates: [LaneGate] = [LaneGate(), LaneGate(), LaneGate()]
         var turn = 0
@@ -67,11 +67,11 @@ final class PoolWorld {
     /// When each push was accepted.
     var acceptedMillis: [Int64] = []
     var unsettled: Int
-    // APNs and the network at large.
+    // State of APNs and of the network.
     var revokedKeys: Set<Int> = []
     var outageEndsMillis: Int64 = 0
     var deadAddresses: Set<Int> = []
-    /// Our wall clock less the true one.
+    /// Difference between our wall clock and the true one.
     var skewMillis: Int64 = 0
     var withdrawals = 0
     var appearances = 0
@@ -96,7 +96,7 @@ final class PoolWorld {
         for number in 0..<plan.pushCount {
             self.pushes.append(
                 Push(app: Int.random(in: 0..<3, using: &self.random), isStart: Bool.random(using: &self.random)))
-            // In bursts and alone, some after the last fault.
+            // Pushes come in bursts and alone, some of them after the last fault.
             let burst = Int64.random(in: 0...7, using: &self.random) * (plan.faultsEndMillis + 2_000) / 7
             let lone = Int64.random(in: 0...plan.faultsEndMillis + 2_000, using: &self.random)
             self.future.add(
@@ -106,7 +106,7 @@ final class PoolWorld {
         self.future.add(at: 200, .misfortune)
     }
 
-    /// Our clocks.
+    /// Our steady and wall clocks.
     var time: EngineTime {
         EngineTime(steadyMillis: self.now, wallMillis: self.trueWallMillis + self.skewMillis)
     }
@@ -114,7 +114,7 @@ final class PoolWorld {
     var micros: Int64 { self.now * 1_000 }
     var hasFaults: Bool { self.now < self.plan.faultsEndMillis }
 
-    func note(_ what: String) { self.seen[what, default: 0] += 1 }
+    func count(_ what: String) { self.seen[what, default: 0] += 1 }
     func complain(_ what: String) { self.complaints.append(what) }
 
     /// Whether a fault strikes now.
@@ -122,7 +122,7 @@ final class PoolWorld {
         guard self.hasFaults, let weight = self.plan.weights[fault],
             Int.random(in: 0..<1_000, using: &self.random) < weight
         else { return false }
-        self.note("\(fault)")
+        self.count("\(fault)")
         return true
     }
 
@@ -144,7 +144,7 @@ final class PoolWorld {
         self.runIntoQuiet()
     }
 
-    /// What is over must end: no stream lives on, and of the connections the warm ones.
+    /// Runs until all idle time is over. Then no stream may be open, and the only open connections are warm ones.
     private func runIntoQuiet() {
         let quietMillis =
             max(self.now, self.plan.faultsEndMillis) + self.plan.configuration.idleCloseMillis
@@ -153,7 +153,7 @@ final class PoolWorld {
         for shard in self.shards {
             if shard.pool.inFlight > 0 { self.complain("\(shard.pool.inFlight) streams live on") }
             let usable = shard.pool.members.count { $0.isInUse && $0.life.isUsable }
-            // A warm one may just be away.
+            // A warm connection may just have been lost, so there may be fewer.
             if usable > max(shard.pool.configuration.connectionsWarm, 0) {
                 self.complain("\(usable) idle connections stay open")
             }
@@ -167,7 +167,8 @@ final class PoolWorld {
         }
     }
 
-    /// Goes on to the next moment at which something happens. `false`: something is wrong.
+    /// Advances to the next moment at which something happens.
+    /// - Returns: `false` when something is wrong.
     private func step() -> Bool {
         var next = self.future.nextMillis ?? .max
         for shard in self.shards {
@@ -175,7 +176,7 @@ final class PoolWorld {
             for gate in shard.gates { next = min(next, gate.nextDeadlineMillis ?? .max) }
         }
         if next <= self.now, self.future.nextMillis ?? .max > self.now {
-            // A deadline that `advance` did not settle.
+            // `advance` did not settle this deadline.
             for shard in self.shards {
                 let phases = shard.pool.members.map { "\($0.life.phase) \($0.life.inFlight)" }
                 self.complain(
@@ -207,7 +208,7 @@ final class PoolWorld {
         case .again(let push): self.wait(push)
         case .storeTick:
             if self.store.carryOut(now: self.time, { $0.due(now: $1) }) != nil {
-                self.note("token renewed")
+                self.count("token renewed")
                 self.spreadToken()
             }
             self.future.add(at: self.now + 10_000, .storeTick)
@@ -228,7 +229,7 @@ final class PoolWorld {
     private func check() {
         for shard in self.shards {
             let pool = shard.pool
-            // A runner computes with it.
+            // A runner computes with the deadline.
             if let next = pool.nextDeadlineMillis, next < 0 { self.complain("a deadline at \(next)") }
             let usable = pool.members.count { $0.isInUse && $0.life.isUsable }
             if usable > pool.configuration.connectionsMax { self.complain("\(usable) usable connections") }

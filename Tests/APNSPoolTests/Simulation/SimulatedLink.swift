@@ -2,7 +2,7 @@ import PushModel
 
 @testable import APNSPool
 
-/// One connection, both ends: what our session knows of it, and what APNs does behind it.
+/// Both ends of one connection: what our session knows of it, and what APNs does behind it.
 final class SimulatedLink {
     /// One request on its way.
     struct Request {
@@ -11,16 +11,16 @@ final class SimulatedLink {
         var streamID: Int32
         var app: Int
         var token: SimulatedToken
-        /// All its bytes have gone to the network.
+        /// Whether all its bytes have gone to the network.
         var hasLeft: Bool
     }
     enum Peer {
         case serving
-        /// Reads, answers PINGs, answers no request.
+        /// Reads and answers PINGs, but answers no request.
         case stalled
-        /// Reads and says nothing.
+        /// Reads, but sends nothing.
         case silent
-        /// Reads nothing: what we write stays with us.
+        /// Reads nothing, so what we write stays with us.
         case frozen
     }
 
@@ -28,7 +28,7 @@ final class SimulatedLink {
     let slot: Int
     let beganMillis: Int64
 
-    // Our side.
+    // State of our side.
     var open: [Int32: Request] = [:]
     var nextStreamID: Int32 = 1
     var knownLimit: Int?
@@ -36,17 +36,17 @@ final class SimulatedLink {
     var goAwayLast: Int32?
     var isClosed = false
 
-    // The peer's side.
+    // State of the peer's side.
     var peer = Peer.serving
     var limit = 1
     var peerOpen = 0
     var peerGoAwayLast: Int32 = .max
     var peerHasSaidGoAway = false
     var highestSeen: Int32 = 0
-    /// Tokens in the order they were first seen here, and when.
+    /// Tokens in the order in which they were first seen here, and when.
     var tokensSeen: [(token: SimulatedToken, atMillis: Int64)] = []
 
-    // Each direction keeps its order.
+    // Events keep their order in each direction.
     var lastArrivalUp: Int64 = 0
     var lastArrivalDown: Int64 = 0
 
@@ -61,11 +61,11 @@ final class SimulatedLink {
 struct SimulatedToken: Equatable {
     var key: Int
     var issuedAtSeconds: Int64
-    /// Tells apart two signed for the same second.
+    /// Number that tells apart tokens that were signed in the same second.
     var number: Int
 }
 
-/// The process's token store, around the real schedules and the real choice of key.
+/// The token store of the process, around the real schedules and the real choice of key.
 struct SimulatedTokenStore {
     private struct Signer {
         var schedule = ProviderTokenSchedule()
@@ -75,7 +75,7 @@ struct SimulatedTokenStore {
     private var signers = [0: Signer()]
     private(set) var choice = ProviderKeyChoice([0])
     private(set) var generation: UInt32 = 0
-    /// The first of the key in use.
+    /// The first generation of the key in use.
     private(set) var keyGeneration: UInt32 = 0
     private(set) var epoch: UInt32 = 0
     private(set) var isReturn = false
@@ -87,7 +87,7 @@ struct SimulatedTokenStore {
     }
     var isUnproven: Bool { self.choice.acceptance(self.key) != .accepted }
 
-    /// Asks the schedule of the key in use and does as it says. `nil`: there is no other token.
+    /// Asks the schedule of the key in use, and does what it decides. `nil` means that there is no other token.
     mutating func carryOut(
         now: EngineTime, _ decide: (inout ProviderTokenSchedule, EngineTime) -> ProviderTokenSchedule.Decision
     ) -> ProviderTokenSchedule.Decision? {
@@ -97,13 +97,13 @@ struct SimulatedTokenStore {
         switch decision {
         case .keep:
             return nil
-        case .sign(let issuedAtSeconds, let isOutOfTurn):
+        case .sign(let issuedAtSeconds, let isAheadOfSchedule):
             signer.schedule.signed(issuedAtSeconds: issuedAtSeconds, now: now)
             self.count += 1
             signer.previous = signer.current
             signer.current = SimulatedToken(key: self.key, issuedAtSeconds: issuedAtSeconds, number: self.count)
             self.generation += 1
-            if isOutOfTurn { self.epoch += 1 }
+            if isAheadOfSchedule { self.epoch += 1 }
             self.isReturn = false
         case .usePrevious:
             guard let previous = signer.previous else { return nil }
@@ -115,7 +115,7 @@ struct SimulatedTokenStore {
         return decision
     }
 
-    /// A new key, used from here on. Its number.
+    /// Adds a new key, which is used from here on, and returns its number.
     mutating func keyAppeared(now: EngineTime) -> Int {
         let key = self.signers.count
         self.signers[key] = Signer()
@@ -124,7 +124,8 @@ struct SimulatedTokenStore {
         return key
     }
 
-    /// APNs refused the key in use. `true`: another is used.
+    /// Marks the key in use as refused by APNs.
+    /// - Returns: `true` when another key is used now.
     mutating func keyRefused(now: EngineTime) -> Bool {
         guard self.choice.currentRefused(nowMillis: now.steadyMillis) else { return false }
         self.keyChanged(now: now)
@@ -141,7 +142,7 @@ struct SimulatedTokenStore {
     }
 }
 
-/// Things to come, in order of time, then of their making.
+/// Future events, ordered by time and then by their creation.
 struct SimulatedFuture<Event> {
     private var heap: [(at: Int64, order: Int, event: Event)] = []
     private var count = 0

@@ -3,7 +3,7 @@ import PushModel
 
 @testable import ChannelKeeping
 
-/// What the keeper wants done, carried out with faults.
+/// Carries out what the keeper wants done, with faults.
 extension KeeperWorld {
     mutating func carryOut(_ action: KeeperAction) {
         switch action {
@@ -32,9 +32,9 @@ extension KeeperWorld {
             self.schedule(
                 in: self.draw(1...500),
                 .announcementLands(generation: self.generation, announcement: announcement, owner, news))
-        case .tell(let owner, let news):
+        case .send(let owner, let news):
             self.judgeNews(owner, news)
-            if !self.fault(self.plan.lostPerMille) { self.schedule(in: self.draw(1...500), .tellLands(owner, news)) }
+            if !self.fault(self.plan.lostPerMille) { self.schedule(in: self.draw(1...500), .newsLands(owner, news)) }
         case .resolve(let receipt):
             self.resolved[Int(receipt)] = true
         case .alarm: break
@@ -61,7 +61,7 @@ extension KeeperWorld {
                 (403, "ExpiredProviderToken"),
             ]
             request.refusal = refusals.randomElement(using: &self.random)
-            // An error of the server's may come after the channel was made.
+            // A server error may come although the channel was made.
             request.isCarriedOut = request.refusal?.status == 500 && self.chance(500)
         } else if self.isRefusalPeriod {
             request.refusal = (400, "FeatureNotEnabled")
@@ -73,7 +73,7 @@ extension KeeperWorld {
         let isLate = self.fault(self.plan.slowPerMille)
         self.schedule(in: isLate ? self.draw(1...self.timeout) : self.draw(5...400), .execute(request))
         guard !request.isAnswered else { return }
-        // The transport gives up before or after it is carried out.
+        // The transport gives up before or after the request is carried out.
         self.schedule(in: self.draw(1...self.timeout), .answer(generation: self.generation, self.lost(request)))
     }
 
@@ -127,7 +127,7 @@ extension KeeperWorld {
                 : self.refused(request, status: 400, reason: "ChannelNotRegistered")
         case .beacon(let id):
             guard self.apple.isRegistered(id) else { return .beacon(request.number, .channelGone) }
-            self.noteBeacon(id)
+            self.rememberBeacon(id)
             return .beacon(request.number, .sent)
         }
     }

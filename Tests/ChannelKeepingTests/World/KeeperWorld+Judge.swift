@@ -3,7 +3,7 @@ import PushModel
 
 @testable import ChannelKeeping
 
-/// What always holds.
+/// Judges what must always hold.
 extension KeeperWorld {
     private func name(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
@@ -56,7 +56,7 @@ extension KeeperWorld {
             self.fail("two creations at once: \(creation)")
         }
         self.creations.removeAll { self.steadyMillis - $0.handedMillis >= settings.requestTimeoutMillis }
-        // What the list can know, and what writing down the intent takes.
+        // The time until the list shows a channel, and until the intent is written down.
         let known = settings.listLagMillis + settings.requestTimeoutMillis + 10_000
         if let full = self.fullSinceMillis, self.steadyMillis - full > known {
             self.fail("a creation leaves although there are \(self.apple.registeredCount) channels")
@@ -88,7 +88,8 @@ extension KeeperWorld {
         guard life.expectsBeacons, !life.content.isEmpty, self.apple.isRegistered(life.id) else { return }
         var offsets: [Int64] = [60_000, 300_000, 900_000, 1_800_000]
         offsets += stride(from: Int64(3_600_000), to: linger, by: 3_600_000)
-        // The last one is owed whatever happened; the others unless somebody was not there, or one was late.
+        // The keeper always owes the last beacon. It owes the others unless no keeper ran for a time, or only one
+        // beacon may be in flight.
         let first = life.wasDisturbed || self.plan.settings.beaconsInFlightMax == 1 ? offsets.count - 1 : 0
         for index in first..<offsets.count {
             let until = index + 1 < offsets.count ? offsets[index + 1] : Int64.max
@@ -96,7 +97,7 @@ extension KeeperWorld {
                 let after = $0 - life.endedMillis
                 return after >= offsets[index] && after < until
             }
-            // A beacon is tried every 30 s; many failures in a row may take it into the next one's time.
+            // A beacon is tried every 30 s. Many failures in a row may delay it into the time of the next.
             let isExcused = until != .max && self.plan.hasFaults
             if !isSent, !isExcused {
                 self.fail("\(self.name(life.id)) goes without the beacon of \(offsets[index]) ms: \(life.beaconMillis)")
@@ -114,7 +115,7 @@ extension KeeperWorld {
         if self.steadyMillis - life.endedMillis < 60_000 { self.fail("a beacon comes too soon") }
     }
 
-    mutating func noteBeacon(_ id: [UInt8]) {
+    mutating func rememberBeacon(_ id: [UInt8]) {
         self.beaconCount += 1
         guard let owner = self.endedLives.first(where: { $0.value.id == id })?.key else { return }
         self.endedLives[owner]?.beaconMillis.append(self.steadyMillis)
@@ -128,12 +129,12 @@ extension KeeperWorld {
             return self.fail("\(self.name(id)) is told before state has it")
         }
         if self.apple.channel(id)?.maker == .other { self.fail("\(self.name(id)) is told, and is another's") }
-        if let former = self.toldOwner[id], former != owner { self.fail("\(self.name(id)) is told to two") }
-        self.toldOwner[id] = owner
-        guard self.toldIDs[owner]?.contains(id) != true else { return }
-        let stillThere = (self.toldIDs[owner] ?? []).filter { !self.vanishedByOthers.contains($0) }
+        if let former = self.owners[id], former != owner { self.fail("\(self.name(id)) is told to two") }
+        self.owners[id] = owner
+        guard self.sentIDs[owner]?.contains(id) != true else { return }
+        let stillThere = (self.sentIDs[owner] ?? []).filter { !self.vanishedByOthers.contains($0) }
         if !stillThere.isEmpty { self.fail("a life has two channels") }
-        self.toldIDs[owner, default: []].append(id)
+        self.sentIDs[owner, default: []].append(id)
     }
 
     // MARK: The end

@@ -11,7 +11,7 @@ struct KeeperWorld {
         case execute(Request)
         case answer(generation: Int, Answer)
         case announcementLands(generation: Int, announcement: UInt64, KeptOwner, KeeperNews)
-        case tellLands(KeptOwner, KeeperNews)
+        case newsLands(KeptOwner, KeeperNews)
         case readMessage(generation: Int)
         case audience(Int)
         case asksAgain(Int, life: Int64)
@@ -37,10 +37,10 @@ struct KeeperWorld {
         var number: UInt64
         var kind: Kind
         var handedMillis: Int64
-        /// It is carried out, and the answer comes.
+        /// Whether the request is carried out. `isAnswered` says whether its answer arrives.
         var isCarriedOut = true
         var isAnswered = true
-        /// In place of the answer.
+        /// The refusal with which the request is answered instead.
         var refusal: (status: UInt16, reason: String)?
     }
     struct PendingWrite {
@@ -79,21 +79,21 @@ struct KeeperWorld {
     var nextMessage = 0
     var audiences: [AudienceModel] = []
 
-    // What the judge remembers.
+    // The following is what the judge remembers.
     var failures: [String] = []
     var creations: [Outstanding] = []
     var hasListSinceCreation = false
-    /// Since when the app has the most channels that it may have, milliseconds; `nil`: it has fewer.
+    /// Since when the app has as many channels as it may have, in milliseconds; `nil`: it has fewer.
     var fullSinceMillis: Int64?
-    var toldIDs: [KeptOwner: [[UInt8]]] = [:]
-    var toldOwner: [[UInt8]: KeptOwner] = [:]
-    /// `state` has said that they are ours.
+    var sentIDs: [KeptOwner: [[UInt8]]] = [:]
+    var owners: [[UInt8]: KeptOwner] = [:]
+    /// Channels that are the keeper's according to `state`.
     var durableIDs: Set<[UInt8]> = []
     var vanishedByOthers: Set<[UInt8]> = []
     var endedLives: [KeptOwner: EndedLife] = [:]
     var crashCount = 0
     var leakCount = 0
-    /// Second channels of a creation, and how many keepers had died by then.
+    /// Second channels of a creation, with the number of crashes before it.
     var seconds: [[UInt8]: Int] = [:]
     var createCount = 0
     var beaconCount = 0
@@ -159,7 +159,7 @@ struct KeeperWorld {
             self.hear(owner, news)
             guard generation == self.generation else { return }
             self.turn { keeper, now in keeper.announced(announcement: announcement, now: now) }
-        case .tellLands(let owner, let news): self.hear(owner, news)
+        case .newsLands(let owner, let news): self.hear(owner, news)
         case .readMessage(self.generation): self.readMessage()
         case .audience(let index): self.audienceActs(index)
         case .asksAgain(let index, let life): self.askAgain(index, life: life)
@@ -175,7 +175,7 @@ struct KeeperWorld {
         }
     }
 
-    /// One input of the keeper, and what it wants done. Nobody is there between two keepers.
+    /// Gives the keeper one input, and carries out what it wants done. Does nothing between two keepers.
     mutating func turn(_ body: (inout ChannelKeeper, EngineTime) -> [KeeperAction]) {
         guard var keeper = self.keeper else { return }
         self.keeper = nil
@@ -190,7 +190,7 @@ struct KeeperWorld {
             guard !self.hasToCrash else { return }
             if self.fault(self.plan.crashPerMille) {
                 self.hasToCrash = true
-                // The action may have been carried out just before the end.
+                // The action may have been carried out just before the crash.
                 guard self.chance(500) else { return }
             }
             self.carryOut(action)
@@ -217,7 +217,8 @@ struct KeeperWorld {
         self.keeper = nil
         self.timerMillis = nil
         self.generation += 1
-        // What has left may still be in `state`, in its order; nothing of it comes later, as the successor's epoch is newer.
+        // Writes on their way may still reach `state`, in order. None arrives later, because the successor's epoch is
+        // newer.
         let landed = Int(self.draw(0...Int64(self.pending.count)))
         for write in self.pending.prefix(landed) { self.land(write) }
         self.pending = []

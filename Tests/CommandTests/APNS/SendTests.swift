@@ -9,7 +9,7 @@ import Testing
 @testable import mailboat
 
 struct SendTests {
-    /// What the table of verdicts knows has words, and the words are about nothing else.
+    /// Every reason in the table of verdicts has an explanation, and no other reason has one.
     @Test func everyReasonHasWords() {
         #expect(Set(APNSReasonWords.meanings.keys) == ReasonTable.knownReasons)
         #expect(APNSReasonWords.meaning(status: 403, reason: "NewReason").contains("credentials"))
@@ -28,7 +28,7 @@ struct SendTests {
         #expect(
             result.lines == [
                 "200  apns-id id  apns-unique-id u-1  a.b.push-type.liveactivity, priority 10, h:443, 12 ms",
-                "APNs took it; what the phone does with it, nobody says.",
+                "APNs took it; what the phone does with it is not reported.",
             ])
     }
 
@@ -105,7 +105,7 @@ struct SendTests {
         #expect(!text.contains("abc"))
         #expect(lines[0].contains("key K of team T; good until 2023-11-14T23:13:20Z (in 59 min)"))
         for word in [
-            "--cacert apns/ca.pem", "https://localhost:2197/3/device/", "apns-topic: a.b.push-type.liveactivity",
+            "--cacert apns/ca.pem", "https://localhost:2197/3/device/$DEVICE", "apns-topic: a.b.push-type.liveactivity",
             "authorization: bearer $TOKEN",
         ] { #expect(text.contains(word)) }
     }

@@ -5,10 +5,10 @@ import Testing
 @testable import CommandSupport
 @testable import mailboat
 
-/// What is said of a command line that is wrong: which option, which value, what was expected.
+/// Tests of the message for a wrong command line. It names the option, the value, and what was expected.
 @Suite(.timeLimit(.minutes(5)))
 struct CommandLineTests {
-    /// What a command says when it is called so and ends at its command line; `nil`: it would run.
+    /// Message and exit status of a command that ends at its command line. `nil` means that the command would run.
     static func said(_ words: [String]) -> (text: String, status: Int32)? {
         do {
             _ = try Mailboat.parseAsRoot(try CommandWords(words, root: Mailboat.self).checked())
@@ -22,12 +22,12 @@ struct CommandLineTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var words: [String]
         var says: String
-        /// Whose usage is shown.
+        /// Name of the command whose usage is shown.
         var usage: String
         var testDescription: String { self.words.joined(separator: " ") }
 
         init(_ line: String, _ says: String, usage: String) {
-            // `''` is an empty word.
+            // `''` in a case is an empty word.
             self.words = line.split(separator: " ").map {
                 String($0).replacing("''", with: "").replacing("~", with: " ")
             }
@@ -36,7 +36,7 @@ struct CommandLineTests {
     }
 
     static let cases: [Case] = [
-        // Numbers.
+        // Values that should be numbers.
         Case("dev --port 99999", "--port is 99999: expected 0 to 65535", usage: "mailboat dev"),
         Case("dev --port -5", "--port is -5: expected 0 to 65535", usage: "mailboat dev"),
         Case("dev --port=-5", "--port is -5: expected 0 to 65535", usage: "mailboat dev"),
@@ -64,7 +64,12 @@ struct CommandLineTests {
         Case(
             "send --config a.yaml --token aa --payload b --priority 7", "--priority is 7: expected 10, 5 or 1",
             usage: "mailboat send"),
-        // Words.
+        // A misspelt option, without which another is missing.
+        Case(
+            "tail --bootstap h:1", "'mailboat tail' has no option '--bootstap'; did you mean '--bootstrap'?",
+            usage: "mailboat tail"),
+        Case("run --print-settings --config a.yaml", "leave out --config", usage: "mailboat run"),
+        // Values that should be known words.
         Case("check --format jsn", "--format is \"jsn\": expected text or json", usage: "mailboat check"),
         Case("trigger ordr", "<scenario> is \"ordr\": expected order, start, goal or burst", usage: "mailboat trigger"),
         Case("check --app a~b", "--app is a text of 3 characters: expected a bundle id", usage: "mailboat check"),
@@ -76,7 +81,7 @@ struct CommandLineTests {
         Case(
             "topics check -X bootstrap.servers=h:0", "\"bootstrap.servers\" = \"h:0\": expected brokers as host:port",
             usage: "mailboat topics check"),
-        // Nothing.
+        // Empty or missing values.
         Case(
             "topics check --bootstrap ''", "--bootstrap is empty: expected host:port,...",
             usage: "mailboat topics check"),
@@ -89,14 +94,14 @@ struct CommandLineTests {
         Case("publish --topic '' --bootstrap h:1", "--topic is empty: expected a value", usage: "mailboat publish"),
         Case("topics check -X ''", "--property is empty: expected name=value", usage: "mailboat topics check"),
         Case("channels delete --config a.yaml a ''", "<id> is empty: expected id", usage: "mailboat channels delete"),
-        // What looks like an option.
+        // Values that look like an option.
         Case(
             "publish --key -k --bootstrap h:1", "A value that begins with '-' is written --key=VALUE.",
             usage: "mailboat publish"),
         Case(
             "check -k", "A name or a file that begins with '-' is written behind '--'.",
             usage: "mailboat check"),
-        // Commands.
+        // Unknown or missing commands.
         Case("pubish", "'mailboat' has no command 'pubish'; did you mean 'publish'?", usage: "mailboat <subcommand>"),
         Case("deadletters", "; did you mean 'dead-letters'?", usage: "mailboat <subcommand>"),
         Case("simulator", "; did you mean 'apns-simulator'?", usage: "mailboat <subcommand>"),
@@ -144,13 +149,14 @@ struct CommandLineTests {
         let words = ["offsets", "reset", "--to", "-2", "--bootstrap", "h:1"]
         let checked = try CommandWords(words, root: Mailboat.self).checked()
         #expect(checked == ["offsets", "reset", "--to=-2", "--bootstrap", "h:1"])
-        // A flag takes none, and behind '--' nothing is an option.
+        // A flag takes no value, and no word after '--' is an option.
         for words in [["check", "--quiet", "-5"], ["check", "--", "--now", "-5"]] {
             #expect(try CommandWords(words, root: Mailboat.self).checked() == words)
         }
     }
 
-    /// Whatever is given, the option is named and what was expected. In a debug build the parser takes its time: options and values take turns.
+    /// For every wrong value the message names the option and what was expected. The parser is slow in a debug build,
+    /// so each option is tried with only some of the values.
     @Test func everyOptionSaysWhatItExpects() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         let values = ["", "-5", "99999999999999999999", "0.3", "?!", "nan"]
@@ -173,14 +179,14 @@ struct CommandLineTests {
         #expect(faultCount > 15)
     }
 
-    /// Neither a key of a stranger nor a file of bytes steers the terminal.
+    /// Neither a record's key nor a file of arbitrary bytes can send control characters to the terminal.
     @Test func whatIsSaidSteersNoTerminal() {
         let failure = CommandFailure("found '\u{1b}[31m'\nand \u{202e}that")
         let said = CommandEnding<Mailboat>.of(failure, running: nil, words: [])
         #expect(said.text == "Error: found '\\u001b[31m'\nand \\u202ethat" && said.status == .failure)
     }
 
-    /// What a command finds when it runs is said with its own usage.
+    /// A fault that a command finds while it runs is shown with the usage of that command.
     @Test func theUsageIsThatOfTheCommand() {
         let said = CommandEnding<Mailboat>.of(
             ValidationError("--app is missing"), running: ChannelsCommand.List.self, words: [])

@@ -8,7 +8,7 @@ import Testing
 @testable import KafkaLog
 @testable import mailboat
 
-/// What is seen, and what `mailboat doctor` makes of it.
+/// Tests of what `mailboat doctor` concludes from what it has seen.
 struct DoctorJudgeTests {
     typealias Level = DoctorFinding.Level
 
@@ -19,7 +19,7 @@ struct DoctorJudgeTests {
     ) {
         #expect(finding.level == level, "\(finding.line)", sourceLocation: location)
         for word in words { #expect(finding.line.contains(word), "\(finding.line)", sourceLocation: location) }
-        // Whatever is not well says what to do.
+        // Every finding that is not ok says what to do.
         #expect(level == .ok || finding.remedy != nil, "\(finding.line)", sourceLocation: location)
         #expect(!finding.line.contains("\n"), sourceLocation: location)
     }
@@ -88,10 +88,10 @@ struct DoctorJudgeTests {
         Self.expect(
             judge(Self.report(.connecting, "timed out"), other: (2_197, true)), .fail,
             ["port 2197 can", "apns.production.port: 2197"])
-        // Pushes go on without it.
+        // Pushes go on without the management host, so this is only a warning.
         Self.expect(
             judge(Self.report(.connecting, "timed out"), Self.route(.management)), .warn, ["production management"])
-        Self.expect(judge(Self.report(.secured, "closed")), .fail, ["no HTTP/2"])
+        Self.expect(judge(Self.report(.secured, "closed")), .fail, ["HTTP/2 is not"])
         Self.expect(
             judge(Self.report(.connected, "x", TLSError(kind: .noApplicationProtocol, detail: "does not speak h2"))),
             .fail,
@@ -101,7 +101,7 @@ struct DoctorJudgeTests {
             ["ca.pem", "apns.production.ca-file"])
     }
 
-    /// Which way a connection went is said, and a proxy of the environment that it did not take.
+    /// The finding says which way a connection went. It also names a proxy of the environment that was not used.
     @Test func proxies() {
         var report = Self.report(.ready, certificates: Self.chain)
         (report.address, report.streamsMax) = ("10.0.0.1", 1)
@@ -117,7 +117,7 @@ struct DoctorJudgeTests {
         report = Self.report(.connecting, "no tunnel within 10000 ms")
         Self.expect(judge(), .fail, ["cannot be reached through the proxy http://proxy:3128: no tunnel"])
         route.proxy = nil
-        Self.expect(judge(), .fail, ["where a proxy is the way out, apns.proxy names it"])
+        Self.expect(judge(), .fail, ["if a proxy is needed, name it in apns.proxy"])
         Self.expect(judge(unused: "HTTPS_PROXY"), .fail, ["HTTPS_PROXY", "apns.proxy: environment takes that proxy"])
     }
 
@@ -129,13 +129,13 @@ struct DoctorJudgeTests {
         }
         Self.expect(judge(200), .ok, ["http://collector:4318/otlp", "takes traces"])
         Self.expect(judge(nil, "Connection refused"), .warn, ["cannot be reached: Connection refused"])
-        Self.expect(judge(401), .warn, ["wants to know who sends", "tracing.headers-file"])
+        Self.expect(judge(401), .warn, ["requires authentication", "tracing.headers-file"])
         Self.expect(judge(404), .warn, ["404", "is /v1/traces meant?"])
         Self.expect(judge(415), .warn, ["no JSON"])
         for status in [400, 429, 500, 503] { Self.expect(judge(status), .warn, ["answers \(status)"]) }
     }
 
-    /// Which certificate of the chain is at fault.
+    /// The finding names the certificate of the chain that is at fault.
     @Test(arguments: [
         (10, "certificate has expired", certificate("Middle", by: "Root", until: nowSeconds - 1), "/CN=Middle"),
         (62, "hostname mismatch", certificate("Middle", by: "Root"), "/CN=api.push.apple.com"),
@@ -152,7 +152,7 @@ struct DoctorJudgeTests {
         Self.expect(finding, .fail, [detail, ": \(named)"])
     }
 
-    /// What to do about a certificate that nobody who is believed has signed: the setting is named that changes whom.
+    /// For a certificate that no trusted authority signed, the remedy names the setting with the trusted authorities.
     @Test(arguments: [
         (20, PlannedRoute.Purpose.pushes, "install or update it", "apns.production.ca-file names a PEM file"),
         (19, .management, "ca-certificates", "apns.production.ca-file"),
@@ -176,7 +176,7 @@ struct DoctorJudgeTests {
         #expect(finding.remedy?.contains("/etc/mailboat/ca.pem must hold") == true, "\(finding.line)")
     }
 
-    /// Kafka's counterpart has another name.
+    /// The setting for Kafka's authorities has another name.
     @Test func theAuthorityOfBrokersIsNamed() {
         let unknown = KafkaError(
             code: .ssl,
@@ -190,7 +190,7 @@ struct DoctorJudgeTests {
         #expect(other.remedy?.contains("ssl.ca.location") == false)
     }
 
-    /// Nobody was asked: the source of tokens is what has to be mended.
+    /// No broker was asked, because there was no token. So the finding names the source of tokens.
     @Test func aLoginWithoutATokenNamesItsSource() {
         Self.expect(
             DoctorJudge.login(
@@ -213,11 +213,11 @@ struct DoctorJudgeTests {
         let stranger = GroupMember(clientID: "kcat", host: "/10.0.0.9", groupInstanceID: nil)
         Self.expect(judge(), .ok, ["group mailboat: nobody is in it"])
         Self.expect(judge(worker), .ok, ["1 member"])
-        Self.expect(judge(worker, stranger), .fail, ["kcat at 10.0.0.9", "group.id of its own"])
+        Self.expect(judge(worker, stranger), .fail, ["kcat at 10.0.0.9", "group.id of their own"])
         Self.expect(
             DoctorJudge.groupUnknown("mailboat", KafkaError(code: .groupAuthorizationFailed)), .warn, ["Describe"])
         Self.expect(
-            DoctorJudge.groupUnknown("mailboat", KafkaError(code: .unsupportedFeature)), .ok, ["not asked"])
+            DoctorJudge.groupUnknown("mailboat", KafkaError(code: .unsupportedFeature)), .ok, ["cannot be listed"])
     }
 
     // MARK: Clock

@@ -6,7 +6,7 @@ import Testing
 
 @testable import mailboat
 
-/// What is read out of records of the five topics.
+/// Tests of what `mailboat explain` reads from records of the five topics.
 struct ExplainRecordsTests {
     private static let nowMillis: Int64 = 1_795_632_000_000
     private static let records = ExplainRecords(key: Array("order-7".utf8), app: nil, nowMillis: nowMillis)
@@ -29,7 +29,7 @@ struct ExplainRecordsTests {
         #expect(event.event == "update" && event.isForPhone && event.hasAlert && event.priority == 10)
         #expect(event.timestampSeconds == 1_795_632_000 && event.staleDateSeconds == 1_795_632_001)
         #expect(event.app == "a.b" && event.source == event.place.position)
-        #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970)"])
+        #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970; send 817325300)"])
     }
 
     @Test func whatCannotBeReadSaysWhy() throws {
@@ -85,7 +85,8 @@ struct ExplainRecordsTests {
         #expect(Self.records.state(record, topic: "state", reader: reader) == nil)
     }
 
-    /// What is remembered beside an audience has keys that end as the audience's does.
+    /// Other `state` records about an audience have keys with the same end as the audience's own key. They must not be
+    /// taken for the audience.
     @Test func whatLiesBesideAnAudienceIsNotTheAudience() throws {
         let reader = StateRecordReader(inputTopics: ["events"])
         for prefix in ["h", "v", "p", "d", "r"] {
@@ -115,18 +116,33 @@ struct ExplainRecordsTests {
     // MARK: Dates
 
     @Test(arguments: [
-        ("{\"a\":{\"b\":[1795632500]}}", ["a.b[0] = 1795632500 (seconds since 1970)"]),
-        ("{\"t\":1795632500123}", ["t = 1795632500123 (milliseconds since 1970)"]),
-        ("{\"t\":\"2026-11-25T18:00:00Z\"}", ["t = \"2026-11-25T18:00:00Z\" (a text)"]),
+        ("{\"a\":{\"b\":[1795632500]}}", ["a.b.0 = 1795632500 (seconds since 1970; send 817325300)"]),
+        ("{\"t\":1795632500123}", ["t = 1795632500123 (milliseconds since 1970; send 817325300)"]),
+        ("{\"t\":\"2026-11-25T18:00:00Z\"}", ["t = \"2026-11-25T18:00:00Z\" (a text; send 817322400)"]),
         ("{\"t\":817325300,\"n\":12,\"flag\":true,\"s\":\"2026\"}", []), ("", []), ("{", []),
         ("{\"a\":1795632500,\"b\":1795632500,\"c\":1795632500,\"d\":1795632500}", nil),
     ])
     func datesThatAPhoneReadsOtherwiseAreFound(text: String, expected: [String]?) {
-        let found = DoubtfulDates.find(inContentState: Array(text.utf8), nowSeconds: Self.nowMillis / 1_000)
+        let found = DoubtfulDates.find(inContentState: Array(text.utf8))
         guard let expected else {
             #expect(found.count == DoubtfulDates.shownMax)
             return
         }
         #expect(found == expected)
+    }
+
+    /// The outcome of a member that APNs refused has the hash of the member's token as its key.
+    @Test func aRefusedMemberIsFollowedByItsHash() {
+        typealias Pieces = ExplainVerdictTests
+        let refusal = Pieces.outcome("rejected") {
+            $0.status = 410
+            $0.reason = "Unregistered"
+        }
+        let join = Pieces.event("register") { $0.isMembership = true }
+        let verdict = ExplainVerdict.decide(Pieces.facts([join], nil, [refusal]) { $0.memberHash = Pieces.hash })
+        #expect(verdict.cause == .member)
+        #expect(
+            verdict.sentence.hasSuffix(
+                "its hash is 099ac307b61d7d34. It was removed 39 s ago: APNs said 410 Unregistered."))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 @testable import mailboat
 
-/// Facts, and what they mean for the one who asks why a phone does not change.
+/// Tests of the verdicts that `mailboat explain` draws from facts: why a phone does not change.
 struct ExplainVerdictTests {
     typealias Facts = ExplainFacts
     typealias Cause = ExplainVerdict.Cause
@@ -15,7 +15,7 @@ struct ExplainVerdictTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var cause: Cause
         var facts: Facts
-        /// Words of the sentence and of what to do.
+        /// Words that the verdict or its remedy must contain.
         var words: [String]
         var testDescription: String { self.cause.rawValue }
 
@@ -69,7 +69,8 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
-    /// The newest record may have been written for another reason, minutes after the token died.
+    /// The oldest record of the dead token says when it died. The newest record may have been written minutes later,
+    /// for another reason.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
         func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
             .init(place: Self.place("state", 55, ago: ago), app: "a.b", slot: Self.slot("alive", change))
@@ -157,7 +158,7 @@ struct ExplainVerdictTests {
             facts([event()], slot { $0.isAudience = true }, [outcome("fanned-out") { $0.version = 1_699_999_961 }]) {
                 $0.pauses = [pause()]
             }, "members of this audience are paused since 2023-11-14T22:11:40Z (100 s ago)", "version 1699999961",
-            "'mailboat audience resume order-7 --app com.example.pizza' (with --config"),
+            "'mailboat audience resume order-7 --app com.example.pizza' lets the pushes"),
         Case(
             .audiencePaused,
             facts([event()], slot { $0.isAudience = true }, [outcome("expired")]) {
@@ -168,25 +169,32 @@ struct ExplainVerdictTests {
             facts([], slot { $0.isAudience = true }) { $0.pauses = [pause(isOfApp: true)] },
             "all audiences of com.example.pizza are paused"),
         Case(.neverRead, facts([event()], slot { $0.isAudience = true }, committed: nil), "no worker"),
-        Case(.member, facts([event("register") { $0.isMembership = true }]), "member"),
+        Case(
+            .member,
+            facts([
+                event("register") {
+                    $0.isMembership = true
+                    $0.audience = "the match"
+                }
+            ]), "member", "state dump --audience 'the match'"),
         Case(
             .stateUnreadable,
             facts { $0.state = state(nil, unreadable: "of version 9, which this release does not know") },
             "liveactivity.state[1]@55", "version 9"),
 
-        // No worker has it.
+        // No worker has taken the event.
         Case(.justPublished, facts([event(ago: 3)], committed: 102), "published 3 s ago"),
         Case(.neverRead, facts(committed: nil), "no worker of the group mailboat", "/readyz", "--group"),
-        Case(.notTaken, facts(committed: 62), "stands 40 records before it", "mailboat_kafka_lag_records"),
+        Case(.notTaken, facts(committed: 62), "is 40 records before it", "mailboat_kafka_lag_records"),
         Case(.notTaken, facts(committed: 102), "the next that the group mailboat has to commit"),
-        Case(.offsetOutsideLog, facts(committed: 9), "stands at 9", "10 to 103", "offsets reset"),
+        Case(.offsetOutsideLog, facts(committed: 9), "is at 9", "10 to 103", "offsets reset"),
         Case(
             .offsetOutsideLog,
             facts([event(offset: 2)], committed: 104) {
                 $0.progress[0].endOffset = 3; $0.progress[0].committed = 1; $0.progress[0].lowOffset = 2
-            }, "stands at 1"),
+            }, "is at 1"),
 
-        // It cannot be taken.
+        // The event cannot be taken.
         Case(
             .deadLettered,
             facts([event("") { $0.fault = "contentState: is not a field" }]) {
@@ -199,7 +207,7 @@ struct ExplainVerdictTests {
         Case(
             .deadLettered,
             facts([event()], slot(), [outcome("dead-lettered") { $0.reason = "app: is not configured" }]),
-            "app: is not configured"),
+            "app: is not configured", "publish --check --config"),
         Case(
             .refusedByAPNs,
             facts([event()], slot(), [outcome("dead-lettered")]) {
@@ -216,7 +224,7 @@ struct ExplainVerdictTests {
             },
             "no JSON"),
 
-        // It waits.
+        // The event waits.
         Case(.waitsForToken, waiting(update(), life: "awaiting", token: nil), "waits for a token", "5 min"),
         Case(.waitsForToken, waiting(update(), life: "started", token: nil), "as long as the activity lives"),
         Case(.tokenDead, waiting(update()) { $0.tokenIsDead = true }, "the app has to register the new one", "5 min"),
@@ -235,16 +243,31 @@ struct ExplainVerdictTests {
             }, "in 9 s"),
         Case(.waits, waiting(update()), "waits to be sent", "mailboat doctor"),
 
-        // What it was.
+        // The activity is over.
         Case(.ended, facts([event("end")], slot("ended"), [outcome("delivered")]), "has ended", "another token"),
-        Case(.ended, facts([event()], slot("ended"), [outcome("late")]), "came too late"),
+        Case(.ended, facts([event()], slot("ended"), [outcome("late")]), "arrived too late"),
         Case(
             .tokenDead,
             facts([event()], slot { $0.tokenIsDead = true }, [outcome("rejected") { $0.reason = "ExpiredToken" }]),
             "has been dead since 2023-11-14T22:12:42Z (38 s ago) at the latest (ExpiredToken)", "swiped"),
         Case(.late, facts([event()], nil, [outcome("late")]), "after the activity's end"),
+        Case(
+            .older,
+            facts([event()], slot { $0.lastAcceptedSeconds = 1_699_999_990 }, [outcome("superseded")]),
+            "its timestamp is 1699999960, and 1699999990 was accepted before"),
+        Case(
+            .nothingRegistered, facts([event()], slot(token: nil)) { $0.otherApp = "com.example.other" },
+            "live token under another app, com.example.other", "right app"),
+        // The producer's client hashes differently.
+        Case(
+            .accepted,
+            facts([event { $0.source.partition = 5 }], slot(), [outcome("delivered") { $0.source?.partition = 5 }]),
+            "forwarded from liveactivity.events[5]@102", "partitioner=murmur2_random"),
+        Case(
+            .accepted, facts([event { $0.doubtfulDates = ["eta = 1 (x)"] }], slot(), [outcome("delivered")]),
+            "but a phone does not read eta = 1 (x) as that date"),
         Case(.duplicate, facts([event("start")], slot(), [outcome("duplicate")]), "changes nothing"),
-        // Its owner died, and the next has read it once more.
+        // The owner died, and the next owner has read the event once more.
         Case(
             .accepted, facts([event()], slot(), [outcome("duplicate"), outcome("delivered")]), "APNs accepted"),
         Case(.late, facts([event()], nil, [outcome("duplicate"), outcome("late")]), "after the activity's end"),
@@ -252,7 +275,7 @@ struct ExplainVerdictTests {
         Case(
             .rejected, facts([event()], slot(token: nil), [outcome("rejected") { $0.reason = "BadDeviceToken" }]),
             "BadDeviceToken", "other environment"),
-        // A channel has no token, and nobody hands over another.
+        // A channel has no token, so no new token can be registered for it.
         Case(
             .channelGone,
             facts(
@@ -286,7 +309,7 @@ struct ExplainVerdictTests {
             "Publish the newest state again"),
         Case(.unregistered, facts([event()], slot("awaiting", token: nil), [outcome("unregistered")]), "in time"),
         Case(.rejectedThenRegistered, facts([event()], slot(), [outcome("unregistered")]), "registered since"),
-        Case(.unknown, facts([event("start")], nil, [outcome("unknown")]), "Nobody knows", "start.on-unknown"),
+        Case(.unknown, facts([event("start")], nil, [outcome("unknown")]), "It is unknown", "start.on-unknown"),
         Case(
             .older,
             facts(
@@ -301,43 +324,44 @@ struct ExplainVerdictTests {
             .older, facts([event()], slot { $0.lastAcceptedSeconds = 1_699_999_999 }), "1699999960", "1699999999",
             "outcomes.publish: all"),
 
-        // APNs has it.
+        // APNs has the event.
         Case(
             .accepted, facts([event()], slot(), [outcome("delivered") { $0.priority = 10 }]),
             "39 s ago at priority 10", "decode", "swiped"),
         Case(
             .acceptedDowngraded,
             facts([event()], slot { $0.budgetUnitsOut = 15 }, [outcome("delivered") { $0.priority = 5 }]),
-            "priority 5, in place of 10", "15 of 15"),
+            "priority 5, instead of 10", "15 of 15"),
         Case(
             .accepted,
             facts(
-                [event(priority: 5) { $0.doubtfulDates = ["eta = 1700000000 (seconds since 1970)"] }], slot(),
+                [event(priority: 5) { $0.doubtfulDates = ["eta = 1700000000 (seconds since 1970; send 721692800)"] }],
+                slot(),
                 [outcome("delivered") { $0.priority = 5 }]),
-            "when power allows", "eta = 1700000000", "978307200"),
+            "when power allows", "eta = 1700000000", "send 721692800"),
         Case(
             .accepted, facts([event { $0.staleDateSeconds = 1_699_999_990 }], slot(), [outcome("delivered")]),
             "stale-date was 10 s ago"),
         Case(
             .accepted, facts([event("start")], slot("started", token: nil), [outcome("delivered")]), "attributes-type",
             "No update token"),
-        // Nobody writes deliveries down, but `state` has them.
+        // The outcomes topic does not have deliveries, but `state` does.
         Case(.accepted, facts([event()], slot { $0.lastAcceptedSeconds = 1_699_999_960 }), "as workers remember"),
         // The event has left the log.
         Case(.accepted, facts([], slot(), [outcome("delivered")]), "accepted"),
         Case(.accepted, facts([event("register")], slot { $0.lastAcceptedSeconds = 5 }), "accepted"),
 
-        // Nothing to be sent.
+        // The event gives nothing to send.
         Case(.nothingPublished, facts([event("register")], slot()), "no event for the phone"),
         Case(.nothingRegistered, facts([event("unregister")], slot("awaiting", token: nil)), "until another"),
         Case(.nothingRegistered, facts([event("register")], slot("awaiting", token: nil)), "Nothing is registered"),
         Case(.nothingRegistered, facts([event("unregister")], nil), "unregistered 40 s ago"),
-        // Whatever was accepted before.
+        // The last event decides, even if APNs accepted others before.
         Case(
             .nothingRegistered,
             facts(
                 [event("unregister", offset: 103), event()], slot("awaiting", token: nil), [outcome("delivered")],
-                committed: 104), "unregistered 40 s ago", "what publishes 'unregister'"),
+                committed: 104), "unregistered 40 s ago", "which program publishes 'unregister'"),
         Case(
             .accepted,
             facts(
@@ -359,7 +383,7 @@ struct ExplainVerdictTests {
         #expect(!verdict.next.isEmpty)
     }
 
-    /// With the policy `defer` alone an update waits for its budget; alerts and ends have units that are kept for them.
+    /// An update waits for its budget only under the policy `defer`. Alerts and ends have reserved units.
     @Test(arguments: [
         ("defer", 13, false, "update", Cause.budgetUsedUp), ("defer", 12, false, "update", .waits),
         ("defer", 13, true, "update", .waits), ("defer", 13, false, "end", .waits),
@@ -384,7 +408,8 @@ struct ExplainVerdictTests {
         #expect(Cause.allCases.filter { !named.contains($0) } == [])
     }
 
-    /// A new outcome has to be thought of here. Registrations and what is handed on to members decide nothing by themselves.
+    /// Every outcome leads to a verdict, so a new one must be added here. Outcomes of registrations and of events for
+    /// members decide nothing alone.
     @Test func everyOutcomeDecides() {
         for outcome in Outcome.allCases where outcome != .applied && outcome != .fannedOut {
             let facts = Self.facts([Self.event()], Self.slot(), [Self.outcome("\(outcome.name)")])
@@ -392,7 +417,7 @@ struct ExplainVerdictTests {
         }
     }
 
-    /// If any of these says so, a worker has had the event.
+    /// A worker has had the event if any of these facts says so.
     @Test(arguments: [
         facts([event()], slot { $0.applied = .init(topic: "liveactivity.events", offset: 102) }, committed: nil),
         facts([event()], nil, [outcome("delivered")], committed: nil),
@@ -436,7 +461,7 @@ struct ExplainVerdictTests {
         #expect(lines.contains { $0.contains("budget 3 of 15 used, 12 left") })
     }
 
-    /// What is not shown counts all the same.
+    /// Facts that are not displayed count, too.
     @Test func aVerdictRestsOnMoreThanIsShown() {
         let facts = Self.facts(
             [Self.event("register", offset: 103), Self.event()], Self.slot(),
@@ -446,7 +471,7 @@ struct ExplainVerdictTests {
         #expect(report.facts.events.count == 1 && report.facts.outcomes.count == 1)
     }
 
-    /// Times may be whatever a producer writes: within a topic offsets count.
+    /// A producer may write any time, so offsets decide the order within a topic.
     @Test func eventsOfSeveralTopicsAreInOrder() {
         let one = [Self.event(offset: 9, ago: 50), Self.event(offset: 8, ago: 10)]
         let other = [Self.event(offset: 3, ago: 20), Self.event(offset: 2, ago: 60)]
@@ -461,7 +486,7 @@ struct ExplainVerdictTests {
         #expect(json.contains("\"tokenHash\":\"\(Self.hash)\""))
     }
 
-    /// A member's key is its token.
+    /// A member's key is its token, so it must not be shown.
     @Test func aTokenAsAKeyIsNotShown() {
         let token = String(repeating: "0a", count: 32)
         var facts = Self.facts([Self.event("register") { $0.isMembership = true }])

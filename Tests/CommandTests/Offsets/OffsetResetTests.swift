@@ -3,7 +3,7 @@ import Testing
 
 @testable import mailboat
 
-/// Which offsets are moved, where to, and what that skips or repeats.
+/// Tests of the offsets that are moved, where to, and what that skips or repeats.
 struct OffsetResetTests {
     private static func position(_ committed: Int64?, log: ClosedRange<Int64>) -> PartitionPositions {
         PartitionPositions(
@@ -18,11 +18,11 @@ struct OffsetResetTests {
         (99, .earliest, false, .move(to: 40)),
         (12, .offset(39), false, .impossible("39 is outside the log (40 to 90): expected an offset in it")),
         (12, .offset(91), false, .impossible("91 is outside the log (40 to 90): expected an offset in it")),
-        // Both ends of the log are inside.
+        // Both ends of the log count as inside.
         (40, .latest, false, .keep("in the log")), (90, .earliest, false, .keep("in the log")),
         (nil, .latest, false, .keep("never committed: start-from decides")),
         (60, .earliest, true, .move(to: 40)), (nil, .latest, true, .move(to: 90)),
-        (90, .latest, true, .keep("stands there already")),
+        (90, .latest, true, .keep("is there already")),
     ]
 
     @Test(arguments: Self.verdicts)
@@ -34,24 +34,24 @@ struct OffsetResetTests {
     }
 
     private static let effects: [(Int64?, Int64, [String])] = [
-        (12, 40, ["28 records cut off before anybody read them: lost", "50 records to read"]),
+        (12, 40, ["28 records deleted before they were read: lost", "50 records to read"]),
         (
             12, 90,
             [
-                "28 records cut off before anybody read them: lost", "skips 50 records that nobody has read",
+                "28 records deleted before they were read: lost", "skips 50 records that were not read",
                 "0 records to read",
             ]
         ),
         (
             99, 40,
             [
-                "the log ends before the committed offset: the topic was made anew, or its end is lost",
+                "the log ends before the committed offset: the topic was created again, or its end is lost",
                 "50 records to read",
             ]
         ),
         (60, 40, ["repeats 20 records", "50 records to read"]),
-        (60, 61, ["skips 1 record that nobody has read", "29 records to read"]),
-        (nil, 90, ["never committed", "skips 50 records that nobody has read", "0 records to read"]),
+        (60, 61, ["skips 1 record that were not read", "29 records to read"]),
+        (nil, 90, ["never committed", "skips 50 records that were not read", "0 records to read"]),
     ]
 
     @Test(arguments: Self.effects)

@@ -9,18 +9,19 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat channels reconcile` as somebody runs it, against a Kafka and the simulated APNs.
+/// Tests of `mailboat channels reconcile` as a user runs it, against a Kafka and the simulated APNs.
 @Suite(.timeLimit(.minutes(5)))
 struct ReconcileProcessTests {
     /// Channels at Apple, and what `state` says of them.
     private struct Scene {
         var house: ChannelsHouse
-        /// Ours: of an audience, of nobody, being deleted. Then somebody else's.
+        /// Ids of three channels of ours, then one of somebody else's. Ours are an audience's, a warm one, and one
+        /// being deleted.
         var ids: [String]
         var all: Set<String> { Set(self.house.simulator.channels().map(\.id)) }
     }
 
-    /// That of the app's keeper.
+    /// Partition of the app's keeper.
     private static let partition = KeptChannelKey.keeperPartition(
         bundleID: KeptRecordBytes.bundleID, environment: .production, partitionCount: 3)
 
@@ -66,7 +67,7 @@ struct ReconcileProcessTests {
             #expect(
                 told.errors.contains("4 channels in APNs' list, 4 records in state; 2 to delete, 1 to be opened again"))
             #expect(told.errors.contains("nothing was done: --execute deletes"))
-            #expect(told.errors.contains("is left to the worker"))
+            #expect(told.errors.contains("opens and forgets the others"))
             #expect(told.errors.contains("as audience.channel is none"))
             #expect(scene.all == Set(scene.ids))
         }
@@ -79,7 +80,7 @@ struct ReconcileProcessTests {
             #expect(scene.all == [scene.ids[0], scene.ids[3]])
             #expect(done.lines.filter { $0.contains(#""deleted":true"#) }.count == 2)
             #expect(done.lines.contains { $0.contains(#""verdict":"open-again""#) && !$0.contains("deleted") })
-            // Once more: they are not in the list, and there is nothing left to delete.
+            // The second run finds nothing to delete, because the channels are no longer in the list.
             let again = try await scene.house.run("reconcile", "--execute")
             #expect(again.status == 0 && again.errors.contains("; 0 to delete"), "\(again)")
             #expect(scene.all == [scene.ids[0], scene.ids[3]])
@@ -99,7 +100,7 @@ struct ReconcileProcessTests {
         }
     }
 
-    /// What this release cannot read is not known to be ours.
+    /// A channel whose record this release cannot read is not known to be ours.
     @Test func aRecordThatCannotBeReadIsNamed() async throws {
         try await Self.with { scene, kafka in
             let producer = try KafkaProducer(

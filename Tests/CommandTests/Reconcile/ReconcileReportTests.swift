@@ -7,7 +7,7 @@ import Testing
 
 @testable import mailboat
 
-/// What is said of each channel on which `state` and Apple's list disagree.
+/// Tests of the report about each channel on which `state` and Apple's list disagree.
 struct ReconcileReportTests {
     private static let home = ChannelHome(bundleID: KeptRecordBytes.bundleID, environment: .production)
     private static let now: Int64 = 1_700_000_000_000
@@ -26,7 +26,7 @@ struct ReconcileReportTests {
         var name: String
         var kept: KeptChannel
         var isListed = true
-        /// `nil`: nothing is said.
+        /// Verdict on the channel, or `nil` when it is not reported.
         var verdict: String?
         var testDescription: String { self.name }
     }
@@ -65,14 +65,14 @@ struct ReconcileReportTests {
         #expect(report.findings.map(\.verdict.rawValue) == (row.verdict.map { [$0] } ?? []))
     }
 
-    /// As many warm channels as are wanted are nobody's, and stay.
+    /// Warm channels belong to no audience. They stay, up to the wanted number.
     @Test func thePoolIsLeftAlone() {
         let warm = ["A", "B", "C"].map { KeptRecordBytes.channel(.open, id: $0) }
         let report = Self.report(warm, listed: ["A", "B", "C"], poolSize: 2)
         #expect(report.findings.map(\.id) == ["C"])
     }
 
-    /// What the list had before a creation is surely not what it has made.
+    /// A channel that was in the list before a creation was surely not made by it.
     @Test func whatALostAnswerMayHaveMadeIsToldFromOthers() {
         var asked = KeptRecordBytes.channel(.asked, audience: "m")
         asked.strangers = [KeptChannel.hash(ofID: Array("theirs".utf8))]
@@ -95,7 +95,7 @@ struct ReconcileReportTests {
                 "open again     A  of match-7, life 1: missing from APNs' list",
                 "delete         B  ours, its deletion was begun at 1970-01-01T00:00:01Z",
                 "delete         C  ours, of no audience, open since 1970-01-01T00:00:01Z",
-                "forget         E  ours, wanted by nobody, and missing from APNs' list",
+                "forget         E  ours, no longer needed, and missing from APNs' list",
                 "too young      F  ours, made at \(Self.youngText), and not in APNs' list yet, which may lag: ask again in a minute",
                 "possibly ours  D  shown since 1970-01-01T00:00:01Z: an answer was lost, or a creation was carried out twice",
                 "unknown        Z  in APNs' list, and not in state",
@@ -103,7 +103,7 @@ struct ReconcileReportTests {
         #expect(
             report.summary == "com.example.pizza (production): 4 channels in APNs' list, 6 records in state;"
                 + " 2 to delete, 1 to be opened again, 1 to be forgotten, 1 possibly ours, 1 unknown,"
-                + " 1 left out as too young for the list")
+                + " 1 left out because the list may not show them yet")
         #expect(
             report.json(report.findings[0])
                 == #"{"app":"com.example.pizza","audience":"match-7","audienceLife":1,"channel":"A","#
@@ -111,7 +111,7 @@ struct ReconcileReportTests {
         #expect(report.json(report.findings[2], deleted: true).contains(#""deleted":true,"#))
     }
 
-    /// What was found is old when it is to be deleted.
+    /// The record has changed between the report and the deletion.
     @Test func aRecordThatHasChangedIsLeftAlone() throws {
         let report = Self.report([KeptRecordBytes.channel(.open, id: "A")], listed: ["A"])
         let finding = try #require(report.findings.first)
@@ -162,7 +162,7 @@ struct ReconcileReportTests {
         }
         #expect(records.channels.isEmpty)
         #expect(records.unreadable == rows.map { .init(partition: 3, offset: 7, reason: $0.1) })
-        // A newer one takes its place.
+        // A newer record replaces the older one.
         records.add(Self.record(KeptRecordBytes.key(0), good, offset: 8))
         #expect(records.unreadable.count == 2 && records.channels.count == 1)
     }

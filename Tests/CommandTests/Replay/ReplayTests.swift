@@ -7,7 +7,7 @@ import Upstream
 
 @testable import mailboat
 
-/// `mailboat replay`: which events are published again, and as what.
+/// Tests of `mailboat replay`: which events are published again, and in what form.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayTests {
     private static let now: Int64 = 1_800_000_000
@@ -19,11 +19,11 @@ struct ReplayTests {
             headers: headers)
     }
 
-    private static func verdict(_ value: String, starts: Bool = false, registrations: Bool = false)
-        -> ReplayJudge.Verdict
-    {
+    private static func verdict(
+        _ value: String, apps: [String]? = nil, starts: Bool = false, registrations: Bool = false
+    ) -> ReplayJudge.Verdict {
         var judge = ReplayJudge(
-            app: "", nowSeconds: Self.now, includesStarts: starts, includesRegistrations: registrations)
+            app: "", apps: apps, nowSeconds: Self.now, includesStarts: starts, includesRegistrations: registrations)
         return judge.verdict(Self.record(value))
     }
 
@@ -33,8 +33,8 @@ struct ReplayTests {
 
     @Test(arguments: [
         (Self.start, "--with-starts"), (Self.register, "--with-registrations"), ("no JSON", "no event"),
-        (#"{"event":"update",\#(app),"content-state":{},"expires":1799999990}"#, "10 s back"),
-        (#"{"event":"end",\#(app),"expires":1800000000}"#, "0 s back"),
+        (#"{"event":"update",\#(app),"content-state":{},"expires":1799999990}"#, "10 s ago"),
+        (#"{"event":"end",\#(app),"expires":1800000000}"#, "0 s ago"),
     ])
     func whatWouldDoHarmIsLeftOut(value: String, says: String) {
         guard case .leaveOut(let reason) = Self.verdict(value) else {
@@ -44,7 +44,7 @@ struct ReplayTests {
         #expect(reason.contains(says), "\(reason)")
     }
 
-    /// Though starts are asked for: no phone would show it.
+    /// No phone would show a stale start, so it is left out even if starts are asked for.
     @Test func aStaleStartIsLeftOut() {
         let value =
             #"{"event":"start",\#(Self.app),"to":{"start-token":"ab"},"attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"},"content-state":{},"stale-date":1799999999}"#
@@ -52,7 +52,7 @@ struct ReplayTests {
             Issue.record("it would be published")
             return
         }
-        #expect(reason.contains("“stale-date” lies 1 s back"), "\(reason)")
+        #expect(reason.contains("“stale-date” was 1 s ago"), "\(reason)")
     }
 
     @Test func startsAndRegistrationsArePublishedWhenAskedFor() {
@@ -63,7 +63,7 @@ struct ReplayTests {
     }
 
     @Test func onlyTheTimestampIsAnotherOne() {
-        // What is nested, and what only looks like one, stays as it is.
+        // Only the event's own timestamp changes. A nested one, or a text that looks like one, stays as it is.
         let value = #"{ "content-state":{"timestamp":5,"n":1.50}, "timestamp" : 1700000000 ,"event":"update"}"#
         #expect(
             String(decoding: ReplayJudge.renewed(Array(value.utf8), nowSeconds: Self.now), as: UTF8.self)
@@ -72,8 +72,20 @@ struct ReplayTests {
         #expect(ReplayJudge.renewed(without, nowSeconds: Self.now) == without)
     }
 
+    /// Workers with this configuration would make the event a dead letter again, so it is left out.
+    @Test func whatNoWorkerTakesIsLeftOut() {
+        let event = #"{"event":"end","app":"a.b"}"#
+        #expect(
+            Self.verdict(event, apps: ["c.d"]) == .leaveOut("it would be refused: the configuration has no app a.b"))
+        guard case .publish = Self.verdict(event, apps: ["a.b", "c.d"]) else {
+            Issue.record("\(Self.verdict(event, apps: ["a.b", "c.d"]))")
+            return
+        }
+    }
+
     @Test func headersOfTheWorkersOwnStayBehind() {
-        var judge = ReplayJudge(app: "", nowSeconds: Self.now, includesStarts: false, includesRegistrations: false)
+        var judge = ReplayJudge(
+            app: "", apps: nil, nowSeconds: Self.now, includesStarts: false, includesRegistrations: false)
         let verdict = judge.verdict(
             Self.record(
                 #"{"event":"end",\#(Self.app)}"#,
@@ -144,7 +156,7 @@ struct ReplayTests {
         for (words, says) in [
             (
                 ["nobody"],
-                "with the key “nobody”: nothing was published. Read were the key's own partitions: liveactivity.events["
+                "with the key “nobody”: nothing was published. These partitions of the key were read: liveactivity.events["
             ),
             (["nobody"], "(whole), liveactivity.routed not ("),
             (["nobody"], "--from topic[partition]@offset reads any"),
@@ -160,7 +172,8 @@ struct ReplayTests {
         }
     }
 
-    /// kcat without a partitioner puts a key where murmur2 does not: workers put such events into the routed topic.
+    /// kcat without a partitioner option puts a key on another partition than murmur2. Workers forward such events
+    /// through the routed topic.
     @Test func whatLayElsewhereIsFoundWhereWorkersPutIt() async throws {
         let kafka = try EmbeddedKafka(topics: [
             .init("liveactivity.events", partitionCount: 4), .init("liveactivity.routed", partitionCount: 4),
@@ -183,7 +196,8 @@ struct ReplayTests {
         #expect(records.map(\.partition) == [own])
         #expect(records.first?.headers == [])
         #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) }?.contains(#"{"n":0}"#) == true)
-        // From now on it has one of its own, which is the newer, and stays it when the token is rotated.
+        // From now on the activity has a registration in the routed topic. It is the newest, also after the token is
+        // rotated.
         let rotation = #"{"event":"register",\#(Self.app),"token":"cd34"}"#
         _ = try SteadyPublisher(options, topic: "liveactivity.events").publish(
             RecordText(key: key, value: Array(rotation.utf8)))
@@ -193,7 +207,8 @@ struct ReplayTests {
             "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20)
         ).last
         #expect(newest?.value == records.first?.value)
-        // Asked for, the rotation is the newest but the one that was just published.
+        // If registrations are asked for, the rotation is published again. Only the one that was just published is
+        // newer.
         try await Replay.parse(
             ["order-7", "--last", "2", "--with-registrations", "--execute", "--bootstrap", kafka.bootstrap]
         ).run()

@@ -46,6 +46,16 @@ struct TailTests {
                 == text.replacing("delivered     ", with: "\u{1b}[32mdelivered     \u{1b}[0m"))
     }
 
+    /// A member's outcome names no member but by its token's hash.
+    @Test func aRefusedTokenIsNamedByItsHash() throws {
+        let record = Self.record(
+            "{\"outcome\":\"rejected\",\"app\":\"a.b\",\"audience\":\"match\",\"status\":410,\"token-hash\":\"099ac307b61d7d34\"}",
+            key: "099ac307b61d7d34")
+        #expect(
+            TailText.line(try #require(Self.taken(record)), record, isColoured: false)
+                == "22:13:20  rejected      a.b match  status 410, token #099ac307b61d7d34")
+    }
+
     @Test(arguments: [
         (
             "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"version\":6,\"members\":3,\"accepted\":0,\"superseded\":2,\"gone\":1,\"failed\":0,\"waiting\":0}",
@@ -69,6 +79,37 @@ struct TailTests {
         #expect(TailText.line(try #require(Self.taken(record)), record, isColoured: false) == expected)
     }
 
+    /// A person sees the first line of what one audience brings by the hundred, and then counts.
+    @Test func outcomesAlikeAreCounted() throws {
+        let start = ContinuousClock.now
+        var fold = TailFold(isColoured: false)
+        func take(_ outcome: String, _ audience: String, more: String = "", after seconds: Int = 0) throws -> [String] {
+            let record = Self.record(
+                "{\"outcome\":\"\(outcome)\",\"app\":\"a.b\",\"audience\":\"\(audience)\"\(more),\"topic\":\"e\",\"partition\":1,\"offset\":4}"
+            )
+            return fold.take(try #require(Self.taken(record)), record, now: start + .seconds(seconds))
+        }
+        #expect(try take("applied", "match") == ["22:13:20  applied       a.b match  e[1]@4"])
+        for _ in 0..<998 { #expect(try take("applied", "match").isEmpty) }
+        #expect(fold.tick(now: start + .milliseconds(999)).isEmpty)
+        #expect(try take("applied", "match", after: 1) == ["22:13:20  applied       a.b match  and 999 more like it"])
+        // Counting goes on, until something else comes.
+        #expect(try take("applied", "match", after: 2).isEmpty)
+        #expect(
+            try take("applied", "final", after: 2) == [
+                "22:13:20  applied       a.b match  and 1 more like it", "22:13:20  applied       a.b final  e[1]@4",
+            ])
+        #expect(try take("applied", "final", after: 2).isEmpty)
+        #expect(fold.settle() == ["22:13:20  applied       a.b final  and 1 more like it"] && fold.settle().isEmpty)
+        // Reasons differ, sums change, and an activity is not an audience.
+        for reason in ["Unregistered", "BadDeviceToken"] {
+            #expect(try take("rejected", "final", more: ",\"reason\":\"\(reason)\"").count == 1)
+        }
+        for _ in 0..<2 { #expect(try take("audience", "final", more: ",\"version\":6,\"members\":3").count == 1) }
+        let single = Self.record()
+        for _ in 0..<2 { #expect(fold.take(try #require(Self.taken(single)), single, now: start).count == 1) }
+    }
+
     @Test func anEventIsCalledWhatItsPublisherCallsIt() throws {
         let record = Self.record(
             "{\"outcome\":\"late\",\"activity\":\"order-7\",\"event-id\":\"e-1\\u001b\",\"topic\":\"e\",\"partition\":1,\"offset\":4}"
@@ -79,7 +120,7 @@ struct TailTests {
                 == "22:13:20  late          - order-7  id e-1\\u001b, e[1]@4")
     }
 
-    /// Strangers write keys and reasons.
+    /// Keys and reasons come from strangers, so they are escaped.
     @Test func nothingInARecordReachesTheTerminalAsItIs() throws {
         let record = Self.record(
             "{\"outcome\":\"re\\u001b[31mjected\",\"activity\":\"\\u001b[2J\",\"reason\":\"\(String(repeating: "0a", count: 32))\"}"
@@ -106,11 +147,11 @@ struct TailTests {
     }
 
     @Test(arguments: [
-        (TailFilter(app: "com.exmaple"), "3 records of o read, and none fits; --app: did you mean com.example?"),
-        (TailFilter(app: "org.other"), "3 records of o read, and none fits; --app: there are com.example"),
-        (TailFilter(key: "order-8"), "3 records of o read, and none fits; --key: did you mean order-7?"),
-        (TailFilter(outcomes: ["late"]), "3 records of o read, and none fits"),
-        (TailFilter(sinceMillis: .max), "no record lies in o since then"),
+        (TailFilter(app: "com.exmaple"), "3 records of o read, and none matches; --app: did you mean com.example?"),
+        (TailFilter(app: "org.other"), "3 records of o read, and none matches; --app: there are com.example"),
+        (TailFilter(key: "order-8"), "3 records of o read, and none matches; --key: did you mean order-7?"),
+        (TailFilter(outcomes: ["late"]), "3 records of o read, and none matches"),
+        (TailFilter(sinceMillis: .max), "no record in o is newer"),
     ])
     func whatIsReadInVainIsSaid(filter: TailFilter, sentence: String) {
         var vain = ReadInVain()
@@ -119,6 +160,12 @@ struct TailTests {
         }
         let said = vain.sentence(asked: filter.asked, in: "o")
         #expect(said == sentence + (filter.app == nil ? "" : "; 1 record without an app passed over"))
+    }
+
+    @Test func aTopicOfSomethingElseIsSaidToBeNone() {
+        var vain = ReadInVain()
+        #expect(TailFilter().take(Self.record(#"{"event":"end"}"#), vain: &vain) == nil)
+        #expect(vain.sentence(asked: [], in: "o") == "1 record of o read, and none is an outcome: is it another topic?")
     }
 
     @Test(arguments: [
@@ -164,7 +211,8 @@ struct TailTests {
         #expect(try count("--no-follow") == 0)
         #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
 
-        // What lies there comes in the order of time: one partition has more than is read at once, the other a few at long distances.
+        // Stored records come in the order of time. One partition has more of them than one read returns. The other has
+        // a few, far apart.
         var times: [Int64] = []
         for number in 0..<2_510 {
             let millis = now + Int64(number < 2_500 ? number * 10 : (number - 2_500) * 2_500)
@@ -179,7 +227,7 @@ struct TailTests {
             .follow(isOver: { false }) { _, record in times.append(record.timestampMillis) }
         #expect(times.count == 2_510 && times == times.sorted())
 
-        // It ends while it looks for the start, too: of two partitions only the first is looked at.
+        // `tail` can also end while it looks for the start. Then it looks at only the first of two partitions.
         var asked = 0
         try Tail.parse(["--bootstrap", kafka.bootstrap, "--since", "2h"]).follow(
             isOver: {
@@ -188,7 +236,7 @@ struct TailTests {
             }, show: { _, _ in Issue.record("nothing is shown any more") })
         #expect(asked <= 5, "\(asked)")
 
-        // What comes while it follows; it ends when it is told to.
+        // `tail` shows the records that arrive while it follows, and ends when it is told to.
         var seen: [String] = []
         var isPublished = false
         try Tail.parse(["--bootstrap", kafka.bootstrap]).follow(

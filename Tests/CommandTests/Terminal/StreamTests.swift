@@ -2,19 +2,19 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// The built executables on files, streams and numbers that nobody should give them: they say what is wrong and end with a status of their own.
-/// A signal, which is what a trap ends in, fails the test.
+/// Tests of the built executables with wrong files, streams and numbers. They must say what is wrong and exit with a
+/// status. A signal fails the test, because a trap ends in one.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     struct Case: Sendable, CustomTestStringConvertible {
-        /// `$M` is `mailboat`, `$C` is `chaos`, `$D` a folder for this case alone.
+        /// The shell line of the case. `$M` is `mailboat`, `$C` is `chaos`, and `$D` is a folder for this case alone.
         var line: String
         var status: Int32
-        /// What standard error has to hold.
+        /// Text that standard error must contain.
         var says = ""
-        /// Names that the process was given.
+        /// Second text that standard error must contain, such as the name of an option or file.
         var names = ""
-        /// Standard output is a pipe whose reader has gone.
+        /// Whether standard output is a pipe whose reader has gone.
         var hasNoReader = false
         var testDescription: String { self.line + (self.hasNoReader ? " | (gone)" : "") }
     }
@@ -44,7 +44,8 @@ struct StreamTests {
         Case(line: "echo '\(event)' | $M check <&- >&- 2>&-", status: 1),
         Case(line: "$M --help", status: 1, hasNoReader: true),
         Case(line: "$M --help > /dev/full", status: 1, says: "No space left on device"),
-        // As on a terminal: the C library would write each line at once, and forget that it could not.
+        // Output is buffered by line, as on a terminal. The C library would write each line at once, and forget a
+        // failure.
         Case(line: "stdbuf -oL $M --help > /dev/full", status: 1, says: "No space left on device"),
         Case(line: "stdbuf -o0 $M --version > /dev/full", status: 1, says: "No space left on device"),
         Case(line: "$M help run > /dev/full", status: 1, says: "No space left on device"),
@@ -79,7 +80,7 @@ struct StreamTests {
         Case(line: "$M apns-simulator --generate-credentials $D --latency \(largest)", status: 64),
         Case(line: "$M embedded-kafka --partitions \(largest)", status: 64),
 
-        // A port that is taken: which flag, which address, what to do, and 1.
+        // The port is taken. The message names the flag, the address and the remedy, and the status is 1.
         Self.taken("dev --kafka-port 0 --port $P", "--host and --port: 127.0.0.1:"),
         Self.taken("dev --port 0 --kafka-port $P", "--kafka-port: 127.0.0.1:"),
         Self.taken("embedded-kafka --control 0 --port $P", "--host and --port: 127.0.0.1:"),
@@ -96,13 +97,13 @@ struct StreamTests {
         Case(line: "$M demo --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
         Case(line: "$C --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
         Case(line: "$M run --config $D", status: 1, says: "Is a directory"),
-        Case(line: "$M run --config /dev/zero", status: 1, says: "which is the most that is read"),
-        Case(line: "$M topics check --config /dev/zero", status: 1, says: "which is the most that is read"),
+        Case(line: "$M run --config /dev/zero", status: 1, says: "the most that are read"),
+        Case(line: "$M topics check --config /dev/zero", status: 1, says: "the most that are read"),
         Case(
             line: "$M apns-simulator --certificate /dev/zero --certificate-key / --any-key --port 0 --control 0",
             status: 1, says: "--certificate: /dev/zero has more than"),
 
-        // Files that somebody else made.
+        // These files begin with a byte order mark, or are not UTF-8.
         Case(
             line: #"printf '\357\273\277%s' '\#(event)' > $D/mark; $M check $D/mark"#, status: 0,
             says: "mark begins with a byte order mark"),
@@ -119,10 +120,10 @@ struct StreamTests {
         Case(
             line:
                 #"printf '\033[31mpush\n' > $D/j; $M apns-simulator --generate-credentials $D --journal $D/j --port 0 --control 0"#,
-            status: 1, says: "byte 0: expected an entry of a journal, found a text of"),
+            status: 1, says: "j: byte 0: expected an entry of a journal, found a text of"),
         Case(
             line: "$M apns-simulator --generate-credentials /dev/null --port 0 --control 0", status: 1,
-            says: "Error: --generate-credentials: /dev/null is no directory"),
+            says: "Error: --generate-credentials: /dev/null is no directory: expected one"),
         Case(
             line: "$M apns-simulator --generate-credentials /dev/null/a --port 0 --control 0", status: 1,
             says: "--generate-credentials: /dev/null/a cannot be made: Not a directory"),
@@ -133,7 +134,7 @@ struct StreamTests {
             line: "touch $D/key; $M apns-simulator --generate-credentials $D --key $D/key --port 0 --control 0",
             status: 64,
             says: "--key-id is needed", names: "Usage: mailboat apns-simulator"),
-        // Nobody is asked for something that cannot be.
+        // No server is asked when an option cannot be valid.
         Case(line: "$M topics check --bootstrap ''", status: 64, says: "--bootstrap is empty"),
         Case(line: "$M topics check --bootstrap localhost:99999", status: 64, says: "ports from 1 to 65535"),
         Case(line: "$M topics check -X bootstrap.servers=127.0.0.1:1 --timeout 1", status: 1),
@@ -150,7 +151,7 @@ struct StreamTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let taken = try ListeningSocket()
         defer { taken.close() }
-        // A shell says 128 + the signal's number of what it waited for.
+        // When a signal ends a command, a shell exits with 128 + the signal's number.
         let ended = try await EndedProcess.run(
             URL(fileURLWithPath: "/bin/sh"), ["-c", one.line], output: one.hasNoReader ? .broken : .dropped,
             environment: [

@@ -7,7 +7,7 @@ import Upstream
 
 @testable import mailboat
 
-/// `mailboat trigger`: what it publishes is what a worker takes.
+/// Tests that a worker takes what `mailboat trigger` publishes.
 @Suite(.timeLimit(.minutes(5)))
 struct TriggerTests {
     private static let now: Int64 = 1_800_000_000
@@ -58,7 +58,7 @@ struct TriggerTests {
         #expect(try Trigger.parse(["order"]).cluster.orLocal(Trigger.localBrokers).hint == "--bootstrap 127.0.0.1:9092")
     }
 
-    /// A command that nobody would answer is no help: it is said where was looked.
+    /// If no server shows the story, the message says where the command looked, and which options there are.
     @Test func whereNobodyShowsTheStoryTheOptionsAreNamed() throws {
         var random = SystemRandomNumberGenerator()
         let command = try Trigger.parse(["start", "--page", "http://127.0.0.1:9000/"])
@@ -67,7 +67,7 @@ struct TriggerTests {
         let alone = command.hints(cast, cluster: cluster, .nobody)
         #expect(
             alone.last
-                == "Nobody shows it here: no page of 'mailboat dev' with this Kafka answers at 127.0.0.1:9000/ (--page), and no 'mailboat apns-simulator' at 127.0.0.1:2198 (--simulator)."
+                == "No page of 'mailboat dev' with this Kafka answers at 127.0.0.1:9000/; if yours is elsewhere: --page URL. No 'mailboat apns-simulator' answers at 127.0.0.1:2198; if yours is elsewhere: --simulator URL."
         )
         #expect(!alone.joined().contains("curl"))
         let seen = command.hints(cast, cluster: cluster, .simulator(origin: "http://127.0.0.1:2198"))

@@ -2,8 +2,8 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// The ten things that users of other senders complain about most, each as a test of a whole worker: embedded Kafka,
-/// simulated APNs, and `mailboat run` as a process.
+/// The ten things that users of other senders complain about most. Each is a test of a whole worker, with embedded
+/// Kafka, simulated APNs, and `mailboat run` as a process.
 @Suite("What users of other senders complain about", .timeLimit(.minutes(10))) struct Complaints {
     /// Short limits, so that timeouts and waits end soon.
     static let shortWaits = """
@@ -30,7 +30,7 @@ extension TestHouse {
             try await publisher.flush()
             try await worker.ready()
             try await until("the registrations are known") {
-                try await worker.metric("mailboat_activities") >= Double(activities)
+                try await worker.metric("mailboat_slots") >= Double(activities)
             }
             try await body(house, worker, publisher)
         }

@@ -2,10 +2,10 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 5: while APNs is slow or away the sender queues without bound, until memory ends. jchambers/pushy#867,
-    /// #857 and #139, node-apn/node-apn#191.
+    /// Complaint 5: while APNs is slow or away, the sender queues without a limit until memory is full.
+    /// jchambers/pushy#867, #857 and #139, node-apn/node-apn#191.
     ///
-    /// Promised here: past `limits.pending` Kafka is no longer read, so what waits lies there; afterwards
+    /// Promised here: beyond `limits.pending` the worker stops reading Kafka, so what waits stays there. Afterwards
     /// everything is read and sent.
     @Test func whileAPNsIsAwayTheQueueIsBoundedAndNothingIsLost() async throws {
         let (limit, orders) = (100, 1_000)
@@ -19,15 +19,15 @@ extension Complaints {
             house.simulator.perform(.cut)
             try await publisher.update(0..<orders, "in the oven")
             try await until("the limit is reached") {
-                try await worker.metric("mailboat_activities_pending") >= Double(limit)
+                try await worker.metric("mailboat_slots_pending") >= Double(limit)
             }
-            // Producers go on; the worker has time enough to read too much.
+            // Producers go on, and the worker has enough time to read too much.
             var pendingMost = 0.0
             for round in 0..<3 {
                 try await publisher.update(0..<orders, "in the oven, round \(round)")
                 let refused = house.simulator.statistics().connectionsRefused
                 try await until("connecting is tried again") {
-                    pendingMost = max(pendingMost, try await worker.metric("mailboat_activities_pending"))
+                    pendingMost = max(pendingMost, try await worker.metric("mailboat_slots_pending"))
                     return house.simulator.statistics().connectionsRefused >= refused + 2
                 }
             }

@@ -2,7 +2,7 @@ import Foundation
 import PushWorker
 import Testing
 
-/// What stands in the documents is what the program does.
+/// Documents say what the program does.
 struct DocumentTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -14,11 +14,11 @@ struct DocumentTests {
     @Test(arguments: ["deploy/mailboat.example.yaml", "deploy/compose/worker.yaml"])
     func theExampleConfigurationsAreValid(path: String) throws {
         let loaded = try ConfigurationLoader.load(Array(try Self.text(path).utf8), fileName: path, environment: [:])
-        #expect(loaded.notes.isEmpty)
+        #expect(loaded.warnings.isEmpty)
         #expect(!loaded.configuration.apps.isEmpty)
     }
 
-    /// What the example says of defaults is right: a setting it shows with another value would mislead.
+    /// The example shows the right defaults. A setting with another value would mislead.
     @Test func theExampleShowsDefaults() throws {
         let example = try ConfigurationLoader.load(
             Array(try Self.text("deploy/mailboat.example.yaml").utf8), fileName: "example", environment: [:]
@@ -35,16 +35,16 @@ struct DocumentTests {
         #expect("\(app.engine)" == "\(expected.engine)")
     }
 
-    /// The page's table of metrics is the one the program makes. To renew it: `mailboat run --print-metrics`.
+    /// The page's table of metrics is the one that the program makes. To renew it: `mailboat run --print-metrics`.
     @Test func thePageListsEveryMetric() throws {
         let page = try Self.text("deploy/Metrics.md")
         let lines = MetricsTable.markdown().split(separator: "\n")
         for line in lines { #expect(page.contains(line), "deploy/Metrics.md lacks or contradicts: \(line)") }
-        // The page holds nothing that is gone.
+        // The page holds nothing that no longer exists.
         #expect(page.contains(lines.joined(separator: "\n")))
     }
 
-    /// The page's table of settings is the one the program makes. To renew it: `mailboat run --print-settings`.
+    /// The page's table of settings is the one that the program makes. To renew it: `mailboat run --print-settings`.
     @Test func thePageListsEverySetting() throws {
         let page = try Self.text("deploy/Configuration.md")
         for line in SettingsTable.markdown().split(separator: "\n") {

@@ -3,8 +3,9 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// A house whose APNs takes questions about channels, and what its outcomes tell of them.
+/// A house whose APNs takes questions about channels, and what its outcomes say of channels.
 enum MixedHouse {
+    /// Lends a house.
     /// - Parameter body: gets the house, and the settings of workers that keep a channel for each audience.
     static func with(isExclusive: Bool = true, _ body: (TestHouse, String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
@@ -25,24 +26,25 @@ enum MixedHouse {
     }
 
     /// Opens the audience's channel by an event.
-    /// - Returns: its id, as the outcomes tell it.
+    /// - Returns: the channel's id, as the outcomes report it.
     static func open(_ match: TestAudience, in outcomes: TopicTail) async throws -> String {
         try match.open()
         try await match.publisher.flush()
         return try await Self.opened(match, in: outcomes)
     }
 
-    /// Waits until the outcomes tell of a channel of the audience.
-    /// - Returns: its id.
+    /// Waits until the outcomes report a channel of the audience.
+    /// - Returns: the channel's id.
     static func opened(_ match: TestAudience, in outcomes: TopicTail) async throws -> String {
         try await until("the channel of \(match.id) is opened") {
-            try Self.told(of: match, in: outcomes).contains { $0.outcome == "channel-opened" }
+            try Self.channelOutcomes(of: match, in: outcomes).contains { $0.outcome == "channel-opened" }
         }
-        return try #require(try Self.told(of: match, in: outcomes).last { $0.outcome == "channel-opened" }?.channel)
+        return try #require(
+            try Self.channelOutcomes(of: match, in: outcomes).last { $0.outcome == "channel-opened" }?.channel)
     }
 
-    /// What the outcomes tell of an audience's channels, in the order of their records.
-    static func told(of match: TestAudience, in outcomes: TopicTail) throws -> [ChannelOutcome] {
+    /// What the outcomes say of an audience's channels, in the order of their records.
+    static func channelOutcomes(of match: TestAudience, in outcomes: TopicTail) throws -> [ChannelOutcome] {
         try outcomes.poll().filter { $0.keyText.hasPrefix("channel/") }
             .map { try JSONDecoder().decode(ChannelOutcome.self, from: Data($0.value ?? [])) }
             .filter { $0.audience == match.id }

@@ -5,13 +5,14 @@ import PushEngine
 import PushWorker
 import Testing
 
-/// An audience as the service sees it that publishes for it, and its phones as APNs sees them.
+/// An audience as its publisher sees it, and its phones as APNs sees them.
 struct TestAudience {
     let id: String
     let publisher: TestPublisher
     let house: TestHouse
 
-    /// Settings of a worker with few streams: a pass over a thousand phones takes some ten seconds when each answer takes 200 ms.
+    /// Settings of a worker with few streams. A pass over a thousand phones takes about ten seconds if each answer
+    /// takes 200 ms.
     static let narrow = """
         apns.connections-max: 1
         shards: 1
@@ -20,7 +21,7 @@ struct TestAudience {
 
     func join(_ phones: Range<Int>) throws { for phone in phones { try self.join(Tokens.make(phone)) } }
 
-    /// Phones that give a push-to-start token: it is their key in Kafka and at APNs.
+    /// Joins phones that report a push-to-start token, which is their key in Kafka and at APNs.
     func joinToBeStarted(_ phones: Range<Int>) throws {
         for phone in phones {
             try self.publisher.send(
@@ -31,9 +32,9 @@ struct TestAudience {
                     """.utf8))
         }
     }
-    /// A `start` that shows `step`.
+    /// Publishes a `start` that shows `step`.
     func start(_ step: Int, _ more: String = "") throws {
-        try self.tell(
+        try self.publish(
             step, event: "start",
             """
             "attributes-type":"Match","attributes":{"home":"A"},"alert":{"title":"Kick-off","body":"A : B"}\
@@ -41,7 +42,8 @@ struct TestAudience {
             """)
     }
 
-    /// - Parameter channel: the phone is known to listen on it.
+    /// Joins a token.
+    /// - Parameter channel: the channel that the phone is reported to listen on.
     func join(_ token: String, frequentUpdates: Bool = false, channel: String? = nil) throws {
         let channel = channel.map { ",\"channel\":\"\($0)\"" } ?? ""
         try self.publisher.send(
@@ -52,7 +54,7 @@ struct TestAudience {
                 "frequent-updates":\(frequentUpdates)\(channel)}
                 """.utf8))
     }
-    /// Phones that listen on the channel, and whose app says so.
+    /// Lets phones listen on the channel, and lets their app report it.
     func listen(_ phones: Range<Int>, on channel: String) throws {
         for phone in phones {
             let token = Tokens.make(phone)
@@ -70,7 +72,9 @@ struct TestAudience {
                 """.utf8))
     }
 
-    /// - Parameter isNamed: it leaves this audience by name, not the one that it is in.
+    /// Lets a token leave.
+    /// - Parameter isNamed: whether the event names this audience. Otherwise the token leaves the audience that it is
+    ///   in.
     func leave(_ token: String, isNamed: Bool = true) throws {
         let audience = isNamed ? ",\"audience\":\"\(self.id)\"" : ""
         try self.publisher.send(
@@ -78,9 +82,9 @@ struct TestAudience {
             value: Array("{\"event\":\"unregister\",\"app\":\"\(TestPublisher.app)\"\(audience)}".utf8))
     }
 
-    /// An update or end that shows `step`.
+    /// Publishes an update or end that shows `step`.
     /// - Parameter more: further members of the event's JSON.
-    func tell(_ step: Int, event: String = "update", _ more: String = "") throws {
+    func publish(_ step: Int, event: String = "update", _ more: String = "") throws {
         try self.publisher.send(
             key: Array(self.id.utf8),
             value: Array(
@@ -106,17 +110,18 @@ struct TestAudience {
         try await worker.waitUntil { $0.engine.membersHeld == count }
     }
 
-    /// What the phones show. A phone that got two pushes within half a second, or two at once, differs.
+    /// What the phones show. A phone differs if it got two pushes within half a second, or two at once.
     func summary(_ phones: Range<Int>) -> DeviceSummary {
         var query = SummaryQuery()
-        // The worker keeps a second between two requests. On a busy machine the first may be on its way for longer than the second.
+        // The worker sends two pushes at least a second apart. On a busy machine the first may take longer than the
+        // second, so they arrive closer together.
         query.leastDistanceMillis = 500
         query.highPriorityPerHourMax = 15
         query.bothWaysMax = 0
         return self.house.simulator.summary(query, tokens: phones.map(Tokens.make))
     }
 
-    /// Waits until all of them show `step`, on a card that stands like that.
+    /// Waits until all these phones show `step` on a card in this state.
     @discardableResult func shows(_ step: Int, _ phones: Range<Int>, _ card: Shown.Card = .active) async throws
         -> DeviceSummary
     {

@@ -3,9 +3,10 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Audiences when records come twice, late, or not at all. Each of these was met in a simulated world.
+/// Tests audiences when records arrive twice, with a delay, or not at all. The simulation found each of these cases.
 @Suite struct AudienceHazardTests {
-    /// The owner of the partition where they first lay died before it could commit them, and its successor forwarded them once more.
+    /// The owner of the partition where the records were first stored died before it could commit them. Its successor
+    /// forwards them again.
     @Test func aJoinThatIsForwardedTwiceBringsNobodyBack() {
         let h = AudienceTests.harness()
         let token = EngineHarness.memberToken(1)
@@ -26,7 +27,7 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
-    /// A record of a member's that was forwarded.
+    /// Consumes a member's record that was forwarded.
     private static func forward(
         _ h: EngineHarness, _ value: String, _ offset: Int64, at recordMillis: Int64, from partition: Int32 = 5
     ) {
@@ -37,7 +38,8 @@ import Testing
     }
     private static func join(_ audience: String) -> String { #"{"event":"register","audience":"\#(audience)"}"# }
 
-    /// A former owner of the partition where it first lay had it on its way. It comes when that of the members has another owner, too.
+    /// A former owner forwarded a join, and Kafka stores it after a delay. By then the members' partition has a new
+    /// owner, too.
     @Test(arguments: [false, true]) func aJoinThatIsForwardedLateMovesNobodyBack(isTwice: Bool) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -52,13 +54,13 @@ import Testing
         h.audienceUpdate(2, of: "other")
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [2])
-        // What is newer than the owner is no replay, whatever its position: the topic has been made anew.
+        // A record newer than the takeover is no replay, whatever its offset. The topic may have been recreated.
         Self.forward(h, Self.join("match"), 0, at: h.now.wallMillis)
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [1])
     }
 
-    /// A join that is forwarded late does not bring back a member that has left since.
+    /// A join that is forwarded after a delay does not bring back a member that has left since.
     @Test func aJoinThatIsForwardedLateBringsNobodyBack() {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -71,7 +73,8 @@ import Testing
         #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
     }
 
-    /// A join comes late from the partition before, while its publisher has gone over to an added one, and the member has left.
+    /// A publisher moves to an added partition, and its member leaves. A delayed join from the former partition then
+    /// arrives.
     @Test(arguments: [0, 1, 2]) func aJoinFromThePartitionBeforeBringsNobodyBack(takeovers: Int) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -87,7 +90,7 @@ import Testing
         #expect(h.counters.membersHeld == 1)
     }
 
-    /// The audience in between has nothing to show, and remembers all the same when the phone was last pushed to.
+    /// The audience in between has nothing to show, but it still remembers when the phone got its last push.
     @Test func whoGoesAndComesBackAtOnceKeepsItsDistance() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -100,7 +103,7 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [7])
     }
 
-    /// The end has expired, so the partition cannot know by itself that nothing more comes.
+    /// The end has expired unsent, so the partition cannot know by itself that nothing more comes.
     @Test func anAudienceWhoseEndHasExpiredIsForgottenAsWell() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -117,10 +120,11 @@ import Testing
             h.advance(60_000)
             h.carryBus()
         }
-        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+        #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
     }
 
-    /// Kafka took the record of where passes stand and not that of the version they go round with. The version comes again, and is taken.
+    /// Kafka has the progress of the passes, but not the record of their version. The version is sent again, and must
+    /// be taken.
     @Test func progressAloneDoesNotMakeAVersionKnown() {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -170,7 +174,7 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// The alert fails for three of four members. Its second try and the round of the newest version meet.
+    /// The alert goes alone and fails for three of four members. The retries meet the round of the newest version.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -193,7 +197,7 @@ import Testing
         #expect(h.counters.members.waiting == 0)
     }
 
-    /// The content between fits beside the alert, and expires: what is left does not.
+    /// A version that fits beside the alert expires. The remaining version does not fit, so the alert goes alone again.
     @Test func anAlertGoesAloneAgainWhenTheVersionBesideWhichItFitsExpires() {
         let h = AudienceTests.harness()
         for member in 1...6 { h.join(member) }
@@ -217,7 +221,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
-    /// An alert is said once more with the next version, which expires before anybody has got it: the version beneath still brings it.
+    /// A newer alert replaces an alert, but its version expires before anybody has got it. The version beneath still
+    /// brings the older alert.
     @Test(arguments: [false, true], [false, true])
     func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
@@ -245,8 +250,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. A member that has had the alert of the version beneath does not
-    /// get it again. A member that has not gets it: its push failed too, or is still on its way.
+    /// The newest alert expires while its pushes fail. A member then gets the alert of the version beneath only if it
+    /// has not had it: that push failed, too, or is still in flight.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -261,7 +266,7 @@ import Testing
         h.advance(2_000)
         h.audienceUpdate(3, alert: "penalty", more: #""expires":\#(h.wallSeconds + 20)"#)
         if isOnItsWay { Self.fail(failed, h) }
-        // Those that leave before it expires, and one whose answer comes after that.
+        // Fails all pushes that leave before the alert expires, but keeps one open to fail it afterwards.
         var late: Push?
         for _ in 0..<19 {
             while let push = h.take() {
@@ -280,7 +285,8 @@ import Testing
         #expect(Set(pushes.map(\.token)).count == 3 && pushes.count == 3)
         #expect(h.counters.members.isConserved)
     }
-    /// What one version says is withdrawn is older than its own alert, which the version beneath brings as well: that outlives it, alert included.
+    /// A version withdraws older alerts and has a newer alert itself. The version beneath has that alert, too, and
+    /// brings it when the newest has expired.
     @Test(arguments: [false, true]) func aWithdrawalSparesTheAlertThatCameAfterIt(isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -295,7 +301,7 @@ import Testing
                     "update", n, at: nil, priority: 10, alert: nil, padding: 0,
                     more: [#""to":{"audience":"match"}"#] + more))
         }
-        // All of it waits together, and becomes one version with another beneath it.
+        // The three events wait together, and become one version with another beneath it.
         consume(2, #""alert":null"#)
         consume(3, #""alert":{"title":"goal","body":"b"}"#)
         consume(4, #""expires":\#(h.wallSeconds + 10)"#)
@@ -317,7 +323,8 @@ import Testing
     }
     private static func failAll(_ h: EngineHarness) { while let push = h.take() { Self.fail(push, h) } }
 
-    /// Each expires before the ones beneath it, and there are more than are kept. What lives longest is kept, at the owner and in the partition.
+    /// Each version expires before the ones beneath it, and there are more than are kept. The owner and the partition
+    /// keep the one that lives longest.
     @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
         let h = AudienceTests.harness()
         if isKnown { h.join(2) }
@@ -335,7 +342,8 @@ import Testing
         #expect(late.map(\.n) == [1] && late.first?.token == EngineHarness.memberToken(1))
     }
 
-    /// A push from before is answered when an alert that goes alone has found the member unanswered.
+    /// An alert goes alone and meets a member whose older push has no answer. The answer to that push must not drop
+    /// the alert.
     @Test func anOldAnswerLeavesTheAlertThatGoesAloneOwed() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

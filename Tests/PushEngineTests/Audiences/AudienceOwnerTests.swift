@@ -5,9 +5,10 @@ import Testing
 
 @testable import PushEngine
 
-/// An audience's owner without an engine around it: versions, questions, reports and starts by table.
+/// Tests an audience's owner without an engine around it: versions, questions, reports and starts.
 @Suite struct AudienceOwnerTests {
-    /// Nobody is told before `state` has a version; its event has its outcome once Kafka has it for all.
+    /// No partition is sent a version before `state` has it. The version's event gets its outcome when Kafka has the
+    /// version for all partitions.
     @Test func aVersionGoesFromStateToEveryPartition() {
         let play = OwnerPlay()
         for partition in [6, 2] as [Int32] { play.ask(partition) }
@@ -15,16 +16,16 @@ import Testing
         play.publish()
         #expect(play.take().isEmpty && play.owner.newest == nil && play.owner.openCount == 1)
         play.stateIsWritten()
-        #expect(play.takeKinds() == [.scheduleRollUps, .tell])
+        #expect(play.takeKinds() == [.scheduleRollUps, .send])
         #expect(play.owner.publications.map(\.outstanding) == [2] && play.owner.openCount == 1)
-        play.isTold(play.stampSeconds)
-        play.isTold(17)
+        play.acknowledge(play.stampSeconds)
+        play.acknowledge(17)
         #expect(play.take().isEmpty, "one partition has it not, and the other is none of ours")
-        play.isTold(play.stampSeconds)
+        play.acknowledge(play.stampSeconds)
         #expect(play.takeKinds() == [.fannedOut, .write, .reschedule])
         #expect(play.owner.openCount == 0 && play.owner.publications.count == 1, "it stays, to answer whoever asks")
         play.stateIsWritten()
-        play.isTold(play.stampSeconds)
+        play.acknowledge(play.stampSeconds)
         #expect(play.take().isEmpty, "once")
     }
     @Test func aVersionThatNobodyAskedForIsToldAtOnce() {
@@ -36,7 +37,8 @@ import Testing
         play.stateIsWritten()
         #expect(play.owner.publications.count == 1)
     }
-    /// What a partition that asks is answered: with an alert only while the version is on its way.
+    /// A partition without update members is answered with the newest version. The alert is included only while the
+    /// version is on its way.
     @Test(arguments: [false, true]) func whoAsksGetsTheNewest(isUnderWay: Bool) throws {
         let play = OwnerPlay()
         play.ask(0)
@@ -44,7 +46,7 @@ import Testing
         play.ask(1)
         #expect(play.takeKinds() == [.write, .write], "it may not be told yet")
         play.stateIsWritten()
-        if !isUnderWay { for _ in 0..<2 { play.isTold(play.stampSeconds) } }
+        if !isUnderWay { for _ in 0..<2 { play.acknowledge(play.stampSeconds) } }
         _ = play.take()
         play.ask(5)
         let effects = play.take()
@@ -55,6 +57,24 @@ import Testing
         #expect(partition == 5 && versions.map(\.stampSeconds) == [play.stampSeconds])
         #expect(versions.allSatisfy { $0.hasAlert == isUnderWay && !$0.isHigh && $0.life == play.owner.life })
     }
+    /// An event may overtake the question that a join makes. A member that joined before the event gets its alert,
+    /// however long the question takes. A join's time is in whole seconds.
+    @Test(arguments: [(-3_600, true), (0, true), (1, false), (3_600, false)] as [(Int64, Bool)])
+    func aQuestionThatComesLateIsAnsweredByTheTimeOfTheJoin(joinedAfterSeconds: Int64, hasAlert: Bool) throws {
+        let play = OwnerPlay()
+        play.publishToAll(hasAlert: true)
+        let joined = play.now.wallSeconds + joinedAfterSeconds
+        play.advance(60_000)
+        _ = play.take()
+        play.ask(0, lastJoinSeconds: joined)
+        let answers = play.take().compactMap { effect -> [Version]? in
+            guard case .answer(let versions, 0) = effect else { return nil }
+            return versions
+        }
+        let answer = try #require(answers.first)
+        #expect(answers.count == 1 && answer.map(\.stampSeconds) == [play.stampSeconds])
+        #expect(answer.allSatisfy { $0.hasAlert == hasAlert && !$0.isHigh && !$0.isFrequentHigh })
+    }
 
     // MARK: Lives
 
@@ -63,7 +83,7 @@ import Testing
         let first = OwnerPlay()
         first.ask(0, life: ahead)
         #expect(first.owner.life == ahead + 1)
-        // A version is there that nobody has been told of: it is of that life, too.
+        // No partition has been sent the audience's version. That version moves to the new life.
         let second = OwnerPlay()
         second.publishToAll()
         #expect(second.owner.life == second.now.wallSeconds)
@@ -71,7 +91,7 @@ import Testing
         second.ask(0, life: ahead)
         #expect(second.owner.life == ahead + 1 && second.owner.newestVersion?.life == ahead + 1)
         #expect(second.owner.rollUps.all.map(\.version.life) == [ahead + 1])
-        // Others were told of it: what comes next is of the new life.
+        // Partitions have been sent this version, so it keeps its life. Only the next version belongs to the new life.
         second.ask(1, life: ahead + 7)
         #expect(second.owner.life == ahead + 8 && second.owner.newestVersion?.life == ahead + 1)
     }
@@ -87,13 +107,14 @@ import Testing
         #expect(play.owner.life == life + 1 && play.owner.newestVersion?.life == life + 1)
         play.advance(5_000)
         play.owner.forgotten(by: play.rules, into: &play.effects)
-        guard case .tellVoid(let told, let partitions) = play.take().last else {
+        guard case .sendVoid(let told, let partitions) = play.take().last else {
             Issue.record("nobody is told")
             return
         }
         #expect(told == life + 1 && partitions.isEmpty)
     }
-    /// A new owner tells again what the one before had not finished, or has told just now.
+    /// A new owner sends a version to partitions again if the former owner had not finished with it, or had sent it
+    /// just now.
     @Test(
         arguments: [(true, 0, true), (true, 300_000, true), (false, 0, true), (false, 300_000, false)]
             as [(Bool, Int64, Bool)])
@@ -103,10 +124,10 @@ import Testing
         version.layer.recordMillis = play.now.wallMillis - ageMillis
         play.owner = AudienceOwner(
             life: 5, asked: [(3, 0)],
-            publications: [AudienceOwner.Publication(version: version, status: isOpen ? .told : .done)])
+            publications: [AudienceOwner.Publication(version: version, status: isOpen ? .sent : .done)])
         play.owner.takenOver(sinceMillis: 0, by: play.rules, now: play.now, into: &play.effects)
-        #expect(play.takeKinds() == (isToldAgain ? [.scheduleRollUps, .tell] : []))
-        play.isTold(6)
+        #expect(play.takeKinds() == (isToldAgain ? [.scheduleRollUps, .send] : []))
+        play.acknowledge(6)
         #expect(play.takeKinds() == (isOpen ? [.fannedOut, .write, .reschedule] : []))
     }
 
@@ -156,7 +177,7 @@ import Testing
         play.report(4, stampSeconds: 3)
         #expect(play.takeKinds() == [.write], "of a version that nobody sums, by one who has not asked here")
     }
-    /// Members may be on their way when a version is made: what is said of it waits for their partitions.
+    /// Members may still be joining when a version is made. Its summary waits for their partitions.
     @Test func whoAsksLaterIsWaitedFor() {
         let play = OwnerPlay()
         play.publishToAll()
@@ -191,7 +212,8 @@ import Testing
         }
         #expect(rollUp.missing == [0] && !rollUp.isComplete)
     }
-    /// The oldest is given up, and said if it has not been.
+    /// When there are too many versions, the answers to the oldest are no longer counted. Its summary is written if it
+    /// has not been.
     @Test func soManyVersionsAreSummed() {
         let play = OwnerPlay()
         play.ask(0)

@@ -2,10 +2,10 @@
 import PushModel
 import Testing
 
-/// What `state` says of audiences that its owner has not said, and what there is no room for.
+/// Tests records of audiences in `state` that another owner wrote, and a partition that has no room for an audience.
 @Suite struct AudienceRepairTests {
-    /// A former owner took the audience for over, and its word came after the next owner had begun. Members whose records lie before it are
-    /// members still, also when compaction has taken all that shows it to be late.
+    /// A former owner's void is in `state` behind the next owner's marker. Members whose records are before it stay.
+    /// That holds even when compaction has removed what shows the void to be delayed.
     @Test func aFormerOwnersVoidThatComesLateTakesNobody() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -22,8 +22,8 @@ import Testing
         h.advance(2_000)
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
-    /// A void is repeated while members of a life that is over are being removed: the next owner still knows that it is
-    /// over.
+    /// A void is repaired while members of the voided life are being removed. The next owner still knows that this
+    /// life is over.
     @Test func aFormerOwnersVoidIsSaidAgainWhileMembersLeave() throws {
         let h = AudienceTests.harness()
         for member in 0..<1_500 { h.join(member) }
@@ -62,8 +62,9 @@ import Testing
             isNull: false, headers: [:], timestampMillis: 0, acknowledgement: 0)
     }
 
-    // MARK: Room
-    /// A partition that has as many audiences as it can reads the rest of their members. One audience more is told of.
+    // MARK: No room
+    /// A partition has as many audiences as it can hold. It restores further members of these audiences, and reports
+    /// a member of another one.
     @Test func aFullPartitionReadsItsMembers() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -76,7 +77,7 @@ import Testing
         var results: [RestoreResult] = []
         for (index, record) in records.enumerated() {
             if index == 1 {
-                let members = h.engine.audiences.crowds.members(of: PartitionIndex(rawValue: 0))
+                let members = h.engine.fanOut.crowds.members(of: PartitionIndex(rawValue: 0))
                 while members.table.makeRing(of: .update).isSome {}
             }
             let (key, value) = (record.key, record.value)

@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Audiences of update tokens: one event, many phones. Owner and members lie in one partition here, and talk over the bus all the same.
+/// Tests audiences of update tokens: one event for many phones. Owner and members are in one partition here, and
+/// still talk over the bus.
 @Suite struct AudienceTests {
     static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         EngineHarness {
@@ -36,6 +37,29 @@ import Testing
         #expect(late.map(\.token) == [EngineHarness.memberToken(2)])
         #expect(late.first?.n == 7 && late.first?.alert == nil && late.first?.priority == 5)
         #expect(late.first?.stamp == first.stamp)
+    }
+
+    /// A join's question is in another log than the event, which may be taken first. The time of the join decides.
+    @Test(arguments: [(0, "goal"), (2_000, nil)] as [(Int64, String?)])
+    func whoseQuestionIsOvertakenGetsTheAlert(joinedAfterMillis: Int64, alert: String?) {
+        let h = Self.harness()
+        let goal = h.now.wallMillis
+        h.consume(
+            key: EngineHarness.memberToken(1), value: #"{"event":"register","audience":"match"}"#,
+            recordMillis: goal + joinedAfterMillis)
+        #expect(h.counters.membersHeld == 1)
+        // The question is on its way: the bus is carried after the version has been made.
+        h.advance(3_000)
+        h.consume(
+            key: "match",
+            value: EngineHarness.content(
+                "update", 7, at: nil, priority: 10, alert: "goal", padding: 0,
+                more: [#""to":{"audience":"match"}"#]),
+            recordMillis: goal)
+        h.carryBus()
+        #expect(h.outcomes.last { $0.key == "match" }?.outcome == "fanned-out")
+        let pushes = h.deliverAll()
+        #expect(pushes.map(\.n) == [7] && pushes.map(\.alert) == [alert])
     }
 
     @Test func aJoinThatChangesNothingDoesNothing() {
@@ -92,8 +116,8 @@ import Testing
         #expect(h.counters.members.superseded == 6)
     }
 
-    /// The right to priority 10 goes on with a newer version, and is none of those who came after the version that gave it: a phone with a new token
-    /// has had that by its old one.
+    /// A newer version takes over the right to priority 10. Members that joined after the version that gave the right
+    /// do not have it: a phone with a new token may have used the right by its old token.
     @Test func whoJoinsInMidPassHasNoTenOfTheVersionBefore() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -113,7 +137,8 @@ import Testing
         #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))
     }
 
-    /// The others' units are spent, and theirs are not: the right that the next version gives them is theirs, however late they came.
+    /// Frequent members have units left, and the other members do not. The next version gives frequent members
+    /// priority 10, even if they joined late.
     @Test func aFrequentMemberThatJoinsInMidPassHasTheTenOfTheNextVersion() {
         let h = Self.harness {
             $0.apps[0].budgetAudiencePerHour = 1
@@ -141,7 +166,7 @@ import Testing
         #expect(h.deliverAll().allSatisfy { $0.alert == nil && $0.n == 2 })
     }
 
-    /// The alert goes with its own version to those that have not got it, and then all get the newest.
+    /// Members without the alert first get it with its own version. Then all get the newest version.
     @Test func anAlertBesideWhichTheContentDoesNotFitGoesAlone() {
         let h = Self.harness()
         for member in 1...5 { h.join(member) }
@@ -176,7 +201,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 1)
     }
 
-    /// A connection that is down to one stream gives hundreds back at once. No phone has got them, so none has to be left in peace.
+    /// A connection that shrinks to one stream returns many pushes at once. No phone has got them, so no distance has
+    /// to be kept.
     @Test(arguments: [
         PushAnswer.Result.notProcessed, .response(PushResponse(status: 400, reason: "IdleTimeout")),
     ]) func whatApnsHasNotLookedAtLeavesAgainAtOnce(answer: PushAnswer.Result) throws {
@@ -190,7 +216,7 @@ import Testing
         let again = h.deliverAll()
         #expect(again.map(\.token) == [first.token])
         #expect(again.allSatisfy { $0.n == 1 && $0.alert == "goal" && $0.stamp == first.stamp && $0.priority == 10 })
-        // From here on the distance counts.
+        // The distance counts from here on.
         h.advance(600)
         h.audienceUpdate(2)
         #expect(h.deliverAll().count == 2)
@@ -219,7 +245,7 @@ import Testing
         #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
     }
 
-    /// Their server has registered tokens again that were dead, or its clock is ahead: those that live do not wait for them.
+    /// A publisher has registered dead tokens again, or its clock is ahead. Live tokens do not wait for them.
     @Test func whoIsSaidToHaveDiedBeforeJoiningLeavesSoon() {
         let h = Self.harness()
         for member in 1...2_000 { h.join(member) }
@@ -242,7 +268,7 @@ import Testing
         #expect(h.counters.members.gone == 1_998 && h.counters.members.waiting == 0)
     }
 
-    /// Failures of other kinds do not make it more likely.
+    /// Failures of other kinds do not add to the doubt about the token.
     @Test func aDeathFromBeforeJoiningIsIgnoredHoweverOftenItHasFailed() {
         let h = Self.harness()
         h.join(1)
@@ -297,7 +323,7 @@ import Testing
         }
     }
 
-    /// The last record named them as unanswered: another one follows their answers.
+    /// The last record names these members as unanswered. Another record follows their answers.
     @Test func whatWasAnsweredBeforeAQuietEndIsNotRepeated() {
         let h = Self.harness()
         for member in 1...3 { h.join(member) }
@@ -330,7 +356,7 @@ import Testing
             h.advance(60_000)
             h.carryBus()
         }
-        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+        #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
         let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
         #expect(live.filter { !$0.value }.map(\.key) == ["m"], "nothing but the marker is left in state")
     }
@@ -384,7 +410,7 @@ extension EngineHarness {
         return offset
     }
 
-    /// Delivers whatever is ready.
+    /// Delivers everything that is ready.
     @discardableResult
     func deliverAll() -> [Push] {
         var pushes: [Push] = []

@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The routed topic as a bus: what is not understood stops its partition, and is read again by a release that knows it.
+/// Tests the routed topic as a bus. A record that a release does not understand stops its partition, and a release
+/// that knows it reads it again.
 @Suite struct BusTests {
     @Test(arguments: RoutedKind.allCases.filter { $0 != .event && $0 != .unknown })
     func whatIsDamagedStopsThePartitionAndIsNotPassedOver(kind: RoutedKind) {
@@ -19,7 +20,7 @@ import Testing
         #expect(!h.isCommitted(topic: 1))
     }
 
-    /// Nothing more is taken, of any topic, until a person has looked at it.
+    /// Nothing more is taken from any topic until a person has looked at the record.
     @Test func nothingIsReadBehindIt() {
         let h = EngineHarness()
         h.consume(keyBytes: Array("match".utf8), valueBytes: [1], topic: 1, kind: .unknown, traceparent: "telegram")
@@ -38,9 +39,9 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Why the partition cannot go on; `nil`: it can.
+    /// Why the partition is halted; `nil` if it is not.
     var stopReason: String? {
-        for case .halt(_, let reason) in self.told() { return reason }
+        for case .halt(_, let reason) in self.actionsSoFar() { return reason }
         return nil
     }
 }

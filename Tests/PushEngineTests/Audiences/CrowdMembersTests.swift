@@ -3,7 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// A crowd whose one member is met, answered and moved between two rings. One of the rings listens on a channel.
+/// Tests a crowd with a single member, which is met, answered and moved between two rings. One ring listens on a
+/// channel.
 @Suite struct CrowdMembersTests {
     private final class Scene {
         static let distanceMillis: Int64 = 1_000
@@ -26,7 +27,8 @@ import Testing
         func enter(_ entrance: Crowd.Entrance, pass: Int) -> UInt32? {
             self.crowd.entered(
                 self.member, as: entrance, pass: pass, notBeforeMillis: .min, distanceMillis: Self.distanceMillis,
-                nowMillis: 0, in: &self.table)
+                nowMillis: 0, in: &self.table
+            ).lateNumber
         }
         func goOver(to pass: Int, as entrance: Crowd.Entrance) -> UInt32? {
             _ = self.crowd.passes[1 - pass].left(
@@ -45,12 +47,12 @@ import Testing
                     alertGoesAlone: false, in: &self.table)
             }
         }
-        /// It says of channels what was told last.
+        /// A version with this stamp, and with the channels that the crowd knows.
         private func version(_ stampSeconds: Int64) -> Version {
             var version = Version()
             version.stampSeconds = stampSeconds
             version.channels = self.crowd.versions.channels
-            version.turn = self.crowd.versions.turn
+            version.channelRevision = self.crowd.versions.channelRevision
             return version
         }
         func serve(pass: Int = 0) -> MemberServing? {
@@ -69,23 +71,24 @@ import Testing
         func fail(_ push: MemberPush, dropsAlert: Bool = false) -> Crowd.FailedPush {
             self.crowd.failed(push, Crowd.Failure(notBeforeMillis: 70, dropsAlert: dropsAlert), in: self.table)
         }
-        /// What the channel of the second pass has and does.
-        func tellChannel(serves: Bool, takenStampSeconds: Int64 = 0, takenAlertStampSeconds: Int64 = 0) {
+        /// Gives the crowd the state of the channel of the second pass.
+        func declareChannel(serves: Bool, takenStampSeconds: Int64 = 0, takenAlertStampSeconds: Int64 = 0) {
             var version = self.version(self.crowd.versions.stampSeconds)
-            version.turn += 1
+            version.channelRevision += 1
             version.channels = [
                 VersionChannel(
                     environment: .production, id: [1], serves: serves, isOpen: true,
                     takenStampSeconds: takenStampSeconds, takenAlertStampSeconds: takenAlertStampSeconds)
             ]
-            _ = self.crowd.takesTurn(of: version)
+            _ = self.crowd.takesChannels(of: version)
         }
         func changeWay() -> Crowd.WayChange {
             self.crowd.changeWay(
                 ofPass: 1, distanceMillis: Self.distanceMillis,
-                now: EngineTime(steadyMillis: 0, wallMillis: 100_000), in: &self.table)
+                now: EngineTime(steadyMillis: 0, wallMillis: 100_000), in: &self.table
+            ).way
         }
-        /// What the member is where it goes over to the second ring.
+        /// How the member would enter the second ring.
         var entrance: Crowd.Entrance {
             self.crowd.entrance(of: self.member, goingTo: 1, sentAlertStampSeconds: nil, in: self.table)
         }
@@ -101,14 +104,14 @@ import Testing
             Issue.record("the member waits")
             return
         }
-        #expect(scene.entry?.owesAlert == true && scene.entry?.mayBeHigh == true && scene.entry?.attempt == 1)
+        #expect(scene.entry?.owesAlert == true && scene.entry?.mayBeHigh == true && scene.entry?.failures.count == 1)
         #expect(scene.entry?.notBeforeMillis == 70)
     }
     @Test func anAlertThatMayHaveRungIsDroppedAndAUnitThatCameBackIsNotUsed() {
         let scene = Scene()
         scene.take(100, hasAlert: true)
         _ = scene.serve()
-        _ = scene.crowd.reports.tellDone(isHigh: false, stampSeconds: 100)
+        _ = scene.crowd.reports.reportDone(isHigh: false, stampSeconds: 100)
         _ = scene.fail(scene.push(stampSeconds: 100, alertStampSeconds: 100), dropsAlert: true)
         #expect(scene.entry?.owesAlert == false && scene.entry?.mayBeHigh == false)
     }
@@ -136,7 +139,8 @@ import Testing
         }
         #expect(scene.entry == nil)
     }
-    /// The newest comes by broadcast. An alert that the channel has had already comes with no later one.
+    /// The channel brings the newest version. The failed alert is owed by token only if the channel has already taken
+    /// that alert, as no later broadcast brings it.
     @Test(arguments: [0, 100] as [Int64])
     func besideAChannelTheAlertAloneIsOwed(takenAlertStampSeconds: Int64) {
         let scene = Scene()
@@ -144,7 +148,7 @@ import Testing
         _ = scene.goOver(to: 1, as: .anew)
         _ = scene.serve(pass: 1)
         scene.take(200)
-        scene.tellChannel(serves: true, takenStampSeconds: 150, takenAlertStampSeconds: takenAlertStampSeconds)
+        scene.declareChannel(serves: true, takenStampSeconds: 150, takenAlertStampSeconds: takenAlertStampSeconds)
         guard case .toChannel = scene.changeWay() else {
             Issue.record("it is left to the channel")
             return
@@ -188,18 +192,18 @@ import Testing
         let scene = Scene()
         scene.take(100)
         _ = scene.goOver(to: 1, as: .anew)
-        scene.tellChannel(serves: false)
+        scene.declareChannel(serves: false)
         #expect(scene.changeWay() == .none)
-        scene.tellChannel(serves: true)
+        scene.declareChannel(serves: true)
         #expect(scene.changeWay() == .toChannel && scene.crowd.passes[1].isServedByChannel)
         #expect(scene.changeWay() == .none && scene.crowd.passes[1].waitingCount == 0)
-        // It has not taken the version.
-        scene.tellChannel(serves: false, takenStampSeconds: 90)
+        // The channel has not taken the version, so the members get it by their tokens.
+        scene.declareChannel(serves: false, takenStampSeconds: 90)
         #expect(scene.changeWay() == .toTokens && scene.crowd.passes[1].waitingCount == 1)
-        scene.tellChannel(serves: true)
+        scene.declareChannel(serves: true)
         #expect(scene.changeWay() == .toChannel)
-        // It has: who listens has it.
-        scene.tellChannel(serves: false, takenStampSeconds: 100)
+        // The channel has taken the version, so its listeners have it.
+        scene.declareChannel(serves: false, takenStampSeconds: 100)
         #expect(scene.changeWay() == .none && !scene.crowd.passes[1].isServedByChannel)
         #expect(scene.crowd.passes[1].waitingCount == 0)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Whether a crowd is stopped, by itself: without an engine around it.
+/// Tests whether a crowd is stopped, without an engine around it.
 @Suite struct CrowdPauseTests {
     @Test func itSaysWhatHasHappened() {
         var pause = CrowdPause.goesOn
@@ -23,7 +23,7 @@ import Testing
         }
         #expect(pause == .goesOn)
     }
-    /// Whatever happens in any order: gauges that follow the changes say what is so.
+    /// Crowds stop, go on and count in random order. Gauges that add up the changes stay right.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func gaugesSayWhatIsSo(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var pauses = [CrowdPause](repeating: .goesOn, count: 5)
@@ -46,14 +46,15 @@ import Testing
             #expect(waitingCount == waiting)
         }
     }
-    /// What operators say holds for members of audiences that live, and of no others.
-    @Test(arguments: [Crowd.Standing.living, .toBeVoided, .leaving, .gone])
+    /// A pause stops only crowds of living audiences.
+    @Test(arguments: [Crowd.Standing.living, .nameless, .toBeVoided, .leaving, .gone])
     func onlyTheLivingAreStopped(standing: Crowd.Standing) {
         var crowd = Crowd()
         let key = PauseTable.Key(partition: 0, app: 0, audience: Array("match".utf8))
         crowd.begin(app: key.app, id: key.audience, reference: 7, partition: key.partition)
         switch standing {
         case .living: break
+        case .nameless: crowd.restoredTombstone(of: .versions)
         case .toBeVoided: crowd.voided()
         case .leaving: crowd.left()
         case .gone: crowd.end()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What of a crowd is written down, by itself: without an engine around it.
+/// Tests what is written down of a crowd, without an engine around it.
 @Suite struct CrowdRecordsTests {
     @Test func progressIsWrittenOnceASecond() {
         var records = CrowdRecords()
@@ -17,7 +17,7 @@ import Testing
         #expect(isNewest)
         #expect(records.progressDueMillis(nowMillis: 5_100) == 6_000)
     }
-    /// A round that is fast is allowed more ahead of the next record.
+    /// A fast round may go further ahead before the next record.
     @Test func theHorizonFollowsThePace() {
         var records = CrowdRecords()
         records.progressWritten(nowMillis: 0)
@@ -27,7 +27,7 @@ import Testing
         records.progressWritten(nowMillis: 10)
         #expect(records.horizonCount == 6_000 && !records.isHorizonNear)
     }
-    /// Nobody is served before Kafka has both the versions and where their rounds begin, in either order.
+    /// Nobody is served before Kafka has both the versions and their progress. Either may be acknowledged first.
     @Test(arguments: [true, false]) func aVersionIsDurableWithBothRecords(versionsFirst: Bool) {
         var records = CrowdRecords()
         records.versionsWritten()
@@ -47,7 +47,7 @@ import Testing
         #expect(records.isDurable)
     }
 
-    /// A model of flags, each for one fact.
+    /// A model with one flag for each fact.
     private struct Model {
         var isDue = false
         var isUnderWay = false
@@ -58,7 +58,7 @@ import Testing
         var required: UInt32 = 0
     }
 
-    /// Events happen in a random order: every state is reached, and each agrees with the flags.
+    /// Events happen in random order. Every state is reached, and each agrees with the model's flags.
     @Test func statesSayWhatFlagsSay() {
         var reached: Set<[UInt8]> = []
         for seed in UInt64(1)...40 {
@@ -98,7 +98,7 @@ import Testing
                     if number == model.progress { model.isUnderWay = false }
                 default:
                     let isTold = Bool.random(using: &random)
-                    records.restored(isTold: isTold)
+                    records.restored(isWritten: isTold)
                     model.isDue = !isTold
                 }
                 #expect(records.isProgressDue == model.isDue && records.isProgressUnderWay == model.isUnderWay)

@@ -4,26 +4,27 @@ import Testing
 
 @testable import PushEngine
 
-/// Whatever happens to versions in any order: nobody is lost among counts, and all that is counted is told in the end.
+/// Versions come, expire and are answered in random order. No member is lost among the counts, and everything counted
+/// is reported in the end.
 @Suite struct CrowdReportsPropertyTests {
     /// Members of a crowd, and what each of its versions owes them.
     private struct World {
-        /// One version, with flags for what is told of it.
+        /// A model of one version, with flags for what has been reported of it.
         struct Model: Equatable {
             var due = 0
             var ended = 0
-            var isUntold = false
+            var isUnreported = false
             var wasToldUnfinished = false
             var isRecordDue = false
         }
         var reports = CrowdReports()
         var random: SplitMix64
         var models: [Int64: Model] = [:]
-        /// The newest last.
+        /// Stamps of the versions, the newest last.
         var versions: [Int64] = []
-        /// Members without an answer, by the version that was sent.
+        /// Members without an answer, each as the stamp of the version that was sent.
         var flying: [Int64] = []
-        /// Members that the newest version is owed to, and to whom nothing is under way.
+        /// Number of members that the newest version is owed to and for whom no push is in flight.
         var owed = 0
         var told: [Int64: CrowdReport] = [:]
         var refused = 0
@@ -40,20 +41,20 @@ import Testing
 
         mutating func carryOut(_ effects: CrowdReports.Effects) {
             self.refused += effects.refusedStep
-            self.effects.insert([effects.refusedStep > 0, effects.refusedStep < 0, effects.tellsFormer])
-            if effects.tellsFormer { self.tellFormer() }
+            self.effects.insert([effects.refusedStep > 0, effects.refusedStep < 0, effects.reportsFormer])
+            if effects.reportsFormer { self.makeFormerReports() }
         }
-        mutating func tellFormer() {
+        mutating func makeFormerReports() {
             let versions = self.versions
-            let untold = self.models.keys.filter { $0 != self.newest && self.models[$0]!.isUntold }
+            let untold = self.models.keys.filter { $0 != self.newest && self.models[$0]!.isUnreported }
             let isFull = self.reports.former.count > CrowdReports.formerMax
-            let told = self.reports.tellFormer { versions.contains($0) }
+            let told = self.reports.makeFormerReports { versions.contains($0) }
             #expect(Set(told.map(\.stampSeconds)) == Set(untold))
             for report in told {
                 self.told[report.stampSeconds] = report
-                self.models[report.stampSeconds]?.isUntold = false
+                self.models[report.stampSeconds]?.isUnreported = false
             }
-            // The model forgets what is counted no longer.
+            // The model forgets versions that are no longer counted.
             let kept = Set(self.reports.former.map(\.counts.stampSeconds) + [self.newest])
             for stamp in self.models.keys where !kept.contains(stamp) {
                 let model = self.models.removeValue(forKey: stamp)!
@@ -62,7 +63,7 @@ import Testing
         }
         private mutating func setAside() {
             guard var model = self.models[self.newest] else { return }
-            model.isUntold = model.isUntold || model.isRecordDue
+            model.isUnreported = model.isUnreported || model.isRecordDue
             (model.wasToldUnfinished, model.isRecordDue) = (false, false)
             self.models[self.newest] = model
         }
@@ -79,18 +80,18 @@ import Testing
             self.reports.settled(due: members, count: self.owed, isNewerThere: true, into: .superseded)
             if self.owed > 0 {
                 self.models[before]?.ended += self.owed
-                self.models[before]?.isUntold = true
+                self.models[before]?.isUnreported = true
             }
-            self.models[self.stampSeconds] = Model(due: members, isUntold: true)
+            self.models[self.stampSeconds] = Model(due: members, isUnreported: true)
             self.owed = members
-            self.tellFormer()
+            self.makeFormerReports()
         }
         mutating func newestExpires() {
             guard let expired = self.versions.popLast() else { return }
             let owed = self.owed
             self.reports.settled(due: 0, count: owed, isNewerThere: false, into: .expired)
             self.models[expired]?.ended += owed
-            if owed > 0 { self.models[expired]?.isUntold = true }
+            if owed > 0 { self.models[expired]?.isUnreported = true }
             self.reports.revived(owed)
             guard let back = self.versions.last else {
                 self.owed = 0
@@ -101,11 +102,11 @@ import Testing
             var model = self.models[back] ?? Model()
             model.ended -= min(owed, superseded)
             model.due += owed - min(owed, superseded)
-            model.isUntold = true
+            model.isUnreported = true
             self.models[back] = model
             self.carryOut(self.reports.newestExpired(leaving: back, listeners: ListenerCounts()))
         }
-        /// A member joins late. What it is owed is told with the answer to its push.
+        /// A member joins late. That is reported with the answer to its push, and not before.
         mutating func memberComes() {
             guard let newest = self.versions.last else { return }
             self.reports.becameDue(1)
@@ -121,7 +122,7 @@ import Testing
             guard !self.flying.isEmpty else { return }
             let stamp = self.flying.remove(at: self.draw(self.flying.count))
             let ends: [MemberEnd] = [.ended(.accepted), .ended(.gone), .ended(.failed), .ended(.left), .waits]
-            // Nobody waits for a version where there is none.
+            // Without a version no member can wait for one.
             let end = ends[self.draw(self.versions.isEmpty ? 4 : 5)]
             let isAccepted = if case .ended(.accepted) = end { true } else { false }
             let isNewest = stamp == self.newest
@@ -133,23 +134,23 @@ import Testing
             } else {
                 self.models[stamp]?.ended += 1
             }
-            self.models[stamp]?.isUntold = true
+            self.models[stamp]?.isUnreported = true
             self.carryOut(
                 self.reports.answered(
                     PushAnswer(
                         id: PushID(rawValue: 1), result: isAccepted ? .accepted : .unknown(detail: ""), apnsMicros: 1),
                     end: end, stampSeconds: stamp, wallMillis: self.nowMillis))
         }
-        mutating func tells() {
+        mutating func makesReport() {
             let (newest, isFinished) = (self.newest, self.isFinished)
             var model = self.models[newest] ?? Model()
-            let isToBeTold = newest > 0 && (model.isUntold || isFinished && model.wasToldUnfinished)
-            #expect(self.reports.isToBeTold(isFinished: isFinished) == isToBeTold)
-            if isToBeTold {
-                let told = self.reports.tell(
+            let isToBeReported = newest > 0 && (model.isUnreported || isFinished && model.wasToldUnfinished)
+            #expect(self.reports.isToBeReported(isFinished: isFinished) == isToBeReported)
+            if isToBeReported {
+                let told = self.reports.makeReport(
                     isFinished: isFinished, listeners: ListenerCounts(), nowMillis: self.nowMillis)
                 self.told[newest] = told
-                (model.isUntold, model.wasToldUnfinished) = (false, !isFinished)
+                (model.isUnreported, model.wasToldUnfinished) = (false, !isFinished)
                 model.isRecordDue = told.stampSeconds == newest
             }
             if isFinished, self.reports.record(nowMillis: self.nowMillis) != nil { model.isRecordDue = false }
@@ -159,18 +160,18 @@ import Testing
             for former in self.reports.former {
                 let model = self.models[former.counts.stampSeconds]
                 #expect(model.map { $0.due - $0.ended } == Int(former.counts.waitingCount))
-                #expect(model?.isUntold == (former.owner == .toTell))
+                #expect(model?.isUnreported == (former.owner == .toReport))
             }
             if let model = self.models[self.newest] {
                 #expect(model.due - model.ended == Int(self.reports.newest.waitingCount))
-                let telling = self.reports.telling
-                #expect(model.isUntold == (telling.owner == .toTell))
-                #expect((!model.isUntold && model.wasToldUnfinished) == (telling.owner == .toTellEnd))
+                let telling = self.reports.schedule
+                #expect(model.isUnreported == (telling.owner == .toReport))
+                #expect((!model.isUnreported && model.wasToldUnfinished) == (telling.owner == .toReportEnd))
                 #expect(model.isRecordDue == (telling.record == .toWrite))
-                #expect(telling.isOpen == (model.isUntold || model.wasToldUnfinished || model.isRecordDue))
+                #expect(telling.isOpen == (model.isUnreported || model.wasToldUnfinished || model.isRecordDue))
             }
             #expect(self.refused == self.reports.refusedCount)
-            self.reached.insert([self.reports.telling.owner.rawValue, self.reports.telling.record.rawValue])
+            self.reached.insert([self.reports.schedule.owner.rawValue, self.reports.schedule.record.rawValue])
         }
     }
 
@@ -187,18 +188,18 @@ import Testing
                 case 2...6: world.sends()
                 case 7...12: world.answers()
                 case 13: world.memberComes()
-                default: world.tells()
+                default: world.makesReport()
                 }
                 world.check()
             }
-            // In the end everybody has an answer, and what was told last is all that was counted.
+            // In the end everybody has an answer, and the last report has all that was counted.
             while world.owed > 0 || !world.flying.isEmpty {
                 world.sends()
                 world.answers()
                 world.check()
             }
-            world.tells()
-            world.tellFormer()
+            world.makesReport()
+            world.makeFormerReports()
             for (stamp, model) in world.models {
                 guard let told = world.told[stamp] else { continue }
                 #expect(Int(told.counts.due) == model.due && model.due == model.ended && told.waitingCount == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What a crowd counts and tells of its versions, by itself: without an engine around it.
+/// Tests what a crowd counts and reports of its versions, without an engine around it.
 @Suite struct CrowdReportsTests {
     private static func version(_ stampSeconds: Int64, isHigh: Bool = false) -> Version {
         var version = Version()
@@ -17,7 +17,7 @@ import Testing
         let response = PushResponse(status: status, reason: "BadDeviceToken")
         return PushAnswer(id: PushID(rawValue: 1), result: .response(response), apnsMicros: 1)
     }
-    /// A version that is due to some members. All but one are answered.
+    /// Reports on a version that is due to some members. All but one have been answered.
     private static func reports(_ stampSeconds: Int64 = 10, due: Int = 3) -> CrowdReports {
         var reports = CrowdReports()
         _ = reports.versionCame(Self.version(stampSeconds), listeners: ListenerCounts())
@@ -29,69 +29,70 @@ import Testing
         return reports
     }
 
-    /// A version is told at most once a second, and when its pass has ended that is told, too.
+    /// A version is reported at most once a second. The end of its pass is reported, too.
     @Test func theOwnerHearsOfTheEnd() {
         var reports = CrowdReports()
         #expect(!reports.isOpen && reports.dueMillis(nowMillis: 1_000) == .max, "there is no version")
         reports = Self.reports()
-        #expect(reports.telling.owner == .toTell && reports.dueMillis(nowMillis: 1_000) == 1_000, "the first at once")
-        let first = reports.tell(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)
+        #expect(
+            reports.schedule.owner == .toReport && reports.dueMillis(nowMillis: 1_000) == 1_000, "the first at once")
+        let first = reports.makeReport(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)
         #expect(first.counts.due == 3 && first.counts.accepted == 2 && first.waitingCount == 1)
-        #expect(reports.telling.owner == .toTellEnd && reports.telling.record == .toWrite)
-        #expect(!reports.isToBeTold(isFinished: false) && reports.isToBeTold(isFinished: true))
+        #expect(reports.schedule.owner == .toReportEnd && reports.schedule.record == .toWrite)
+        #expect(!reports.isToBeReported(isFinished: false) && reports.isToBeReported(isFinished: true))
         _ = reports.answered(Self.answer(), end: .ended(.accepted), stampSeconds: 10, wallMillis: 5_100)
-        #expect(reports.telling.owner == .toTell)
-        let last = reports.tell(isFinished: true, listeners: ListenerCounts(), nowMillis: 2_000)
+        #expect(reports.schedule.owner == .toReport)
+        let last = reports.makeReport(isFinished: true, listeners: ListenerCounts(), nowMillis: 2_000)
         #expect(last.waitingCount == 0 && last.firstAcceptedMillis == 5_000 && last.lastAcceptedMillis == 5_100)
-        #expect(reports.telling.owner == .told && !reports.isToBeTold(isFinished: true))
+        #expect(reports.schedule.owner == .reported && !reports.isToBeReported(isFinished: true))
         let written = reports.record(nowMillis: 2_000)
         #expect(written == last && !reports.isOpen)
     }
-    /// Members that join late make a report a second, and a record a minute.
+    /// Members that join late make at most one report a second, and one record a minute.
     @Test func lateMembersAreWrittenOnceAMinute() {
         var reports = Self.reports()
         for millis in stride(from: Int64(1_000), through: 121_000, by: 500) {
             reports.becameDue(1)
             _ = reports.answered(Self.answer(), end: .ended(.accepted), stampSeconds: 10, wallMillis: millis)
-            if reports.telling.dueMillis(nowMillis: millis) <= millis {
+            if reports.schedule.dueMillis(nowMillis: millis) <= millis {
                 #expect(millis % 1_000 == 0)
-                _ = reports.tell(isFinished: true, listeners: ListenerCounts(), nowMillis: millis)
+                _ = reports.makeReport(isFinished: true, listeners: ListenerCounts(), nowMillis: millis)
             }
             if reports.record(nowMillis: millis) != nil { #expect(millis % 60_000 == 1_000) }
         }
         #expect(reports.newest.counts.due == 244)
     }
-    /// A version that a newer one takes over from is told then, and once more when its last push is answered.
+    /// A version that gives way to a newer one is reported at that moment, and again when its last push is answered.
     @Test func aFormerVersionIsToldTwice() {
         var reports = Self.reports()
-        _ = reports.tell(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)
+        _ = reports.makeReport(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
         reports.settled(due: 3, count: 0, isNewerThere: true, into: .superseded)
-        #expect(reports.former.map(\.owner) == [.toTell], "no record tells of it")
-        let first = reports.tellFormer { _ in false }
+        #expect(reports.former.map(\.owner) == [.toReport], "no record tells of it")
+        let first = reports.makeFormerReports { _ in false }
         #expect(first.map(\.stampSeconds) == [10])
-        let again = reports.tellFormer { _ in false }
+        let again = reports.makeFormerReports { _ in false }
         #expect(again.isEmpty && reports.former.count == 1, "a push has no answer")
         let effects = reports.answered(Self.answer(410), end: .ended(.gone), stampSeconds: 10, wallMillis: 6_000)
-        #expect(effects == CrowdReports.Effects(tellsFormer: true))
-        let last = reports.tellFormer { _ in false }
+        #expect(effects == CrowdReports.Effects(reportsFormer: true))
+        let last = reports.makeFormerReports { _ in false }
         #expect(last.map(\.counts.gone) == [1] && reports.former.isEmpty)
         let late = reports.answered(Self.answer(), end: .ended(.accepted), stampSeconds: 10, wallMillis: 6_100)
         #expect(late == CrowdReports.Effects() && reports.newest.counts.accepted == 0, "it is counted no more")
     }
-    /// When very many versions have pushes under way the oldest are counted no longer, unless one may return.
+    /// If very many versions have pushes in flight, the oldest are no longer counted, unless one may return.
     @Test func tooManyAreNotKept() {
         var reports = CrowdReports()
         for stamp in Int64(1)...8 {
             _ = reports.versionCame(Self.version(stamp), listeners: ListenerCounts())
             reports.settled(due: 1, count: 0, isNewerThere: true, into: .superseded)
         }
-        let told = reports.tellFormer { $0 == 1 }
+        let told = reports.makeFormerReports { $0 == 1 }
         #expect(told.count == 7)
         #expect(reports.former.map(\.counts.stampSeconds) == [1, 4, 5, 6, 7])
         #expect(reports.formerCounts(4)?.counts.due == 1 && reports.formerCounts(3) == nil)
     }
-    /// What a version leaves when it expires is counted with the one before, from what that has counted on.
+    /// A version expires, and its members are owed the version before it. The counts of the earlier version go on.
     @Test func aVersionReturns() {
         var reports = Self.reports()
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
@@ -99,54 +100,55 @@ import Testing
         reports.settled(due: 0, count: 3, isNewerThere: false, into: .expired)
         reports.revived(2)
         let effects = reports.newestExpired(leaving: 10, listeners: ListenerCounts())
-        #expect(effects == CrowdReports.Effects(tellsFormer: true))
+        #expect(effects == CrowdReports.Effects(reportsFormer: true))
         #expect(reports.newest.stampSeconds == 10 && reports.formerCounts(20)?.counts.expired == 3)
         let counts = reports.newest.counts
         #expect(counts.due == 4 && counts.superseded == 0, "one gave way, one has joined since")
-        #expect(reports.newest.waitingCount == 2 && reports.telling.owner == .toTell)
+        #expect(reports.newest.waitingCount == 2 && reports.schedule.owner == .toReport)
     }
-    /// Nothing is told that would replace what another owner has counted.
+    /// A report must not replace what another owner has counted.
     @Test func whatOthersHaveCountedStands() {
         var reports = CrowdReports()
         _ = reports.newestExpired(leaving: 10, listeners: ListenerCounts())
         #expect(reports.newest.isOfOthers)
-        _ = reports.tell(isFinished: false, listeners: ListenerCounts(), nowMillis: 0)
-        #expect(reports.telling.owner == .toTellEnd && reports.telling.record == .written)
-        var told = reports.tell(isFinished: true, listeners: ListenerCounts(), nowMillis: 0)
+        _ = reports.makeReport(isFinished: false, listeners: ListenerCounts(), nowMillis: 0)
+        #expect(reports.schedule.owner == .toReportEnd && reports.schedule.record == .written)
+        var told = reports.makeReport(isFinished: true, listeners: ListenerCounts(), nowMillis: 0)
         var written = reports.record(nowMillis: 0)
         #expect(told == CrowdReport() && written == nil)
         reports.becameDue(1)
         _ = reports.answered(Self.answer(), end: .ended(.accepted), stampSeconds: 10, wallMillis: 1)
-        told = reports.tell(isFinished: true, listeners: ListenerCounts(), nowMillis: 1_000)
+        told = reports.makeReport(isFinished: true, listeners: ListenerCounts(), nowMillis: 1_000)
         written = reports.record(nowMillis: 1_000)
         #expect(told.counts.due == 1 && written?.counts.accepted == 1)
     }
-    /// An alert that goes alone is counted with its own version, and members that wait for it with the newest.
+    /// An alert that goes alone counts for its own version. Members that wait for it count for the newest.
     @Test func anAlertAloneIsCountedWithItsVersion() {
         var reports = Self.reports(due: 2)
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
         reports.settled(due: 2, count: 0, isNewerThere: true, into: .superseded)
         var effects = reports.aloneDeferred(stampSeconds: 10)
-        #expect(effects == CrowdReports.Effects(tellsFormer: true), "nobody is owed it")
+        #expect(effects == CrowdReports.Effects(reportsFormer: true), "nobody is owed it")
         #expect(reports.newest.counts.due == 3 && reports.formerCounts(10)?.counts.superseded == 1)
         effects = reports.aloneReturned(stampSeconds: 10)
         #expect(effects == CrowdReports.Effects())
         #expect(reports.newest.counts.due == 2 && reports.formerCounts(10)?.waitingCount == 1)
         effects = reports.aloneSettled(stampSeconds: 10, count: 1, into: .expired)
-        #expect(effects.tellsFormer && reports.formerCounts(10)?.counts.expired == 1)
+        #expect(effects.reportsFormer && reports.formerCounts(10)?.counts.expired == 1)
         effects = reports.aloneSettled(stampSeconds: 20, count: 1, into: .left)
         #expect(effects == CrowdReports.Effects() && reports.newest.counts.left == 1)
         reports.aloneRestored(stampSeconds: 10, count: 2)
         #expect(reports.formerCounts(10)?.waitingCount == 2)
     }
-    /// A unit of the audience's budget stays out until its owner hears that nobody is sent priority 10 now.
+    /// A unit of the audience's budget is free only when its owner learns that no member is still being sent priority
+    /// 10.
     @Test func priorityTenIsToldOfAsDone() {
         var reports = CrowdReports()
         _ = reports.versionCame(Self.version(10, isHigh: true), listeners: ListenerCounts())
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
-        let whileHigh = reports.tellDone(isHigh: true, stampSeconds: 20)
-        let after = reports.tellDone(isHigh: false, stampSeconds: 20)
-        #expect(whileHigh == 9 && after == 20 && reports.toldDoneStampSeconds == 20)
+        let whileHigh = reports.reportDone(isHigh: true, stampSeconds: 20)
+        let after = reports.reportDone(isHigh: false, stampSeconds: 20)
+        #expect(whileHigh == 9 && after == 20 && reports.reportedDoneStampSeconds == 20)
     }
     @Test func veryManyFailuresAreOnlyCounted() {
         var reports = Self.reports(due: 2_000)
@@ -168,14 +170,14 @@ import Testing
         var reports = CrowdReports()
         var effects = reports.resumed([full, before.newest], stampSeconds: 10, isYoung: isYoung, alertStampSeconds: 8)
         #expect(effects == CrowdReports.Effects(refusedStep: 1) && reports.newest.counts.due == 4)
-        let owner = isYoung ? ReportTelling.Owner.toTell : .told
-        #expect(reports.telling.owner == owner, "nobody waited")
-        #expect(reports.formerCounts(8)?.counts.due == 2 && reports.former.map(\.owner) == [.toTell], "one waited")
+        let owner = isYoung ? ReportSchedule.Owner.toReport : .reported
+        #expect(reports.schedule.owner == owner, "nobody waited")
+        #expect(reports.formerCounts(8)?.counts.due == 2 && reports.former.map(\.owner) == [.toReport], "one waited")
         effects = reports.resumed([], stampSeconds: 12, isYoung: false, alertStampSeconds: nil)
         #expect(effects == CrowdReports.Effects(refusedStep: -1) && reports.newest.counts == MemberCounters())
         let isOfAnother = !reports.askedAgain(stampSeconds: 10)
-        #expect(isOfAnother && reports.telling.owner == .told)
+        #expect(isOfAnother && reports.schedule.owner == .reported)
         let isOfNewest = reports.askedAgain(stampSeconds: 12)
-        #expect(isOfNewest && reports.telling.owner == .toTell)
+        #expect(isOfNewest && reports.schedule.owner == .toReport)
     }
 }

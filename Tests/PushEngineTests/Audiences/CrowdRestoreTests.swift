@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What a restore makes of a crowd, by itself: without an engine around it.
+/// Tests what a restore makes of a crowd, without an engine around it.
 @Suite struct CrowdRestoreTests {
     private static func version(_ stampSeconds: Int64, alert: Bool = false) -> Version {
         GoldenParts.version {
@@ -20,7 +20,7 @@ import Testing
     private static func progress(_ stampSeconds: Int64, servedJoins: Int64 = 0) -> PassesRecord {
         var progress = PassesRecord()
         (progress.life, progress.stampSeconds, progress.servedJoins) = (1, stampSeconds, servedJoins)
-        (progress.lastJoinSeconds, progress.lateMovesUntilSeconds) = (40, 50)
+        (progress.lastJoinSeconds, progress.delayedMovesUntilSeconds) = (40, 50)
         return progress
     }
     private static func crowd(id: String = "match-7") -> Crowd {
@@ -29,7 +29,7 @@ import Testing
         return crowd
     }
 
-    /// A record that tells its name, or the tombstone of one.
+    /// A record that names the crowd, or the tombstone of one.
     private enum Read: CaseIterable {
         case progress, versions, noProgress, noVersions
 
@@ -44,7 +44,8 @@ import Testing
             }
         }
     }
-    /// The name stays as long as one of its records tells it; and what the last of each kind says is what counts.
+    /// A crowd keeps its name while any record that contains it is left. Of each kind of record, the last one read
+    /// counts.
     @Test func whatWasReadLastOfEachKindCounts() {
         var reached: Set<[Bool]> = []
         for seed in UInt64(1)...200 {
@@ -53,7 +54,7 @@ import Testing
             var (hasProgress, hasVersions) = (false, false)
             for _ in 0..<Int.random(in: 0...6, using: &random) {
                 let read = Read.allCases.randomElement(using: &random)!
-                // Who reads a record tells the name with it; a tombstone is of a crowd that has one.
+                // The reader of a record gives the crowd its name. A tombstone only concerns a crowd that has one.
                 if crowd.id.isEmpty { crowd.restoredName(app: 0, id: [1]) }
                 read.isRead(by: &crowd)
                 switch read {
@@ -73,7 +74,7 @@ import Testing
             #expect((crowd.starts.restored.order != nil) == hasVersions)
             #expect(crowd.versions.count == (hasProgress && hasVersions ? 1 : 0))
             #expect(restored.newer.count == (!hasProgress && hasVersions ? 1 : 0))
-            #expect(crowd.lateMovesUntilSeconds == (hasProgress ? 50 : 0))
+            #expect(crowd.delayedMovesUntilSeconds == (hasProgress ? 50 : 0))
             #expect(
                 crowd.hasHadTens(nowMillis: 10) == (hasProgress && hasVersions), "the owner before may have sent some")
             #expect(crowd.versions.life == (hasProgress || hasVersions ? 1 : 0))
@@ -82,7 +83,7 @@ import Testing
         }
         #expect(reached.count == 4)
     }
-    /// Members that progress knows are served; others are late, or are owed an alert that is there.
+    /// Members that the progress knows are served. Others are late, or are owed the current alert.
     @Test func joinsAreToldApart() {
         var crowd = Self.crowd()
         for (number, (offset, isKnown, alert)) in [
@@ -109,7 +110,7 @@ import Testing
         #expect(crowd.app == 1 && crowd.id == [2] && crowd.lastJoinSeconds == 70)
         #expect(crowd.resume(nowMillis: 9).joins.isEmpty)
     }
-    /// What a crowd that is over was, its void alone says.
+    /// If a crowd is over, only its void counts. Its versions are dropped.
     @Test func aVoidTakesTheVersions() {
         var crowd = Self.crowd()
         crowd.restored(Self.record([Self.version(3, alert: true)]))
@@ -120,7 +121,7 @@ import Testing
     }
 }
 
-/// A crowd's life and what it knows of its members and their owner, by itself.
+/// Tests the life of a crowd, and what it knows of its members and their owner.
 @Suite struct CrowdLifeTests {
     @Test func aPlaceIsTakenAndGivenBack() {
         var crowd = Crowd()
@@ -146,18 +147,19 @@ import Testing
         for seconds in [UInt32(5), 9, 7] { crowd.joined(seconds: seconds) }
         #expect(crowd.lastJoinSeconds == 9)
     }
-    /// Members leave with a life that has ended, or when nobody has joined for a card's lifetime.
+    /// A void removes members of a life that has ended, and members that joined longer ago than a card can live.
     @Test func aVoidIsForMembersThatWereThere() {
         var crowd = Crowd()
         crowd.joined(seconds: 1_000)
         let (ended, forgotten) = (BusRecord.Void(life: 1, isEnded: true), BusRecord.Void(life: 1))
-        #expect(!crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_059), "they wait for the next life")
-        #expect(crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_060))
+        #expect(
+            crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_059) == false, "they wait for the next life")
+        #expect(crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_060) == true)
         var version = Version()
         (version.life, version.stampSeconds) = (1, 1)
         _ = crowd.take(version)
-        #expect(crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_001))
-        #expect(!crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_001))
+        #expect(crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_001) == true)
+        #expect(crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_001) == false)
     }
     @Test func itsOwnerIsAskedOnce() {
         var crowd = Crowd()
@@ -165,7 +167,9 @@ import Testing
         #expect(crowd.nextDueMillis(now: now) == .max)
         crowd.ask(atMillis: 6_000)
         #expect(crowd.nextDueMillis(now: now) == 6_000)
-        crowd.asked()
+        let isTooEarly = crowd.asksAgain(nowMillis: 5_999)
+        let isAsked = crowd.asksAgain(nowMillis: 6_000)
+        #expect(!isTooEarly && isAsked)
         #expect(crowd.nextDueMillis(now: now) == .max)
         var version = Version()
         (version.life, version.stampSeconds, version.layer.expiresSeconds) = (1, 1, 502)
@@ -174,24 +178,24 @@ import Testing
         crowd.progressed()
         #expect(crowd.nextDueMillis(now: now) == 1_000, "the first progress is written at once")
     }
-    /// A member that came from elsewhere keeps its mark for an hour, and longer if its record came late.
+    /// A member that came from another audience keeps its mark for an hour, or longer if its record was delayed.
     @Test func aMoveIsOverAfterAnHour() {
         var crowd = Crowd()
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 1_001)
-        #expect(crowd.lateMovesUntilSeconds == 0 && !crowd.records.isProgressDue, "its record came at once")
-        #expect(!crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_600))
-        #expect(crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_601))
+        #expect(crowd.delayedMovesUntilSeconds == 0 && !crowd.records.isProgressDue, "its record came at once")
+        #expect(crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_600) == false)
+        #expect(crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_601) == true)
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_000)
-        #expect(crowd.lateMovesUntilSeconds == 5_661 && crowd.records.isProgressDue)
-        #expect(!crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 5_660))
+        #expect(crowd.delayedMovesUntilSeconds == 5_661 && crowd.records.isProgressDue)
+        #expect(crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 5_660) == false)
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_060)
-        #expect(crowd.lateMovesUntilSeconds == 5_661, "it is written down once a minute")
+        #expect(crowd.delayedMovesUntilSeconds == 5_661, "it is written down once a minute")
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_061)
-        #expect(crowd.lateMovesUntilSeconds == 5_722)
+        #expect(crowd.delayedMovesUntilSeconds == 5_722)
     }
     @Test func tensCountForAnHour() {
         var crowd = Crowd()
-        #expect(!crowd.hasHadTens(nowMillis: 0))
+        #expect(crowd.hasHadTens(nowMillis: 0) == false)
         crowd.sentHigh(nowMillis: 1_000)
         #expect(crowd.hasHadTens(nowMillis: 3_600_999) && !crowd.hasHadTens(nowMillis: 3_601_000))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// The versions of a crowd by themselves: without an engine around them.
+/// Tests the versions of a crowd, without an engine around them.
 @Suite struct CrowdVersionsTests {
     private static func version(
         life: Int64 = 1, _ stampSeconds: Int64, expires: Int64 = .max, alert: Bool = false, withdraws: Bool = false
@@ -27,13 +27,14 @@ import Testing
     }
     private static func void(isEnded: Bool) -> BusRecord.Void { BusRecord.Void(life: 1, isEnded: isEnded) }
 
-    // MARK: Which of them stay
+    // MARK: Which versions stay
 
     private struct Survival: CustomTestStringConvertible {
-        /// When those that are there expire, the oldest first, and when the new one does.
+        /// Expiries of the versions that are there, the oldest version first. `new` is the expiry of the one that
+        /// arrives.
         var there: [Int64]
         var new: Int64
-        /// When those that are there then expire.
+        /// Expiries of the versions that are there afterwards.
         var stays: [Int64]
         var testDescription: String { "\(there) and \(new)" }
     }
@@ -44,7 +45,7 @@ import Testing
         Survival(there: [.max], new: .max, stays: [.max]),
         Survival(there: [.max, 60], new: 70, stays: [.max, 70]),
         Survival(there: [90, 80, 70], new: 75, stays: [90, 80, 75]),
-        // The oldest lives longest; of the others the oldest goes.
+        // The oldest version lives longest and stays. Of the others the oldest goes.
         Survival(there: [90, 80, 70], new: 60, stays: [90, 70, 60]),
         Survival(there: [90, 80, 70], new: 95, stays: [95]),
     ])
@@ -60,7 +61,7 @@ import Testing
         #expect(versions.kept.map(\.stampSeconds) == left + [10], "it says which of them it drops")
     }
 
-    // MARK: Its life
+    // MARK: Lives
 
     private enum Event {
         case version(life: Int64, stamp: Int64)
@@ -83,7 +84,7 @@ import Testing
         var events: [Event]
         var stage: CrowdVersions.Stage
         var life: Int64
-        /// The stamp of the newest that it has taken; 0: it shows none.
+        /// Stamp of the newest version taken; 0 if none is shown.
         var shows: Int64
         var testDescription: String { "\(events)" }
     }
@@ -96,7 +97,7 @@ import Testing
         Life(events: [.version(life: 1, stamp: 5), .version(life: 2, stamp: 1)], stage: .going, life: 2, shows: 1),
         Life(events: [.version(life: 1, stamp: 5), .settled], stage: .awaited, life: 1, shows: 0),
         Life(events: [.version(life: 1, stamp: 5), .forgotten(1)], stage: .awaited, life: 1, shows: 0),
-        // A next owner whose clock is behind goes on with it.
+        // The next owner's clock may be behind, so it may use the same life again.
         Life(events: [.forgotten(3), .version(life: 3, stamp: 1)], stage: .going, life: 3, shows: 1),
         Life(events: [.version(life: 1, stamp: 5), .ended(1)], stage: .over, life: 1, shows: 0),
         Life(events: [.ended(3), .version(life: 3, stamp: 9)], stage: .over, life: 3, shows: 0),
@@ -111,7 +112,7 @@ import Testing
         #expect(versions.stage == play.stage && versions.life == play.life)
         #expect(versions.newest?.stampSeconds ?? 0 == play.shows && versions.stampSeconds == play.shows)
     }
-    /// Members that have met no version came after the life that a void ends.
+    /// Members that have met no version joined after the life that a void ends.
     @Test func aVoidEndsWhatItIsAbout() {
         var versions = CrowdVersions()
         #expect(!versions.hasEnded(by: Self.void(isEnded: true)))
@@ -147,7 +148,7 @@ import Testing
         #expect(versions.kept.map(\.hasAlert) == [false, false, false])
         #expect(versions.expireAlert(mayReturn: true, nowSeconds: 75) == nil)
     }
-    /// An alert that is said once more expires with the version that says it, and an older version still has it.
+    /// A newer alert expires with its version. If the older alert may return, it counts again.
     @Test(arguments: [true, false]) func anAlertReturnsToAnOlderVersion(mayReturn: Bool) {
         var versions = CrowdVersions()
         _ = versions.take(Self.version(1, expires: 90, alert: true))
@@ -164,18 +165,18 @@ import Testing
         _ = versions.take(Self.version(1, expires: 90))
         var newest = Self.version(2, expires: 80)
         newest.channels = [Self.channel("a", isOpen: false)]
-        newest.turn = 1
+        newest.channelRevision = 1
         _ = versions.take(newest)
         #expect(versions.openChannel(.production).isEmpty)
         newest.channels = [Self.channel("b")]
-        let isSame = versions.takeTurn(of: newest)
-        #expect(!isSame, "the turn is the same")
-        newest.turn = 2
-        let isNew = versions.takeTurn(of: newest)
-        #expect(isNew && versions.turn == 2 && versions.openChannel(.production) == Array("b".utf8))
-        #expect(versions.kept.map(\.turn) == [0, 2] && versions.kept[1].channels == newest.channels)
+        let isSame = versions.takeChannels(of: newest)
+        #expect(!isSame, "the revision is the same")
+        newest.channelRevision = 2
+        let isNew = versions.takeChannels(of: newest)
+        #expect(isNew && versions.channelRevision == 2 && versions.openChannel(.production) == Array("b".utf8))
+        #expect(versions.kept.map(\.channelRevision) == [0, 2] && versions.kept[1].channels == newest.channels)
     }
-    /// What is made once for all members is made anew when what it says has changed.
+    /// A body is made once for all members. It is made again when its content changes.
     @Test func bodiesSayWhatIsThere() {
         var versions = CrowdVersions()
         func body(hasAlert: Bool = false, isAlone: Bool = false) -> String {
@@ -193,10 +194,10 @@ import Testing
         #expect(body().contains(#"{"n":1}"#))
     }
 
-    // MARK: What state says
+    // MARK: What `state` says
 
     private struct Restore: CustomTestStringConvertible {
-        /// The progress tells of versions up to that of a life, and of that alert.
+        /// Life and stamp of the newest version that the progress knows, and the stamp of its alert.
         var life: Int64
         var stamp: Int64
         var alert: Int64
@@ -205,7 +206,7 @@ import Testing
         var owes: Int64?
         var testDescription: String { "progress of \(life), \(stamp)" }
     }
-    /// Versions 2 and 3 were written down, and the alert of version 1, which is kept no longer.
+    /// The record has versions 2 and 3, and the alert of version 1, which is no longer kept.
     @Test(arguments: [
         Restore(life: 1, stamp: 3, alert: 1, stays: [2, 3], comes: [], owes: 1),
         Restore(life: 1, stamp: 2, alert: 1, stays: [2], comes: [3], owes: 1),
@@ -234,14 +235,15 @@ import Testing
         #expect(versions.stage == .going && versions.stampSeconds == 4, "the one of 4 has expired")
         #expect(versions.newest?.stampSeconds == 3)
     }
-    /// Whatever comes, in any order: every state is reached, what is kept is in order, and a record says all.
+    /// Versions come, expire and end in random order. Every stage is reached, what is kept is in order, and a record
+    /// restores it.
     @Test func whatIsKeptOutlivesWhatComesAfterIt() {
         var reached: Set<CrowdVersions.Stage> = []
         var counts: Set<Int> = []
         for seed in UInt64(1)...60 {
             var random = SplitMix64(seed: seed)
             var versions = CrowdVersions()
-            // All of the life that have come and may still be sent.
+            // All versions of this life that have come and have not expired.
             var alive: [Version] = []
             var (now, life, stamp) = (Int64(0), Int64(1), Int64(0))
             for _ in 0..<200 {
@@ -278,7 +280,7 @@ import Testing
                 #expect(expiries == expiries.sorted(by: >) && Set(expiries).count == expiries.count)
                 #expect(versions.kept.map(\.stampSeconds) == versions.kept.map(\.stampSeconds).sorted())
                 #expect(versions.count <= CrowdVersions.countMax)
-                // There is something to show as long as anything that came may be shown: the last of those that live longest.
+                // While any version has not expired, one of them is kept: the newest of those that expire last.
                 let longest = alive.map(\.layer.expiresSeconds).max()
                 #expect(versions.kept.first?.layer.expiresSeconds == longest)
                 #expect(

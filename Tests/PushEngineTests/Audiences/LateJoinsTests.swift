@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Late joins beside a plain list.
+/// Compares late joins with a plain list.
 @Suite struct LateJoinsTests {
     private struct Join: Equatable {
         var member: MemberID
@@ -12,12 +12,12 @@ import Testing
         var isWaiting = true
     }
 
-    @Test("Late joins are as a plain list of them", arguments: 0..<60 as Range<UInt64>)
+    @Test("Late joins behave like a plain list", arguments: 0..<60 as Range<UInt64>)
     func areAsAList(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var late = LateJoins()
         var list: [Join] = []
-        // A crowd that counts its joins for several rounds leaves numbers out.
+        // A crowd that counts joins over several rounds skips numbers.
         let leavesOut = seed % 2 == 1
         var number = leavesOut ? UInt32.max - 20 : UInt32.max
         for _ in 0..<300 {

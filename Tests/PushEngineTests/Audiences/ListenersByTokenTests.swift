@@ -2,16 +2,16 @@ import Testing
 
 @testable import PushEngine
 
-/// Who is not to hear an alert a second time when a broadcast of it is never taken.
+/// Tests which members must not hear an alert again when its broadcast is never taken.
 struct ListenersByTokenTests {
     private static let (first, second) = (MemberID(rawValue: 1), MemberID(rawValue: 2))
 
-    /// An alert of 100 that both members had by their tokens.
+    /// Both members had the alert with stamp 100 by their tokens.
     private static func served() -> ListenersByToken {
         var listeners = ListenersByToken()
         listeners.take(alertStampSeconds: 100, retries: RetrySet())
-        listeners.noteServed(Self.first)
-        listeners.noteServed(Self.second)
+        listeners.markServed(Self.first)
+        listeners.markServed(Self.second)
         return listeners
     }
 
@@ -48,11 +48,11 @@ struct ListenersByTokenTests {
         #expect(listeners.alerted.isEmpty)
     }
 
-    /// An owner before left the ring to the channel with that alert.
+    /// A former owner left the ring to the channel with the alert of stamp 100.
     @Test func aTakeoverGoesOnWithTheAlertThatWasLeft() {
         var listeners = ListenersByToken()
         listeners.resume(alertStampSeconds: 100)
-        listeners.noteServed(Self.first)
+        listeners.markServed(Self.first)
         listeners.take(alertStampSeconds: 100, retries: RetrySet())
         #expect(listeners.alerted == [Self.first])
         listeners.removeAll()

@@ -3,16 +3,16 @@ import Testing
 
 @testable import PushEngine
 
-/// Members apart from a round, alone.
+/// Tests members that are served apart from the round.
 @Suite struct MembersApartTests {
     static let distanceMillis: Int64 = 1_000
 
-    /// A ring whose round stands in the middle: some members are ahead.
+    /// A ring whose round is halfway: some members are ahead of it.
     private final class Scene {
         var table = MemberTable(seed: 1)
         var course = PassCourse(versionCount: 0)
         var apart = MembersApart()
-        /// By their positions.
+        /// Members in the order of their positions.
         var members: [MemberID] = []
 
         init() {
@@ -27,9 +27,9 @@ import Testing
                 aloneUntil: nil,
                 alertUntil: PassCourse.circle, highUntil: PassCourse.circle, frequentHighUntil: 0, horizon: 0)
         }
-        /// The round comes to it.
+        /// A member that the round still comes to.
         var ahead: MemberID { self.members[25] }
-        /// The round has gone by it.
+        /// A member that the round has passed.
         var behind: MemberID { self.members[5] }
 
         func retry(nowMillis: Int64, alertGoesAlone: Bool = false) -> (MemberServing?, ServingEffects) {
@@ -55,38 +55,38 @@ import Testing
     }
 
     // MARK: Failed pushes
-    /// What a push was to bring is owed where the round does not bring it; what was owed already is counted once.
+    /// A failed push is owed if the round does not bring it. Another failure does not count it twice.
     @Test(arguments: [false, true], [false, true])
     func whatFailedIsOwedWhereNoRoundComes(isAhead: Bool, isNewestAlone: Bool) {
         let scene = Scene()
         let member = isAhead ? scene.ahead : scene.behind
         let failure = MemberFailure(
-            notBeforeMillis: 70, attempt: 3, isNewestAlone: isNewestAlone, owesAlert: true,
+            notBeforeMillis: 70, failures: FailureStreak(count: 3), isNewestAlone: isNewestAlone, owesAlert: true,
             alertsMissedSinceSeconds: 9, mayBeHigh: true)
         let isOwed = !isAhead || isNewestAlone
         let isCounted = scene.fail(member, failure)
         #expect(isCounted == isOwed)
         #expect(scene.apart.owedCount == (isOwed ? 1 : 0))
-        // Once more: it is counted already, or comes with the round.
-        let isNew = scene.fail(member, MemberFailure(notBeforeMillis: 90, attempt: 4))
+        // The second failure is already counted, or the round comes to the member.
+        let isNew = scene.fail(member, MemberFailure(notBeforeMillis: 90, failures: FailureStreak(count: 4)))
         #expect(!isNew)
         let entry = scene.apart.retries[member]
-        #expect(entry?.notBeforeMillis == 90 && entry?.attempt == 4)
+        #expect(entry?.notBeforeMillis == 90 && entry?.failures.count == 4)
         #expect(entry?.owesAlert == true && entry?.mayBeHigh == true && entry?.alertsMissedSinceSeconds == 9)
         #expect(scene.apart.owedCount == (isOwed ? 1 : 0))
     }
     @Test func whoWaitsIsTriedAgainWhenItsTimeHasCome() {
         let scene = Scene()
-        scene.fail(scene.behind, MemberFailure(notBeforeMillis: 70, attempt: 3, owesAlert: true))
+        scene.fail(scene.behind, MemberFailure(notBeforeMillis: 70, failures: FailureStreak(count: 3), owesAlert: true))
         #expect(scene.retry(nowMillis: 69).0 == nil)
         let (serving, effects) = scene.retry(nowMillis: 70)
-        #expect(serving == MemberServing(member: scene.behind, hasAlert: true, attempt: 3))
+        #expect(serving == MemberServing(member: scene.behind, hasAlert: true, failures: FailureStreak(count: 3)))
         #expect(effects.isEmpty && scene.apart.owedCount == 0)
     }
     @Test func whoHasNoAnswerWaitsForIt() {
         let scene = Scene()
         let member = scene.behind
-        scene.fail(member, MemberFailure(notBeforeMillis: 0, attempt: 1))
+        scene.fail(member, MemberFailure(notBeforeMillis: 0, failures: FailureStreak(count: 1)))
         scene.table.insertFlag(.isInFlight, of: member)
         #expect(scene.retry(nowMillis: 10).0 == nil)
         #expect(scene.apart.retries[member]?.notBeforeMillis == .max)
@@ -95,11 +95,11 @@ import Testing
         #expect(woken == [true, false, false])
         #expect(scene.retry(nowMillis: 500).0?.member == member)
     }
-    /// The round comes to it: nothing is to be remembered, unless it brings less.
+    /// The round still comes to the member, so its failure is only remembered if it is owed an alert.
     @Test(arguments: [false, true])
     func whomTheRoundComesToIsNotTriedApart(owesAlert: Bool) {
         let scene = Scene()
-        let failure = MemberFailure(notBeforeMillis: 0, attempt: 1, owesAlert: owesAlert)
+        let failure = MemberFailure(notBeforeMillis: 0, failures: FailureStreak(count: 1), owesAlert: owesAlert)
         scene.fail(scene.ahead, failure)
         #expect(scene.retry(nowMillis: 10).0 == nil)
         #expect(scene.apart.retries[scene.ahead]?.notBeforeMillis == (owesAlert ? .max : nil))
@@ -108,7 +108,8 @@ import Testing
     func anAlertAloneIsFollowedByTheNewest(isAhead: Bool) {
         let scene = Scene()
         let member = isAhead ? scene.ahead : scene.behind
-        let failure = MemberFailure(notBeforeMillis: 0, attempt: 1, isNewestAlone: true, owesAlert: true)
+        let failure = MemberFailure(
+            notBeforeMillis: 0, failures: FailureStreak(count: 1), isNewestAlone: true, owesAlert: true)
         scene.fail(member, failure)
         let (serving, effects) = scene.retry(nowMillis: 10, alertGoesAlone: true)
         #expect(serving?.isAlone == true && serving?.hasAlert == true)
@@ -134,7 +135,7 @@ import Testing
         #expect(scene.late(nowMillis: 0) == MemberServing(member: first))
         #expect(scene.late(nowMillis: 0) == MemberServing(member: second))
         #expect(scene.late(nowMillis: 0) == nil)
-        // The round passes over the one that it comes to.
+        // The round skips the member, since it has just been served.
         #expect(scene.apart.skipped == [second] && scene.apart.owedCount == 0)
         let comesRound = scene.apart.comesRound(to: second, scene.course, in: scene.table)
         #expect(!comesRound)
@@ -169,11 +170,11 @@ import Testing
     @Test func aRoundThatBeginsComesToAllThatWait() {
         let scene = Scene()
         _ = scene.join(scene.behind)
-        scene.fail(scene.members[6], MemberFailure(notBeforeMillis: 0, attempt: 1))
+        scene.fail(scene.members[6], MemberFailure(notBeforeMillis: 0, failures: FailureStreak(count: 1)))
         #expect(scene.apart.owedCount == 2)
         scene.apart.roundBegan(keepsOlder: true, in: &scene.table)
         #expect(scene.apart.owedCount == 0 && scene.apart.late.count == 0)
-        // Should the newest expire first, they are owed the version that is kept.
+        // These members are owed the older version again if the newest expires first.
         #expect(scene.apart.retries.members.count == 2)
         scene.apart.roundShortened(scene.course, in: scene.table)
         #expect(scene.apart.owedCount == 2)
@@ -181,7 +182,7 @@ import Testing
         #expect(scene.apart.owedCount == 0 && scene.apart.retries.count == 0)
     }
 
-    // MARK: The round comes
+    // MARK: Members that the round meets
     @Test func whoCannotBeServedInItsTurnWaitsForTheNewest() {
         let scene = Scene()
         let serving = MemberServing(member: scene.ahead, hasAlert: true, mayBeHigh: true)
@@ -196,7 +197,8 @@ import Testing
     @Test func anAlertThatTheChannelDoesNotBringIsKept() {
         let scene = Scene()
         for (member, owesAlert) in [(scene.ahead, true), (scene.behind, false)] {
-            let failure = MemberFailure(notBeforeMillis: 40, attempt: 1, isNewestAlone: true, owesAlert: owesAlert)
+            let failure = MemberFailure(
+                notBeforeMillis: 40, failures: FailureStreak(count: 1), isNewestAlone: true, owesAlert: owesAlert)
             scene.fail(member, failure)
         }
         scene.apart.leftToChannel(keepingAlertsSinceSeconds: .min, in: &scene.table)

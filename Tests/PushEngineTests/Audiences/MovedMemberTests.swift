@@ -3,7 +3,8 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// A phone that comes from another audience has its tens of the hour behind it, by whatever way it comes; an hour later it has not.
+/// A phone that comes from another audience may have used its pushes of priority 10 there. For an hour it gets none,
+/// however it came.
 @Suite struct MovedMemberTests {
     private static let hourMillis: Int64 = 3_600_000
 
@@ -50,7 +51,7 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [10, 10])
     }
 
-    /// A new owner of the partition knows as much, and for as long.
+    /// The next owner of the partition also knows which members have left, and for how long that counts.
     @Test(arguments: [(Int64(60_000), 5), (Self.hourMillis + 2_000, 10)])
     func whoHasLeftIsMarkedByTheNextOwnerToo(laterMillis: Int64, priority: Int) {
         let h = AudienceTests.harness()
@@ -72,8 +73,8 @@ import Testing
         #expect(pushes.first { $0.token == EngineHarness.memberToken(2) }?.priority == 10, "nobody else is")
     }
 
-    /// What is remembered of a member that has left is removed from `state` after an hour, by any owner of the
-    /// partition, unless the member is back.
+    /// The record about a member that has left is removed from `state` after an hour. Any owner of the partition does
+    /// that, unless the member is back.
     @Test(arguments: [false, true], [false, true]) func whatIsRememberedLeavesState(isRestored: Bool, isBack: Bool) {
         let h = AudienceTests.harness()
         h.join(1)
@@ -106,7 +107,7 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [10])
     }
 
-    /// The mark goes along, whatever audiences lie between.
+    /// A member that has moved stays marked as moved when it goes on to further audiences.
     @Test func whoWasMovedIsMovedWhereverItGoes() {
         let h = AudienceTests.harness()
         h.join(1, of: "first")
@@ -120,7 +121,7 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [5])
     }
 
-    /// A member that left an audience that sent nothing of priority 10 has all of its tens.
+    /// A member leaves an audience that sent nothing at priority 10. It may get priority 10 in the next one at once.
     @Test func whoLeavesAQuietAudienceIsNot() {
         let h = AudienceTests.harness()
         h.join(1, of: "match")
@@ -134,7 +135,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [10])
     }
 
-    /// An end is remembered for an hour by default, and who leaves then has its hour behind it. Where it is less the members are marked.
+    /// An ended audience is remembered for an hour by default, so its members' hour is over when they leave. If the
+    /// retention is shorter, they are marked.
     @Test(arguments: [(Int64(600_000), 5), (Self.hourMillis, 10)])
     func whoseAudienceIsOverHasAnHourToo(retentionMillis: Int64, priority: Int) {
         let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = retentionMillis }
@@ -155,11 +157,11 @@ import Testing
     }
 
     /// A restore reads more former members than there is room for, and forgets some. Every member that joins then is
-    /// taken for one of them.
+    /// treated as one of them.
     @Test(arguments: [false, true]) func whoHasNoRoomInARestoreIsNotForgottenSilently(hadTens: Bool) {
         var leavers = RecentLeavers()
-        func key(_ position: Int) -> Audiences.DepartedKey {
-            Audiences.DepartedKey(partition: PartitionIndex(0), position: UInt64(position))
+        func key(_ position: Int) -> FanOut.DepartedKey {
+            FanOut.DepartedKey(partition: PartitionIndex(0), position: UInt64(position))
         }
         for position in 0...RecentLeavers.countMax {
             leavers.restore(

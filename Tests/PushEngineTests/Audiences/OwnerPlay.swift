@@ -4,11 +4,11 @@ import PushModel
 
 @testable import PushEngine
 
-/// An audience's owner by itself. The caller plays the slot, Kafka and the keeper.
+/// An audience's owner without an engine. The caller plays the slot, Kafka and the keeper.
 final class OwnerPlay {
-    /// What kind an effect is of, for tables.
+    /// Kind of an effect, for tables.
     enum Kind: String, CaseIterable {
-        case tell, answer, tellVoid, wish, broadcast, fannedOut, record, deadLetter, scheduleRollUps, write, writeFirst
+        case send, answer, sendVoid, wish, broadcast, fannedOut, record, deadLetter, scheduleRollUps, write, writeFirst
         case reschedule, broadcastTaken, fellBack
     }
     var owner = AudienceOwner()
@@ -17,7 +17,7 @@ final class OwnerPlay {
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
     private(set) var stampSeconds: Int64 = 1_700_000_000
 
-    /// - Parameter channel: the app has channels, in production alone.
+    /// - Parameter channel: whether the app has channels, in production only.
     init(channel: Bool = false) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
@@ -33,7 +33,7 @@ final class OwnerPlay {
         self.now.steadyMillis += millis
         self.now.wallMillis += millis
     }
-    /// What is to be done since this was asked last.
+    /// Takes the effects since the last call.
     func take() -> [OwnerEffect] {
         defer { self.effects.removeAll() }
         return self.effects.all
@@ -42,8 +42,9 @@ final class OwnerPlay {
 
     // MARK: What happens
 
-    func ask(_ partition: Int32, life: Int64 = 0, environments: UInt8 = 0) {
+    func ask(_ partition: Int32, life: Int64 = 0, lastJoinSeconds: Int64 = 0, environments: UInt8 = 0) {
         var question = BusRecord.Question()
+        question.lastJoinSeconds = lastJoinSeconds
         question.partition = partition
         question.life = life
         question.environments = environments
@@ -64,10 +65,10 @@ final class OwnerPlay {
         return self.owner.publish(offer, by: self.rules, now: self.now, into: &self.effects)
     }
     func stateIsWritten() { self.owner.stateWritten(now: self.now, into: &self.effects) }
-    func isTold(_ stampSeconds: Int64) {
-        self.owner.versionTold(stampLow: UInt32(truncatingIfNeeded: stampSeconds), into: &self.effects)
+    func acknowledge(_ stampSeconds: Int64) {
+        self.owner.versionAcknowledged(stampLow: UInt32(truncatingIfNeeded: stampSeconds), into: &self.effects)
     }
-    /// A partition has finished with a version, or goes on with it.
+    /// Reports that a partition has finished with a version, or is still at it.
     func report(_ partition: Int32, stampSeconds: Int64, isFinished: Bool = true, refusal: String? = nil) {
         var report = BusRecord.Report()
         report.partition = partition
@@ -75,12 +76,12 @@ final class OwnerPlay {
         report.doneStampSeconds = isFinished ? stampSeconds : 0
         report.isFinished = isFinished
         report.counts.stampSeconds = stampSeconds
-        if let refusal { report.counts.refusals.note(status: 413, reason: refusal, isOfMessage: true) }
+        if let refusal { report.counts.refusals.count(status: 413, reason: refusal, isOfMessage: true) }
         self.owner.reportCame(report, now: self.now, into: &self.effects)
     }
     func passTime() { self.owner.timePassed(now: self.now, into: &self.effects) }
     @discardableResult
-    func tell(_ news: KeeperNews) -> Bool? {
+    func send(_ news: KeeperNews) -> Bool? {
         var told = BusRecord.ChannelNews()
         told.life = self.owner.channels.life
         told.news = news
@@ -90,7 +91,7 @@ final class OwnerPlay {
     func look(isPaused: Bool = false) -> Int64 {
         self.owner.lookAtChannels(isPaused: isPaused, by: self.rules, now: self.now, into: &self.effects)
     }
-    /// A broadcast has its turn, and leaves if there is something to be sent.
+    /// Sends a broadcast if there is something to be sent.
     func broadcast() -> ChannelErrand? {
         guard let index = self.owner.channels.index(.production),
             let sent = self.owner.broadcastLeaves(channel: index, mayLeave: true, by: self.rules, now: self.now)
@@ -104,7 +105,7 @@ final class OwnerPlay {
         errand.priority = sent.isHigh ? .high : .low
         return errand
     }
-    /// - Parameter delayMillis: what back-off draws.
+    /// - Parameter delayMillis: delay of the next attempt, as back-off would draw it.
     @discardableResult
     func answer(
         _ errand: ChannelErrand, _ result: PushAnswer.Result, delayMillis: Int64 = 2_000
@@ -120,16 +121,16 @@ final class OwnerPlay {
 
     // MARK: Ways
 
-    /// A version that every partition has.
+    /// Publishes a version and sends it to every partition that has asked.
     func publishToAll(isEnd: Bool = false, hasAlert: Bool = false) {
         self.publish(isEnd: isEnd, hasAlert: hasAlert)
         self.stateIsWritten()
-        for _ in self.owner.asked { self.isTold(self.stampSeconds) }
+        for _ in self.owner.asked { self.acknowledge(self.stampSeconds) }
     }
-    /// The audience has a channel, which has had nothing.
+    /// Opens a channel for the audience. Nothing has been sent on it.
     func openChannel() {
         self.owner.openCame(by: self.rules, now: self.now, into: &self.effects)
-        self.tell(.opened(id: Self.channel))
+        self.send(.opened(id: Self.channel))
         _ = self.take()
     }
     static let channel = Array("cHJvZA==".utf8)
@@ -141,9 +142,9 @@ final class OwnerPlay {
 extension OwnerPlay.Kind {
     init(_ effect: OwnerEffect) {
         switch effect {
-        case .tell: self = .tell
+        case .send: self = .send
         case .answer: self = .answer
-        case .tellVoid: self = .tellVoid
+        case .sendVoid: self = .sendVoid
         case .wish: self = .wish
         case .broadcast: self = .broadcast
         case .fannedOut: self = .fannedOut

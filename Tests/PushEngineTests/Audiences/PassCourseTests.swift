@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushEngine
 
-/// A course beside the positions of its members.
+/// Compares a course with the positions of its members.
 @Suite struct PassCourseTests {
-    /// Members by their positions, each with how often it was met; no two stand together.
+    /// Members by position, each with the number of times it was met. No two have the same position.
     private struct Ring {
         var course: PassCourse
         var metCounts: [UInt64: Int] = [:]
@@ -25,7 +25,7 @@ import Testing
             guard self.metCounts.removeValue(forKey: position) != nil else { return }
             _ = self.course.left(position)
         }
-        /// - Returns: false: the round is over.
+        /// - Returns: `false` if the round is over.
         @discardableResult mutating func meetNext() -> Bool {
             guard let next = self.next else {
                 self.course.move(to: max(self.course.position, self.course.until))
@@ -51,7 +51,7 @@ import Testing
             self.course.take(
                 version, count: self.metCounts.count, dropping: dropping, alertGoesAlone: alertGoesAlone)
         }
-        /// What is counted is what the positions say, one by one.
+        /// Compares the counts of the course with a recount of all positions.
         func check(_ place: String) {
             for target in self.course.targets + [self.course.alertTarget] + (self.course.alone.map { [$0] } ?? []) {
                 let count = self.metCounts.keys.count { self.course.turned($0) < target.until }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("What is ahead is what a recount says", arguments: 0..<100 as Range<UInt64>)
+    @Test("The number of members ahead is what a recount gives", arguments: 0..<100 as Range<UInt64>)
     func isWhatARecountSays(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ring = Ring()
@@ -92,14 +92,14 @@ import Testing
             ring.check("seed \(seed), step \(step)")
         }
     }
-    @Test("A version comes once to everybody that stays", arguments: 0..<50 as Range<UInt64>)
+    @Test("A version reaches every member that stays, once", arguments: 0..<50 as Range<UInt64>)
     func comesOnceToEverybody(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ring = Ring()
         for _ in 0..<20 { ring.join(UInt64.random(in: 0..<RingPosition.end, using: &random)) }
         ring.take()
         for _ in 0..<Int.random(in: 0..<20, using: &random) { ring.meetNext() }
-        // It takes over where the one before stands.
+        // A second version takes over in the middle of the first one's round.
         for position in ring.metCounts.keys { ring.metCounts[position] = 0 }
         ring.take(dropping: [true])
         var expected = Set(ring.metCounts.keys)
@@ -126,7 +126,7 @@ import Testing
         ring.meetNext()
         #expect(ring.course.owesAlert)
         ring.take(dropping: [false], alertGoesAlone: true)
-        // Two are owed the alert, all the newest.
+        // Two members are owed the alert, and all three the newest version.
         #expect(ring.course.isAlone && ring.course.aloneCount == 2 && ring.course.aheadCount == 3)
         ring.meetNext()
         ring.meetNext()

@@ -1,26 +1,26 @@
 @testable import PushEngine
 
-/// Whom a pass has still to meet, in the plainest way: members are looked at one by one, and each knows what it is owed.
+/// A plain model of a pass. It looks at members one by one, and each member knows what it is owed.
 struct PassModel {
     struct Member {
-        /// By version, as the pass has them: its round comes to the member yet.
+        /// Whether the round still comes to the member, for each version of the pass.
         var isOwed: [Bool]
-        /// The round brings it the newest alert.
+        /// Whether the round brings the member the newest alert.
         var isOwedAlert: Bool
-        /// It gets the alert's own version, and the newest a turn later.
+        /// Whether the member gets the alert's own version first, and the newest a round later.
         var isOwedAlone: Bool
     }
     static let circle = Int64(RingPosition.end)
 
-    /// Counted on, turn after turn.
+    /// Position of the pass, which keeps growing from lap to lap.
     private(set) var cursor: Int64 = 0
     private var ends: [Int64] = []
     private var alertEnd: Int64 = 0
     private var aloneEnd: Int64?
-    /// By position.
+    /// Members by position.
     private(set) var members: [Int64: Member] = [:]
 
-    /// The first time that the cursor comes there.
+    /// The next value of `cursor` that is at this position.
     private func there(_ position: Int64) -> Int64 {
         var there = position
         while there < self.cursor { there += Self.circle }
@@ -30,7 +30,7 @@ struct PassModel {
     var owesAlert: Bool { self.cursor < self.alertEnd }
 
     // MARK: Members
-    /// - Returns: whether the newest version's round comes to it.
+    /// - Returns: whether the newest version's round still comes to the member.
     @discardableResult mutating func joined(_ position: Int64) -> Bool {
         let there = self.there(position)
         let member = Member(
@@ -42,10 +42,10 @@ struct PassModel {
     mutating func left(_ position: Int64) { self.members[position] = nil }
 
     // MARK: Versions
-    /// Nobody is met twice for the same.
-    private mutating func endSecondTurns() { self.ends = self.ends.map { min($0, self.cursor + Self.circle) } }
+    /// Ends rounds where they began, so that nobody is met twice.
+    private mutating func endSecondLaps() { self.ends = self.ends.map { min($0, self.cursor + Self.circle) } }
     mutating func take(hasAlert: Bool, withdrawsAlert: Bool, dropping dropped: [Bool], goesAlone: Bool) {
-        self.endSecondTurns()
+        self.endSecondLaps()
         if hasAlert || withdrawsAlert {
             self.alertEnd = self.cursor + (hasAlert ? Self.circle : 0)
             self.changeAll { $0.isOwedAlert = hasAlert }
@@ -62,11 +62,11 @@ struct PassModel {
             self.ends.append(self.cursor + Self.circle)
         }
     }
-    /// The newest has expired.
+    /// Drops the newest version, which has expired.
     mutating func dropNewest(goesAlone: Bool) {
         self.ends.removeLast()
         self.aloneEnd = nil
-        self.endSecondTurns()
+        self.endSecondLaps()
         let isEmpty = self.ends.isEmpty
         if isEmpty { self.alertEnd = self.cursor }
         self.changeAll {
@@ -98,7 +98,7 @@ struct PassModel {
     }
 
     // MARK: Going round
-    /// The pass has gone on, and has met everybody on its way.
+    /// Moves the pass on. It meets everybody on its way.
     mutating func goes(from former: Int64, to latter: Int64) {
         let cursor = self.cursor + latter - former
         while let next = self.next, self.there(next) < cursor {
@@ -109,7 +109,7 @@ struct PassModel {
         self.cursor = cursor
         self.endAlone()
     }
-    /// The next that is owed something; `nil`: the round is over.
+    /// Position of the next member that is owed something; `nil` if the round is over.
     private var next: Int64? {
         let owed = self.members.filter { $0.value.isOwed.last == true || $0.value.isOwedAlone }.map(\.key)
         return owed.min { self.there($0) < self.there($1) }
@@ -128,7 +128,7 @@ struct PassModel {
         if let end = self.aloneEnd, end <= self.cursor { self.aloneEnd = nil }
     }
 
-    /// As `state` has it: of the members it says nothing.
+    /// The model as `state` has it, without members.
     func asWritten() -> Self {
         var written = self
         written.members = [:]

@@ -2,9 +2,9 @@ import PushModel
 
 @testable import PushEngine
 
-/// Pushes that leave and are answered.
+/// Pushes that leave, and their answers.
 extension PassPlay {
-    /// The next push leaves; false: nobody's turn has come.
+    /// Sends the next push. Returns `false` if no member is due.
     func serve(_ audience: Int) -> Bool {
         self.expire(audience)
         guard !self.audiences[audience].versions.isEmpty,
@@ -25,7 +25,7 @@ extension PassPlay {
             Push(
                 id: id, audience: audience, member: serving.member, position: position,
                 stampSeconds: version?.stampSeconds ?? 0, alert: serving.hasAlert ? alert?.stampSeconds : nil,
-                isAlone: serving.isAlone, sentMillis: self.nowMillis, attempt: serving.attempt))
+                isAlone: serving.isAlone, sentMillis: self.nowMillis, failures: serving.failures))
         return true
     }
     private func nextServing(_ audience: Int) -> MemberServing? {
@@ -34,7 +34,7 @@ extension PassPlay {
         let serving = self.audiences[audience].pass.nextServing(
             hasAlert: self.audiences[audience].alert != nil, alertGoesAlone: self.goesAlone(audience),
             distanceMillis: Self.distanceMillis, nowMillis: self.nowMillis, in: &self.table, effects: &effects)
-        // What is owed less is counted, and served.
+        // The waiting count must fall by what was served or is no longer owed.
         let after = self.audiences[audience].pass
         let counted = effects.superseded.all - (effects.owesNewestBeside ? 1 : 0) + (serving == nil ? 0 : 1)
         if before.waitingCount - after.waitingCount != counted {
@@ -80,7 +80,8 @@ extension PassPlay {
             push.member,
             MemberFailure(
                 notBeforeMillis: max(self.nowMillis + delayMillis, push.sentMillis + Self.distanceMillis),
-                attempt: push.attempt + 1, isNewestAlone: push.isAlone && isNewestAlert, owesAlert: isNewestAlert),
+                failures: push.failures.next(isEarlierDeath: false), isNewestAlone: push.isAlone && isNewestAlert,
+                owesAlert: isNewestAlert),
             in: self.table)
         if self.audiences[push.audience].pass.waitingCount - before != (waits ? 1 : 0) {
             self.fail("\(push.position) waits after a failed push, or is not counted")

@@ -2,7 +2,8 @@ import PushModel
 
 @testable import PushEngine
 
-/// Two audiences of one partition, whose passes are driven as an engine drives them, and beside each of them a plain loop over a list.
+/// Two audiences of one partition. Their passes are driven as an engine drives them, and each is compared with a
+/// plain loop over a list.
 final class PassPlay {
     static let distanceMillis: Int64 = 1_000
 
@@ -12,7 +13,7 @@ final class PassPlay {
         var withdrawsAlert: Bool
         var expiresMillis: Int64
     }
-    /// What a record says from which another owner goes on.
+    /// What a progress record holds. The next owner goes on from it.
     struct Written {
         var position: Int64 = 0
         var untils: [Int64] = []
@@ -29,22 +30,22 @@ final class PassPlay {
     struct Audience {
         var pass: Pass
         var model = PassModel()
-        /// The newest last.
+        /// The newest version is last.
         var versions: [Play] = []
         var alert: Play?
         var written = Written()
     }
-    /// A phone, by the position of its token.
+    /// A phone, known by the position of its token.
     struct Phone {
         let token: [UInt8]
-        /// `nil`: it is in none.
+        /// The phone's audience; `nil` if it is in none.
         var audience: Int?
         var joinNumber = 0
-        /// Its audience's newest stamp then.
+        /// The newest stamp when the phone joined.
         var joinedAfterStamp: Int64 = 0
         var notBeforeMillis: Int64 = .min
         var shownStamp: Int64 = 0
-        /// How often by the alert's stamp.
+        /// Number of times that each alert has sounded, by the alert's stamp.
         var rung: [Int64: Int] = [:]
         var lastPushMillis: Int64 = .min / 2
     }
@@ -57,7 +58,7 @@ final class PassPlay {
         var alert: Int64?
         var isAlone: Bool
         var sentMillis: Int64
-        var attempt: UInt8
+        var failures: FailureStreak
         var isDetached = false
     }
 
@@ -65,19 +66,19 @@ final class PassPlay {
     var table: MemberTable
     var audiences: [Audience] = []
     var phones: [Int64: Phone] = [:]
-    /// As the phones were made.
+    /// Positions of the phones, in the order in which they were made.
     var positions: [Int64] = []
     var pushes: [Push] = []
     var store = MemberPushStore()
     var nowMillis: Int64 = 1_000_000
     var stampSeconds: Int64 = 0
     var joinCount = 0
-    /// Stamps of alerts that may ring again: an answer was unknown, or an owner went on from an older record.
+    /// Stamps of alerts that may sound again, after an unknown answer or a restore from an older record.
     var mayRingAgain: Set<Int64> = []
     var faults: [String] = []
     private let fits: UInt64
 
-    /// - Parameter phoneCount: `nil`: drawn.
+    /// - Parameter phoneCount: number of phones; `nil`: random.
     init(seed: UInt64, phoneCount: Int? = nil) {
         self.random = SplitMix64(seed: seed)
         self.table = MemberTable(seed: seed)
@@ -104,13 +105,13 @@ final class PassPlay {
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self.random) < percent }
     func fail(_ text: String) { if self.faults.count < 3 { self.faults.append(text) } }
 
-    /// `none`: it is in no audience.
+    /// The phone's member; `none` if it is in no audience.
     func member(_ position: Int64) -> MemberID {
         let token = self.phones[position]!.token
         return self.table.find(token.span)
     }
 
-    /// An alert that does not fit beside the newest content goes with its own version.
+    /// Whether an alert does not fit beside the newest content, and goes with its own version.
     func goesAlone(_ audience: Int) -> Bool {
         guard let alert = self.audiences[audience].alert, let newest = self.audiences[audience].versions.last,
             alert.stampSeconds != newest.stampSeconds
@@ -134,7 +135,7 @@ final class PassPlay {
             stampSeconds: self.stampSeconds, hasAlert: kind < 4, withdrawsAlert: kind == 4,
             expiresMillis: self.chance(30) ? self.nowMillis + Int64.random(in: 1...20_000, using: &self.random) : .max)
         self.take(play, audience)
-        // Nobody is met before the version is written down, so the next owner has it in either case.
+        // `state` has a version before any member is met. So the next owner knows it, with or without newer progress.
         if self.chance(10) { self.restore() } else { self.write(audience) }
         self.expire(audience)
     }
@@ -186,7 +187,7 @@ final class PassPlay {
         if member.isNone {
             notBefore = self.phones[position]!.notBeforeMillis
             member = self.table.insert(token.span, in: ring, joinedSeconds: 0)
-            // One that had left with a push in flight.
+            // The member had left with a push in flight, and joins again.
             if let push = self.pushes.firstIndex(where: { $0.position == position }) {
                 self.table.free(self.pushes[push].member)
                 self.pushes[push].member = member
@@ -235,8 +236,8 @@ final class PassPlay {
     // MARK: What is written down
     func write(_ audience: Int) {
         let pass = self.audiences[audience].pass
-        let turns = pass.course.position & ~(PassCourse.circle - 1)
-        func from(_ position: Int64) -> Int64 { max(0, position - turns) }
+        let laps = pass.course.position & ~(PassCourse.circle - 1)
+        func from(_ position: Int64) -> Int64 { max(0, position - laps) }
         var written = Written()
         written.position = from(pass.course.position)
         written.untils = pass.course.targets.map { from($0.until) }
@@ -257,7 +258,7 @@ final class PassPlay {
         written.model = self.audiences[audience].model.asWritten()
         self.audiences[audience].written = written
     }
-    /// Another owner goes on from what was written last. Answers come to nobody.
+    /// Another owner goes on from the last record. Answers to open pushes are lost.
     func restore() {
         for push in self.pushes {
             self.store.release(push.id)

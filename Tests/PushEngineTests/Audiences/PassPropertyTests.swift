@@ -3,10 +3,11 @@ import Testing
 
 @testable import PushEngine
 
-/// A pass beside a plain loop over a list of members: joins, leaves, moves, versions, alerts, expiries, answers and takeovers at random.
+/// Compares a pass with a plain loop over a list of members. Joins, leaves, moves, versions, alerts, expiries,
+/// answers and takeovers are random.
 @Suite struct PassPropertyTests {
-    /// One test case is a hundred plays, so that the report stays readable; a failure names its seed.
-    @Test("A pass goes as a plain loop goes", arguments: 0..<12)
+    /// Each test case is a hundred plays, which keeps the report readable. A failure names its seed.
+    @Test("A pass does what a plain loop does", arguments: 0..<12)
     func goesAsALoop(hundred: UInt64) {
         for seed in (hundred * 100)..<(hundred * 100 + 100) {
             let play = PassPlay(seed: seed)
@@ -15,7 +16,8 @@ import Testing
         }
     }
 
-    /// More are refused than wait at a time. Then a version takes over that brings no alert: the round has to come to all of them.
+    /// More members are refused than can wait at a time. A version without an alert then takes over, and its round
+    /// has to come to all of them.
     @Test func aFullRetrySetDoesNotHoldUpTheRound() {
         let play = PassPlay(seed: 1, phoneCount: RetrySet.countMax + 200)
         for position in play.positions { play.join(position, 0) }
@@ -66,7 +68,7 @@ extension PassPlay {
             self.answer(Int.random(in: 0..<self.pushes.count, using: &self.random), answer)
         }
     }
-    /// Lets nothing fail from here on: every member gets what it is owed.
+    /// Delivers everything without failures, until every member has what it is owed.
     fileprivate func drain() {
         for _ in 0..<200 {
             for audience in self.audiences.indices {
@@ -80,7 +82,7 @@ extension PassPlay {
         self.fail("\(self.audiences.map { $0.pass.waitingCount }) wait for ever")
     }
 
-    /// What the pass counts is what the members say, one by one.
+    /// Compares the counts of the pass with a recount of all members.
     private func check(_ audience: Int, _ place: String) {
         let pass = self.audiences[audience].pass
         let model = self.audiences[audience].model
@@ -103,7 +105,7 @@ extension PassPlay {
         }
         expect(pass.waitingCount, waiting, "waiting")
     }
-    /// Everything is quiet.
+    /// Expects that every phone shows the newest version and has heard the alert, when nothing is in flight.
     fileprivate func checkPhones(_ audience: Int) {
         guard let newest = self.audiences[audience].versions.last else { return }
         let alert = self.audiences[audience].alert

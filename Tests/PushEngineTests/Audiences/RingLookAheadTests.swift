@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct RingLookAheadTests {
-    /// A ring whose members lie at random.
+    /// A ring whose members have random positions.
     private static func makeRing(in table: inout MemberTable, seed: UInt64, count: Int) -> RingID {
         var random = SplitMix64(seed: seed)
         let ring = table.makeRing(of: .update)
@@ -15,12 +15,12 @@ import Testing
         return ring
     }
 
-    @Test("All members from a position on are named once, in order", arguments: 0..<20 as Range<UInt64>)
+    @Test("All members from a position on are listed once, in order", arguments: 0..<20 as Range<UInt64>)
     func namesAllOnce(seed: UInt64) {
         let count = Int(seed) * 17
         var table = MemberTable(seed: seed)
         let ring = Self.makeRing(in: &table, seed: seed, count: count)
-        // The second turn, from the middle of the ring on.
+        // The search starts in the second lap, in the middle of the ring.
         let circle = Int64(RingPosition.end)
         var position = circle + circle / 2
         var upcoming = RingLookAhead()

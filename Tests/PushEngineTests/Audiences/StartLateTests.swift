@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Start members that come late, leave and come back; what a token may be sent in an hour; a start that is spread over time.
+/// Tests start members that join late, leave and come back. Also tests how many starts a token gets in an hour, and a
+/// start that is spread over time.
 @Suite struct StartLateTests {
     @Test func whoJoinsLateGetsItWithItsAlertUntilItExpires() {
         let h = EngineHarness.starts()
@@ -64,7 +65,7 @@ import Testing
         #expect(pushes.count == 3 && Set(pushes.map(\.token)).count == 3)
     }
 
-    /// Late members are announced by where their joins lie.
+    /// Announcements name late members by the offsets of their joins.
     @Test func aNewOwnerKnowsWhichOfTheLateWereSentIt() {
         for served in 0...6 {
             let h = EngineHarness.starts()
@@ -101,7 +102,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 3_000).isEmpty)
     }
 
-    // MARK: Per hour
+    // MARK: Starts per hour
     @Test func aTokenIsSentSoManyStartsAnHourAcrossAudiences() {
         let h = EngineHarness.starts { $0.apps[0].startsPerHour = 2 }
         for audience in ["a", "b", "c", "d"] { h.joinStart(1, of: audience) }
@@ -140,7 +141,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 20_000).count == 1)
     }
 
-    // MARK: Spread
+    // MARK: Starts spread over time
     @Test func aStartIsSpreadOverTime() {
         let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 60_000 }
         for member in 1...300 { h.joinStart(member) }
@@ -178,7 +179,7 @@ import Testing
             h.carryBus()
         }
         #expect(h.counters.membersHeld == 5, "the update member is gone")
-        #expect(h.counters.activities == 1, "the owner remembers who asked")
+        #expect(h.counters.slots == 1, "the owner remembers who asked")
         h.crash(afterMillis: 86_400_000)
         h.carryBus()
         h.advance(30_000)
@@ -197,7 +198,7 @@ import Testing
             h.advance(3_600_000)
             h.carryBus()
         }
-        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+        #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
         let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
         #expect(live.filter { !$0.value }.map(\.key) == ["m"], "nothing but the marker is left in state")
     }

@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A start at the owner of its audience: an update for update members, and beside it a start for start members that waits for the next version.
+/// Tests a start at its audience's owner. Update members get it as an update; start members get the start. Both wait
+/// for the next version.
 @Suite struct StartOwnerTests {
     private static let update = EngineHarness.memberToken(1)
     private static let start = EngineHarness.memberToken(2)
@@ -14,16 +15,16 @@ import Testing
         return h
     }
 
-    /// An event that comes while versions keep their distance.
+    /// An event that arrives while versions keep their distance.
     enum Event { case start, goal, score, withdrawal }
     struct Row {
         var events: [Event]
-        /// Content and alert that each of the two gets.
+        /// Content and alert that the update member and the start member get.
         var update: (n: Int, alert: String?)
         var start: (n: Int, alert: String?)
     }
 
-    /// Whatever waits together: update members never get the alert of a start, and a start always has one.
+    /// Several events wait together. Update members never get the alert of a start, and a start always has an alert.
     @Test(
         arguments: [
             Row(events: [.start], update: (1, nil), start: (1, "kick-off")),
@@ -60,7 +61,7 @@ import Testing
         #expect(h.outcomes(of: starts[0]) == [row.events.last == .start ? "fanned-out" : "superseded"])
     }
 
-    /// Update members are told of it at priority 5, and no unit of their budget is spent.
+    /// Update members get the start at priority 5, which takes no unit of their budget.
     @Test func itTakesNoUnitOfOthers() {
         let h = EngineHarness.starts { $0.apps[0].budgetAudiencePerHour = 3 }
         h.join(1)
@@ -74,7 +75,8 @@ import Testing
         #expect(priorities == [10, 10, 10, 5])
     }
 
-    /// An older event cannot put anything older on phones that show something newer, and starts the others all the same.
+    /// A start that is older than the newest update does not replace what phones show. It still starts the other
+    /// members, with the newer content.
     @Test func aLateStartBringsNothingOlder() {
         let h = Self.harness()
         h.audienceUpdate(5, more: #""timestamp":\#(h.now.wallSeconds + 60)"#)
@@ -85,7 +87,7 @@ import Testing
         #expect(pushes.filter { $0.event == "start" }.map(\.alert) == ["kick-off"])
     }
 
-    /// A version may bring along an older one that outlives it, which tells of no start.
+    /// A version may bring along an older one that expires later. That older one brings no start.
     @Test func anOlderVersionBesideTheNewestBeginsNoSecondRound() {
         let h = EngineHarness.starts()
         for member in 1...4 { h.joinStart(member) }
@@ -149,7 +151,7 @@ import Testing
         }
     }
 
-    /// `expires` holds for the version, too; without it update members get its content whenever they come.
+    /// The version has the expiry of the event. Without one, update members get its content however late they join.
     @Test func theVersionExpiresWithTheEventAlone() {
         for expires in [true, false] {
             let h = Self.harness()
@@ -164,7 +166,7 @@ import Testing
 
     // MARK: After the end
 
-    /// A void that is written twice does not concern members that joined in between.
+    /// A void that is written twice does not remove members that joined in between.
     @Test func aVoidToldTwiceConcernsNobodyWhoCameAfterIt() throws {
         let h = Self.harness()
         h.audienceStart(1)
@@ -185,7 +187,7 @@ import Testing
         #expect(h.counters.membersHeld == 2)
     }
 
-    /// A partition that asks after a void is not told another at once, however old its members are.
+    /// A partition that asks after a void is not sent another void at once, however old its members are.
     @Test func voidsAndQuestionsDoNotChaseEachOther() {
         let h = EngineHarness.starts { $0.apps[0].startMemberLifeMillis = 86_400_000 }
         h.joinStart(2)
@@ -199,6 +201,6 @@ import Testing
         }
         let voids = h.written.count { $0.headers[RecordHeader.kind.text] == "void" }
         #expect(voids < 5, "\(voids) voids in two days")
-        #expect(h.counters.membersHeld == 0 && h.counters.activities == 0)
+        #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
     }
 }

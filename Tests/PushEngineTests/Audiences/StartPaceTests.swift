@@ -2,15 +2,14 @@
 import PushModel
 import Testing
 
-/// How many members a record announces a start to.
+/// Tests the number of members that a record announces a start to.
 @Suite struct StartPaceTests {
-    /// A round that sends a number of announced starts each millisecond, and Kafka, which takes a given time to
-    /// acknowledge.
+    /// A round that sends announced starts at a given rate, and a Kafka that takes a given time to acknowledge.
     private struct Play {
         var pace = StartPace()
         var recordCount = 0
         var sentCount = 0
-        /// Announced and not sent, in the last seconds.
+        /// The largest number announced and not sent, in the second half of the play.
         var aheadMax = 0
 
         init(perMilli: Int, acknowledgeMillis: Int64, forMillis: Int64 = 10_000) {
@@ -18,7 +17,7 @@ import Testing
             var writtenMillis: Int64?
             for now in 0..<forMillis {
                 if let written = writtenMillis, now >= written + acknowledgeMillis {
-                    self.pace.noteAcknowledged(afterMillis: now - written)
+                    self.pace.measureAcknowledgement(afterMillis: now - written)
                     announced += nextAnnounced
                     nextAnnounced = 0
                     writtenMillis = nil
@@ -27,10 +26,10 @@ import Testing
                 announced -= sent
                 sentSinceRecord += sent
                 self.sentCount += sent
-                if writtenMillis != nil, sent < perMilli, sentSinceRecord > 0 { self.pace.noteDry() }
+                if writtenMillis != nil, sent < perMilli, sentSinceRecord > 0 { self.pace.markDry() }
                 if now > forMillis / 2 { self.aheadMax = max(self.aheadMax, announced + nextAnnounced) }
                 guard writtenMillis == nil, 2 * announced <= atRecord else { continue }
-                self.pace.noteRecord(sentCount: sentSinceRecord, nowMillis: now)
+                self.pace.beginRecord(sentCount: sentSinceRecord, nowMillis: now)
                 sentSinceRecord = 0
                 nextAnnounced = max(0, self.pace.count - announced)
                 atRecord = announced + nextAnnounced
@@ -45,11 +44,11 @@ import Testing
         let play = Play(perMilli: perMilli, acknowledgeMillis: acknowledgeMillis)
         #expect(play.aheadMax <= max(StartPace.countMin, perMilli * 230))
         #expect(play.recordCount <= 110, "\(play.recordCount) records in 10 s")
-        // Connections are not kept waiting but for the first moments.
+        // Connections wait only in the first moments.
         #expect(play.sentCount >= perMilli * 9_500)
     }
 
-    /// Kafka is slow: more is announced, so that the round gets on.
+    /// Kafka is slow, so more members are announced, and the round keeps its pace.
     @Test(arguments: [Int64(150), 300]) func aSlowKafkaDoesNotSlowTheRound(acknowledgeMillis: Int64) {
         let play = Play(perMilli: 5, acknowledgeMillis: acknowledgeMillis, forMillis: 20_000)
         #expect(play.sentCount >= 5 * 20_000 * 9 / 10)
@@ -60,13 +59,13 @@ import Testing
         var pace = StartPace()
         #expect(pace.count == StartPace.countMin)
         for step in 1...20 {
-            pace.noteDry()
-            pace.noteRecord(sentCount: 1_000_000, nowMillis: Int64(step))
+            pace.markDry()
+            pace.beginRecord(sentCount: 1_000_000, nowMillis: Int64(step))
         }
         #expect(pace.count == StartPace.countMax)
-        pace.noteRecord(sentCount: 0, nowMillis: 60_000)
+        pace.beginRecord(sentCount: 0, nowMillis: 60_000)
         #expect(pace.count == StartPace.countMin)
-        pace.noteRecord(sentCount: .max / 2, nowMillis: 70_000)
+        pace.beginRecord(sentCount: .max / 2, nowMillis: 70_000)
         #expect(pace.count == StartPace.countMax)
     }
 }

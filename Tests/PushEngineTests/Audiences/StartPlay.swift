@@ -3,7 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Start members of one crowd, played without an engine: a partition's `state` is a list, whose owner may die between any two steps.
+/// Start members of one crowd, played without an engine. The partition's `state` is a list, and its owner may die
+/// between any two steps.
 struct StartPlay: ~Copyable {
     /// A record of the partition's `state`.
     enum Record {
@@ -19,22 +20,22 @@ struct StartPlay: ~Copyable {
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
     let terms: StartTerms
 
-    /// What lies in `state`, or is on its way; Kafka has acknowledged those before `acknowledgedCount`.
+    /// Records in `state` or on their way. Kafka has acknowledged the first `acknowledgedCount`.
     var log: [Record] = []
     var acknowledgedCount = 0
 
-    // What the test knows.
+    // The following is what the test knows.
     var order: StartOrder?
     var members: Set<Int> = []
-    /// Pushes of the start that goes round that have left and were not refused: of those without an answer, too.
+    /// Members to whom a push of the current start left and was not refused. The push may have no answer yet.
     var sent: Set<Int> = []
-    /// Members that a new owner has said to be in doubt.
+    /// Members that a new owner has reported as being in doubt.
     var unheard: Set<Int> = []
-    /// Members that had left when they were refused: `state` may say that they were sent the start.
+    /// Members that had left when they were refused. `state` may say that they were sent the start.
     var excused: Set<Int> = []
     var unknownCount: UInt64 = 0
     var inFlight: [(push: MemberPushID, member: Int, start: StartStamp)] = []
-    /// Owed, as the crowd has counted.
+    /// Number of members that are owed the start, by the crowd's own reports.
     var waitingCount = 0
     var phases: Set<CrowdStarts.Phase> = []
     private var lastStampSeconds: Int64 = 0
@@ -96,9 +97,9 @@ struct StartPlay: ~Copyable {
             id, of: 0, says: Bool.random(using: &self.random) ? .isChannelCapable : [], isNew: isNew,
             joinedSeconds: seconds, in: &self.table, now: self.now)
         if isChanged { self.write(id) }
-        self.starts.sweepWanted(now: self.now)
     }
     private mutating func write(_ id: MemberID) {
+        if self.terms.resends, self.starts.isServedInDoubt(id, of: 0, in: self.table) { self.writeProgress() }
         let (record, number, dueCount) = self.starts.record(of: id, of: 0, in: self.table)
         self.waitingCount += dueCount
         self.log.append(.member(self.name(id), record, number: number, round: 0))
@@ -140,7 +141,7 @@ struct StartPlay: ~Copyable {
     }
     mutating func end() {
         guard case .ceases = self.starts.coming(nil) else { return }
-        self.waitingCount -= self.starts.ceased(in: &self.table)
+        self.waitingCount -= self.starts.ceased(into: \.superseded, in: &self.table)
         self.starts.over()
         self.order = nil
         self.phases.insert(self.starts.phase)
@@ -149,7 +150,7 @@ struct StartPlay: ~Copyable {
     mutating func send() -> Bool {
         guard self.starts.mayLeave else { return false }
         guard
-            let (id, attempt) = self.starts.nextTurn(of: 0, self.terms, in: &self.table, now: self.now)
+            let (id, failures) = self.starts.nextStep(of: 0, self.terms, in: &self.table, now: self.now)
         else { return false }
         let member = self.name(id)
         let (isFirst, isMember) = (self.sent.insert(member).inserted, self.members.contains(member))
@@ -159,7 +160,7 @@ struct StartPlay: ~Copyable {
         self.table.insertFlag(.isInFlight, of: id)
         let push = self.pushes.make()
         self.pushes[push].member = id
-        self.pushes[push].attempt = attempt
+        self.pushes[push].failures = failures
         self.pushes[push].life = self.starts.orderStamp.life
         self.pushes[push].stampSeconds = self.starts.orderStamp.stampSeconds
         self.inFlight.append((push, member, self.starts.orderStamp))
@@ -178,7 +179,7 @@ struct StartPlay: ~Copyable {
         if self.draw(4) == 0 {
             let reason = self.starts.surelyNotArrived(
                 push, endsSeconds: self.starts.orderExpiresSeconds, delayMillis: Int64(self.draw(1_500)),
-                attempt: 1, in: self.table, now: self.now)
+                failures: FailureStreak(count: 1), in: &self.table, now: self.now)
             if start == self.starts.orderStamp { self.sent.remove(member) }
             if !self.members.contains(member) { self.excused.insert(member) }
             isOwed = reason == nil
@@ -219,10 +220,10 @@ struct StartPlay: ~Copyable {
 
     // MARK: A takeover
 
-    /// The owner dies: of the records that are on their way some come to lie in `state`.
+    /// The owner dies. Some of the records on their way still end up in `state`.
     mutating func crash() {
         let kept = self.acknowledgedCount + self.draw(self.log.count - self.acknowledgedCount + 1)
-        // Events whose records are lost are not committed, and come again.
+        // Events whose records are lost were not committed, so they come again.
         let lost = self.log[kept...]
         self.log.removeLast(self.log.count - kept)
         self.acknowledgedCount = kept
@@ -262,7 +263,7 @@ struct StartPlay: ~Copyable {
             if id.isSome { _ = self.starts.removed(id, of: round, in: &self.table) }
         }
     }
-    /// The partition is given back in order, and taken again.
+    /// The partition is released in order, and assigned again.
     mutating func release() {
         while !self.inFlight.isEmpty { self.answer() }
         self.starts.withdrawn()
@@ -273,7 +274,7 @@ struct StartPlay: ~Copyable {
         self.acknowledgeAll()
         self.crash()
     }
-    /// Everything that can be sent is sent, and answered.
+    /// Sends and answers everything that can be sent.
     mutating func settle() {
         for _ in 0..<80 {
             self.acknowledgeAll()

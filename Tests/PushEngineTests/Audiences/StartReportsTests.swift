@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What a crowd counts and tells of a start, by itself: without an engine around it.
+/// Tests what a crowd counts and reports of a start, without an engine around it.
 @Suite struct StartReportsTests {
     private static func reports(_ stampSeconds: Int64 = 10, due: Int = 3) -> StartReports {
         var order = StartOrder()
@@ -20,65 +20,66 @@ import Testing
     @Test func withoutAStartNothingIsTold() {
         var reports = StartReports()
         reports.becameDue(2)
-        let told = reports.tell(nowMillis: 0)
+        let told = reports.makeReport(nowMillis: 0)
         let written = reports.record(isOver: true, nowMillis: 0)
         #expect(reports.dueMillis(nowMillis: 0) == .max && told == nil && written == nil)
     }
-    /// A start is told at most once a second, and written when nobody waits, at most once a minute.
+    /// A start is reported at most once a second. Its record is written once no member waits for it, and at most once a
+    /// minute.
     @Test func itIsToldOnceASecondAndWrittenAtTheEnd() {
         var reports = Self.reports()
         #expect(reports.dueMillis(nowMillis: 1_000) == 1_000, "the first at once")
-        var told = reports.tell(nowMillis: 1_000)
+        var told = reports.makeReport(nowMillis: 1_000)
         var written = reports.record(isOver: false, nowMillis: 1_000)
         #expect(told?.waitingCount == 3 && written == nil, "some wait")
-        told = reports.tell(nowMillis: 1_000)
+        told = reports.makeReport(nowMillis: 1_000)
         #expect(told == nil && reports.dueMillis(nowMillis: 1_000) == .max)
         reports.accepted(Self.stamp(), wallMillis: 7_000)
         reports.settled(of: Self.stamp(), into: \.accepted)
         reports.settled(of: Self.stamp(9), into: \.accepted)
         #expect(reports.dueMillis(nowMillis: 1_100) == 2_000)
         reports.settled(2, into: \.expired)
-        told = reports.tell(nowMillis: 2_000)
+        told = reports.makeReport(nowMillis: 2_000)
         #expect(told?.counts.accepted == 1 && told?.counts.expired == 2 && told?.firstAcceptedMillis == 7_000)
         #expect(reports.dueMillis(nowMillis: 2_000) == 2_000)
         written = reports.record(isOver: false, nowMillis: 2_000)
         #expect(written == told)
         reports.returned()
-        told = reports.tell(nowMillis: 3_000)
+        told = reports.makeReport(nowMillis: 3_000)
         #expect(told?.returnedCount == 1 && reports.dueMillis(nowMillis: 3_000) == 62_000)
         written = reports.record(isOver: false, nowMillis: 61_999)
         #expect(written == nil, "the minute has not passed")
         written = reports.record(isOver: false, nowMillis: 62_000)
         #expect(written?.returnedCount == 1)
     }
-    /// When a start is over the answer to its last push is written at once.
+    /// A start is over, and its last push is answered. That is written at once.
     @Test func whatFollowsAStartThatIsOverIsWrittenAtOnce() {
         var reports = Self.reports(due: 1)
-        _ = reports.tell(nowMillis: 1_000)
+        _ = reports.makeReport(nowMillis: 1_000)
         var written = reports.record(isOver: true, nowMillis: 1_000)
         #expect(written?.waitingCount == 1)
         reports.settled(of: Self.stamp(), into: \.gone)
-        _ = reports.tell(nowMillis: 2_000)
+        _ = reports.makeReport(nowMillis: 2_000)
         written = reports.record(isOver: false, nowMillis: 2_000)
         #expect(written?.counts.gone == 1, "the minute has not passed")
         written = reports.record(isOver: true, nowMillis: 9_000)
         #expect(written == nil, "nothing is new")
     }
-    /// When very many members were not started the last have no outcome record of their own.
+    /// If very many members were not started, the last ones have no outcome of their own.
     @Test func soManyMembersAreTold() {
         var reports = Self.reports()
-        let toldCount = (0..<2_000).count { _ in reports.tellsMember() }
-        #expect(toldCount == 1_024 && reports.untoldMembersMax == 0)
+        let toldCount = (0..<2_000).count { _ in reports.recordsMember() }
+        #expect(toldCount == 1_024 && reports.memberRecordRoom == 0)
         var known = Self.reports(due: 5)
         known.settled(1_023, into: \.failed)
         var next = Self.reports(due: 0)
         next.resumed(known.report)
-        let told = (0..<3).map { _ in next.tellsMember() }
+        let told = (0..<3).map { _ in next.recordsMember() }
         #expect(told == [true, false, false])
         next = Self.reports(11, due: 0)
         next.resumed(known.report)
-        #expect(next.report.counts.failed == 0 && next.untoldMembersMax > 0, "it is of another start")
-        #expect(next.telling.owner == .toTell, "what was told last may have been lost")
+        #expect(next.report.counts.failed == 0 && next.memberRecordRoom > 0, "it is of another start")
+        #expect(next.schedule.owner == .toReport, "what was told last may have been lost")
     }
     @Test func reasonsAreOfTheStart() {
         var reports = Self.reports()
@@ -87,7 +88,7 @@ import Testing
         #expect(reports.report.refusals.all.map(\.reason) == ["BadTopic"])
     }
 
-    /// Whatever happens in any order: nobody is lost, and what is told last is all that was counted.
+    /// Events happen in random order. No member is lost, and the last report has all that was counted.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func countsAreConservedAndTold(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var reports = Self.reports(due: 0)
@@ -117,17 +118,17 @@ import Testing
                 reports.repeated()
                 sent += 1
             default:
-                told = reports.tell(nowMillis: nowMillis) ?? told
+                told = reports.makeReport(nowMillis: nowMillis) ?? told
                 written = reports.record(isOver: step % 5 == 0, nowMillis: nowMillis) ?? written
             }
             let counts = reports.report.counts
             #expect(Int(reports.report.waitingCount) == waiting && counts.due == due && counts.repeated == sent)
             let isDue = reports.dueMillis(nowMillis: nowMillis) != .max
-            let isToWrite = reports.telling.record == .toWrite && waiting == 0
-            #expect(isDue == (reports.telling.owner == .toTell || isToWrite))
+            let isToWrite = reports.schedule.record == .toWrite && waiting == 0
+            #expect(isDue == (reports.schedule.owner == .toReport || isToWrite))
         }
         reports.settled(waiting, into: \.left)
-        told = reports.tell(nowMillis: nowMillis + 60_000) ?? told
+        told = reports.makeReport(nowMillis: nowMillis + 60_000) ?? told
         written = reports.record(isOver: true, nowMillis: nowMillis + 60_000) ?? written
         #expect(told == reports.report && written == told && told?.waitingCount == 0)
     }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PushEngine
 
-/// An audience with a channel: one event, one broadcast for those that listen, one pass for the others. Owner, keeper and members lie in one
-/// partition here, and talk over the bus all the same.
+/// Tests an audience with a channel: one event becomes a broadcast for members that listen, and a pass for the
+/// others. Owner, keeper and members are in one partition here, and still talk over the bus.
 @Suite struct AudienceChannelTests {
-    /// A harness whose audience has an open channel, and the first version behind it.
+    /// A harness whose audience has an open channel and has sent its first version.
     static func harness(
         _ configure: (inout AppConfiguration) -> Void = { _ in }
     ) -> (h: EngineHarness, apple: SimpleApple) {
@@ -49,7 +49,7 @@ import Testing
         #expect(h.deliver(route: 2)?.token == Self.channel)
     }
 
-    /// What is said of the channel and of what went over it names one life.
+    /// Outcomes about the channel and about the versions on it name the same life.
     @Test func aChannelAndItsVersionsAreOfOneLife() throws {
         let h = KeeperHostTests.harness()
         var apple = SimpleApple()
@@ -75,7 +75,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
     }
 
-    /// Phones that report listening get the broadcast alone, all others the push alone.
+    /// Members that report listening get only the broadcast. All others get only the push.
     @Test func eachPhoneHasOneWay() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -139,7 +139,7 @@ import Testing
         h.deliver(route: 2)
     }
 
-    /// What a phone says of a channel that is not the audience's changes nothing.
+    /// A member that names a channel of somebody else is served by token.
     @Test func aForeignChannelIsNoWay() {
         let (h, _) = Self.harness()
         for number in 2...20 { h.join(number, channel: "Zm9yZWlnbg\(number % 2 == 0 ? "A" : "B")=") }
@@ -171,8 +171,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
     }
 
-    /// Nobody is owed by token what a channel brings. Members that were owed the version before are counted with that
-    /// version.
+    /// Members served by a channel are owed nothing by token. Members that were owed the version before are counted
+    /// with that version.
     @Test func whatGivesWayToAChannelIsCountedWhereItWasDue() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -208,7 +208,7 @@ import Testing
         let pushes = h.deliverAll()
         #expect(pushes.map(\.token) == [EngineHarness.memberToken(2)])
         #expect(pushes.first?.alert == "goal" && pushes.first?.n == 2 && h.counters.channelFallbacks == 1)
-        // The next one goes by token, too, until APNs has taken one.
+        // The next version goes by token, too, until APNs has taken a broadcast.
         h.refuseBroadcasts(seconds: 1)
         h.audienceUpdate(3)
         #expect(h.deliverAll().count == 2)
@@ -273,7 +273,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3, "who listens is known by the new owner")
     }
 
-    /// Wherever the owner dies, everybody gets each version, and by one way once it is quiet.
+    /// The owner dies at some step. Every member still gets each version. Once all is quiet, each gets it by one way
+    /// only.
     @Test(arguments: 0..<12) func nobodyIsLeftOutWhereverTheOwnerDies(step: Int) {
         let (h, apple) = Self.harness()
         var service = apple
@@ -334,7 +335,7 @@ import Testing
         let starts = h.deliverAll(withinMillis: 3_000).filter { $0.event == "start" }
         let capable = try #require(starts.first { $0.token == EngineHarness.memberToken(11) })
         let old = try #require(starts.first { $0.token == EngineHarness.memberToken(12) })
-        // The channel of the life before is another.
+        // The channel of the former life is not named.
         #expect(capable.aps["input-push-token"] as? Int == 1 && capable.aps["input-push-channel"] == nil)
         #expect(old.aps["input-push-token"] == nil && old.aps["input-push-channel"] == nil)
     }
@@ -400,8 +401,8 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// A former owner's wish reaches the keeper late, after the end of the life that it is for. The keeper no longer
-    /// knows that life, and opens a channel.
+    /// A former owner's wish reaches the keeper after the end of its life. The keeper no longer knows that life and
+    /// opens a channel, which must be deleted again.
     @Test(arguments: [false, true]) func aWishThatComesBehindTheEndLeavesNoChannel(isForgotten: Bool) throws {
         let h = KeeperHostTests.harness { $0.channelLingerMillis = 3_600_000 }
         var apple = SimpleApple()
@@ -421,7 +422,7 @@ import Testing
                 h.carryBus()
                 apple.serve(h)
             }
-            #expect(h.counters.activities == 0)
+            #expect(h.counters.slots == 0)
         }
         #expect(apple.channels.isEmpty && h.keptPhase() == nil)
         h.consume(
@@ -439,7 +440,7 @@ import Testing
         #expect(apple.channels.isEmpty && h.isCommitted(topic: 1))
     }
 
-    /// An audience that is forgotten without an end gives its channel up.
+    /// An audience that is forgotten without an end gives up its channel.
     @Test func whatIsForgottenGivesItsChannelUp() {
         let (h, apple) = Self.harness()
         var service = apple
@@ -450,7 +451,7 @@ import Testing
             service.serve(h)
             h.carryBus()
         }
-        #expect(service.channels.isEmpty && h.counters.activities == 0)
+        #expect(service.channels.isEmpty && h.counters.slots == 0)
         let live = Dictionary(h.stateLog.map { ($0.keyText, $0.isNull) }, uniquingKeysWith: { $1 })
         #expect(live.filter { !$0.value }.map(\.key) == ["m"], "nothing but the marker is left in state")
     }

@@ -4,9 +4,11 @@ import Testing
 
 @testable import PushEngine
 
-/// Phones that listen and have no token, while APNs takes no broadcasts: what falls back to tokens is broadcast all the same as soon as it is taken.
+/// Tests versions that fall back to tokens while APNs takes no broadcasts. They are broadcast all the same as soon as
+/// APNs takes them, for phones that listen and have no token.
 @Suite struct BothWaysTests {
-    /// An audience with a member that listens, and a version with an alert that APNs has not taken for longer than `channel.fallback`.
+    /// An audience with a member that listens. APNs has not taken the broadcast of a version with an alert for longer
+    /// than `channel.fallback`.
     private static func fallenBack(
         _ configure: (inout AppConfiguration) -> Void = { _ in }
     ) -> (h: EngineHarness, pushes: [Push]) {
@@ -42,8 +44,8 @@ import Testing
         #expect(broadcast.n == 3 && broadcast.alert == "goal" && broadcast.stamp == pushes.first?.stamp)
     }
 
-    /// A member that listens has the older version, with the alert, by its token. It gets the newest by token before the alert is broadcast with that:
-    /// its phone ignores what it has.
+    /// A listening member has the older version with the alert by its token. It must get the newest version by token
+    /// before that version is broadcast with the alert. Its phone then ignores the broadcast.
     @Test func anOlderAlertWaitsForTheTokens() throws {
         let (h, _) = Self.fallenBack()
         h.advance(1_000)
@@ -63,7 +65,8 @@ import Testing
         #expect(h.takeBroadcasts(seconds: 125).first?.alert == "goal")
     }
 
-    /// A phone that is still owed an alert by its token when the channel has brought it is not shown it twice.
+    /// A member is still owed an alert by its token when the channel brings the alert. The next version must not show
+    /// it a second time.
     @Test(arguments: [false, true]) func theNextVersionBringsTheAlertToNobodyAgain(isTakenOver: Bool) throws {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -75,7 +78,7 @@ import Testing
         let push = try #require(h.take())
         #expect(push.token == EngineHarness.memberToken(2) && push.alert == "goal")
         if !isTakenOver {
-            // Its push is refused for a while. Otherwise it has no answer when the worker dies.
+            // The push is refused for a while. In the other case it has no answer when the worker dies.
             h.answer(
                 push,
                 .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 600)))
@@ -95,7 +98,8 @@ import Testing
         #expect(h.counters.members.isConserved)
     }
 
-    /// The newest version has expired before APNs takes a broadcast, which brings the one beneath it: nothing newer is to be brought.
+    /// The newest version expires before APNs takes a broadcast, which then brings the one beneath. The channel has
+    /// then caught up, because nothing newer is left.
     @Test func aChannelHasCaughtUpWhenItHasWhatHasNotExpired() {
         let (h, _) = Self.fallenBack()
         h.audienceUpdate(3, more: #""expires":\#(h.wallSeconds + 60)"#)
@@ -124,7 +128,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3)
     }
 
-    /// What goes both ways may come to a phone twice with priority 10, and has two units. Without a second one the broadcast has priority 5.
+    /// A version that goes both ways may reach a phone twice at priority 10, so it takes two units. Without a second
+    /// unit the broadcast has priority 5.
     @Test(arguments: [1, 2]) func whatGoesBothWaysHasAUnitForEach(units: Int) throws {
         let (h, pushes) = Self.fallenBack {
             $0.budgetReserve = 0
@@ -169,7 +174,8 @@ import Testing
 
     // MARK: The end
 
-    /// An end is broadcast until APNs takes it, whatever the channel keeps; then its keeper goes on where nothing is kept.
+    /// An end is broadcast until APNs takes it, whatever the channel keeps. If the channel keeps nothing, the keeper
+    /// goes on broadcasting it.
     @Test(arguments: [AudienceChannelStorage.none, .mostRecent]) func anEndIsBroadcastUntilItIsTaken(
         storage: AudienceChannelStorage
     ) throws {
@@ -187,7 +193,7 @@ import Testing
         #expect(broadcasts.map(\.event) == (storage == .none ? ["end", "end"] : ["end"]))
     }
 
-    /// The audience is forgotten before APNs has taken its end: the keeper goes on trying, for as long as the channel lingers.
+    /// The audience is forgotten before APNs has taken its end. The keeper goes on trying while the channel lingers.
     @Test(arguments: [AudienceChannelStorage.none, .mostRecent]) func aForgottenAudiencesEndIsBroadcastByTheKeeper(
         storage: AudienceChannelStorage
     ) throws {
@@ -199,7 +205,7 @@ import Testing
         h.audienceEnd(2)
         h.deliverAll()
         h.refuseBroadcasts(seconds: 1_500, stepMillis: 5_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         h.refuseBroadcasts(seconds: 300, stepMillis: 5_000)
         let end = try #require(h.takeBroadcasts(seconds: 120).first)
         #expect(end.event == "end" && end.n == 2 && end.priority == 5)
@@ -208,7 +214,7 @@ import Testing
         #expect(later.isEmpty == (storage == .mostRecent), "APNs keeps the one that it has taken")
     }
 
-    // MARK: Words
+    // MARK: Reasons of late events
 
     @Test func whatIsLateForAnAudienceOrAChannelDoesNotSpeakOfAnActivity() {
         let h = EngineHarness {
@@ -232,7 +238,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// APNs takes what is broadcast in so long.
+    /// Accepts every broadcast for a time, and returns them.
     func takeBroadcasts(seconds: Int64) -> [Push] {
         var broadcasts: [Push] = []
         for _ in 0..<(seconds / 5) {
@@ -245,7 +251,7 @@ extension EngineHarness {
         }
         return broadcasts
     }
-    /// APNs refuses every broadcast for so long.
+    /// Refuses every broadcast for a time.
     func refuseBroadcasts(seconds: Int64, stepMillis: Int64 = 1_000) {
         for _ in 0..<(seconds * 1_000 / stepMillis) {
             while let broadcast = self.take(route: 2) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What keepers and owners tell each other, and what a release to come appends to records of today.
+/// Tests the records between keepers and owners of audiences, and the optional ends of other records.
 @Suite struct ChannelBusRecordTests {
     private static let bundleID = Array("com.example.pizza".utf8)
 
@@ -68,7 +68,7 @@ import Testing
         #expect(try BusRecord.KeptQuestion(question.span) == Self.question)
     }
 
-    /// A longer reason than a record holds is cut, and its record can be read.
+    /// A reason longer than a record can hold is cut, and the record can be read.
     @Test func aLongReasonIsCut() throws {
         let news = BusRecord.ChannelNews(
             bundleID: Self.bundleID, life: 1,
@@ -81,7 +81,7 @@ import Testing
         #expect(reason.utf8.count == KeeperRefusal.reasonByteCountMax)
     }
 
-    /// This release keeps no channel and skips the records. An owner that wishes for a channel asks again.
+    /// An app without kept channels takes these records and does nothing about them.
     @Test(arguments: Self.samples.indices)
     func itIsTakenAndDoesNothing(index: Int) {
         let h = AudienceTests.harness()
@@ -95,7 +95,8 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// What is cut short, or goes on behind its end, stops the partition: only a newer release can tell what it is.
+    /// A record that is cut short, or that goes on behind its end, stops the partition. A newer release may be able
+    /// to read it.
     @Test(arguments: Self.samples.indices)
     func whatIsDamagedStopsThePartition(index: Int) {
         let sample = Self.samples[index]
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    // MARK: What records of today may have at their end
+    // MARK: Optional ends of records
 
     @Test func aQuestionMayNameEnvironments() throws {
         let question = BusRecord.Question(bundleID: Self.bundleID, partition: 3, life: 5)
@@ -157,19 +158,20 @@ import Testing
                 environment: environment, standing: environment == .production ? .open : .dead,
                 id: Array("Y2hhbm5lbA==".utf8), serves: environment == .production, takenStampSeconds: 5,
                 takenAlertStampSeconds: 4, byTokenUntilMillis: 1_700_000_000_123,
-                isEndTold: environment == .development)
+                isEndReported: environment == .development)
         }
         var alert = Version(life: 5, stampSeconds: 6, layer: Layer())
         alert.layer.source.topic = 0
         let book = AudienceOwner(
             life: 1_700_000_000,
-            channels: AudienceChannels(life: 1_700_000_001, turn: 3, environments: 3, all: all, alert: alert))
+            channels: AudienceChannels(life: 1_700_000_001, revision: 3, environments: 3, all: all, alert: alert)
+        )
         let value = write(book)
         #expect(value.starts(with: plain))
         let again = try read(value).channels
-        #expect(again.declared == book.channels.declared && again.turn == 3 && again.environments == 3)
+        #expect(again.declared == book.channels.declared && again.revision == 3 && again.environments == 3)
         #expect(again.life == book.channels.life && again.alert?.stampSeconds == 6)
-        #expect(again.all.map(\.standing) == [.open, .dead] && again.all.map(\.isEndTold) == [false, true])
+        #expect(again.all.map(\.standing) == [.open, .dead] && again.all.map(\.isEndReported) == [false, true])
         #expect(again.all.allSatisfy { $0.takenStampSeconds == 5 && $0.byTokenUntilMillis == 1_700_000_000_123 })
         for count in plain.count + 1..<value.count {
             let cut = Array(value.prefix(count))
@@ -182,7 +184,7 @@ import Testing
         var version = Version()
         (version.life, version.stampSeconds, version.isHigh) = (5, 6, true)
         version.layer.source.topic = 0
-        version.turn = 9
+        version.channelRevision = 9
         version.channels = [
             VersionChannel(
                 environment: .development, id: Array("Y2g=".utf8), serves: true, isOpen: true, takenStampSeconds: 7,
@@ -193,7 +195,7 @@ import Testing
         }
         var reader = StateReader(value.span)
         let taken = try Version(&reader, topicHashes: [1], now: now)
-        let (isAtEnd, channels, turn) = (reader.isAtEnd, taken.channels, taken.turn)
+        let (isAtEnd, channels, turn) = (reader.isAtEnd, taken.channels, taken.channelRevision)
         #expect(isAtEnd && channels == version.channels && turn == 9)
 
         func read(_ bytes: [UInt8]) throws(StateError) -> MemberRecord {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushEngine
 
-/// The keeper of an app's channels as its partition's owner runs it: from an owner's wish to the last beacon, with what Kafka and APNs say between.
+/// Tests the keeper as its partition's owner runs it, from an owner's wish to the last beacon.
 @Suite struct KeeperHostTests {
-    /// One app, one partition; requests about channels leave by route 3, broadcasts by route 2.
+    /// A harness with one app and one partition. Requests about channels leave by route 3, broadcasts by route 2.
     static func harness(_ configure: (inout AppConfiguration) -> Void = { _ in }) -> EngineHarness {
         EngineHarness {
             $0.partitionCount = 1
@@ -67,7 +67,8 @@ import Testing
         #expect(h.newsTold().count == 1)
     }
 
-    /// The next owner shows what the lost answer may have made, and creates another channel.
+    /// The answer to a creation is lost. The next owner finds the channel that it may have made: it adopts it, or
+    /// reports it and creates another.
     @Test(arguments: [false, true]) func aNewOwnerFindsWhatALostAnswerMade(isExclusive: Bool) throws {
         let h = Self.harness { $0.channelsExclusive = isExclusive }
         var apple = SimpleApple()
@@ -83,7 +84,9 @@ import Testing
             h.counters.channelsAdopted == (isExclusive ? 1 : 0) && h.counters.channelsShown == (isExclusive ? 0 : 1))
         #expect(apple.channels.count == (isExclusive ? 1 : 2))
         #expect(h.outcomes.contains { $0.outcome == "channel-opened" })
-        let notices = h.told().compactMap { if case .tellKeeper(let notice) = $0 { notice.alarm } else { nil } }
+        let notices = h.actionsSoFar().compactMap {
+            if case .warnOfKeeper(let notice) = $0 { notice.alarm } else { nil }
+        }
         #expect(
             notices.contains {
                 if case .possiblyOurs(Array("Y2hhbm5lbC0x".utf8), _) = $0 { true } else { false }
@@ -105,7 +108,7 @@ import Testing
         #expect(h.isReleased && h.keptPhase() == .open)
         h.engine.forget(partition: 0)
         #expect(h.counters.channelKeepers == 0 && h.counters.channelsKeptOpen == 0 && h.counters.inFlight == 0)
-        // The next owner tells of it.
+        // The next owner reports that the channel is open.
         h.assignAgain()
         #expect(h.newsTold().count == 1)
     }
@@ -178,7 +181,7 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
-    /// Somebody who has lost the partition wrote over a keeper's record.
+    /// A worker that had lost the partition wrote over a keeper's record.
     @Test func whatAStrangerWroteOverARecordIsMended() throws {
         let h = Self.harness()
         var apple = SimpleApple()
@@ -202,14 +205,14 @@ import Testing
     }
 }
 
-/// Apple's service for channels as far as one test needs it: no delay, no fault.
+/// Apple's service for channels, as far as a test needs it, without delays and faults.
 struct SimpleApple {
     var channels: [String] = []
     var asked: [RequestKind] = []
     private var made = 0
     private static let ids = (1...9).map { String(decoding: Base64ID.of("channel-\($0)"), as: UTF8.self) }
 
-    /// Answers what leaves by the management route until nothing does.
+    /// Answers the requests on the management route until there are none.
     mutating func serve(_ h: EngineHarness, count: Int = 100) {
         for _ in 0..<count {
             guard let request = h.take(route: 3) else { return }
@@ -256,7 +259,7 @@ enum Base64ID {
 }
 
 extension EngineHarness {
-    /// An owner's wish arrives.
+    /// Consumes an owner's wish.
     func wish(_ demand: BusRecord.ChannelWish.Demand, life: Int64 = 5, audience: String = "match") {
         let wish = BusRecord.ChannelWish(
             bundleID: Array("com.example.pizza".utf8), environment: .production, life: life, demand: demand)
@@ -264,14 +267,14 @@ extension EngineHarness {
         bytes.append(using: &scratch) { wish.write(to: &$0) }
         self.consume(keyBytes: Array(audience.utf8), valueBytes: bytes, topic: 1, kind: .channelWish)
     }
-    /// Phase of the kept channel in its newest record; `nil`: it has no record.
+    /// Phase of the kept channel in its newest record; `nil` if it has none.
     func keptPhase() -> KeptChannel.Phase? {
         guard let record = self.stateLog.last(where: { $0.keyText.hasPrefix("k/") }), !record.isNull else { return nil }
         var reader = StateReader(record.value.span)
         _ = try? StateCodec.readKind(&reader)
         return try? KeptChannelCodec.read(&reader).channel.phase
     }
-    /// What owners were told over the bus, in order.
+    /// What owners were sent over the bus, in order.
     func newsTold() -> [KeeperNews] {
         self.written.filter { $0.headers[RecordHeader.kind.text] == "channel-news" }.compactMap {
             try? BusRecord.ChannelNews($0.value.span).news

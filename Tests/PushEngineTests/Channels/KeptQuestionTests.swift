@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Events that are sent straight to a channel which is kept for an audience: the channel's slot asks the keeper, and they are rejected. Keeper and
-/// slot lie in one partition here, and talk over the bus all the same.
+/// Tests events that are sent straight to a channel that is kept for an audience. The channel's slot asks the keeper,
+/// and the events are rejected. Keeper and slot are in one partition here, and still talk over the bus.
 @Suite struct KeptQuestionTests {
     private static let kept = AudienceChannelTests.channel
     private static let own = ChannelTests.channel
@@ -35,7 +35,7 @@ import Testing
                 == #"to.channel names the channel that is kept for audience "match": expected "to": {"audience": "match"}"#
         )
         #expect(h.counters.channelKeeperQuestions == 1)
-        // What comes later is not asked for again, however late it is.
+        // No further question is asked for later events, however long they take.
         for _ in 0..<3 {
             h.advance(ShardEngine.goneMillis)
             let later = h.consume(
@@ -46,7 +46,7 @@ import Testing
         #expect(h.counters.channelKeeperQuestions == 1 && h.counters.pending == 0 && h.isCommitted())
     }
 
-    /// The audience's own broadcasts go on.
+    /// The audience can still broadcast on its channel.
     @Test func theAudienceKeepsItsChannel() throws {
         let h = Self.harness()
         h.broadcast(n: 7, channel: Self.kept)
@@ -60,7 +60,7 @@ import Testing
         #expect(push.token == Self.kept && push.n == 2)
     }
 
-    /// In every place that a kept channel has until Apple's list shows it no more.
+    /// The keeper's answer follows from the phase of the kept channel in `state`.
     @Test(arguments: KeptChannel.Phase.allCases)
     func theKeeperAnswersByWhatStateSays(phase: KeptChannel.Phase) throws {
         let h = KeeperHostTests.harness { $0.channelStorage = .none }
@@ -68,17 +68,17 @@ import Testing
         var channel = KeptChannel(
             owner: KeptOwner(audience: Array("match".utf8), life: 5), policy: .none, phase: phase, sinceMillis: 1)
         channel.id = Array(Self.own.utf8)
-        let partition = try #require(h.engine.memory.partitions.index(of: 0))
-        h.engine.kept[key, partition] = channel
+        let partition = try #require(h.engine.core.memory.partitions.index(of: 0))
+        h.engine.keeperHost.kept[key, partition] = channel
         let offset = h.broadcast(n: 1, channel: Self.own)
         h.carryBus()
         h.advance(100)
         let isKept = phase != .possiblyOurs
         #expect(h.outcomes(of: offset) == (isKept ? ["rejected"] : []))
         #expect(h.hasReady(route: 2) == !isKept)
-        h.engine.kept[key, partition] = nil
+        h.engine.keeperHost.kept[key, partition] = nil
         #expect(
-            h.engine.kept.channel(
+            h.engine.keeperHost.kept.channel(
                 id: channel.id, of: partition, bundleID: "com.example.pizza", environment: .production) == nil)
     }
 
@@ -119,7 +119,8 @@ import Testing
         #expect(h.counters.channelKeeperQuestions == 0, "the new owner has not asked")
     }
 
-    /// A record of before the channel was asked about does not say that.
+    /// A record from before channels were asked about does not say that the channel is unkept. So the next owner
+    /// asks.
     @Test func anOlderRecordAsksAgain() throws {
         let former = ChannelTests.harness()
         former.broadcast(n: 1, channel: Self.own)
@@ -138,7 +139,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 2)
     }
 
-    /// A question, or its answer, that is lost is asked again, less and less often; the event waits.
+    /// A question or its answer is lost. The question is repeated, less and less often, and the event waits.
     @Test func aLostQuestionIsAskedAgain() throws {
         let h = Self.harness()
         let offset = h.broadcast(n: 1, channel: Self.own)
@@ -162,8 +163,8 @@ import Testing
         #expect(!h.hasReady(route: 2))
     }
 
-    /// Who dies before the answer leaves the event to the next owner, who asks again: what was sent to a kept channel is rejected all the same, as
-    /// nobody can have sent it.
+    /// The owner dies before the answer. The next owner asks again, and events for a kept channel are still rejected:
+    /// nobody can have sent them.
     @Test(arguments: [false, true]) func aNewOwnerAsks(isDurable: Bool) {
         let h = Self.harness()
         let offset = h.broadcast(n: 1, channel: Self.kept)
@@ -185,7 +186,7 @@ import Testing
         #expect(!h.written.contains { $0.topic == .routed })
     }
 
-    /// What it keeps is asked after that, as always.
+    /// After the answer the slot asks APNs what the channel keeps, as for any other channel.
     @Test func theStorageIsAskedForAfterwards() throws {
         let h = Self.harness { $0.channelStorage = .ask }
         h.broadcast(n: 1, channel: Self.own)
@@ -197,7 +198,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 1)
     }
 
-    /// One of the same name elsewhere is another channel.
+    /// A channel with the same id in the other environment is another channel.
     @Test func anotherEnvironmentIsAskedForAnew() {
         let h = Self.harness {
             $0.developmentRoute = 1
@@ -223,7 +224,7 @@ import Testing
         return bytes
     }
 
-    /// Twice, late, for nobody, about another environment: nothing comes of it.
+    /// Answers come twice, after a delay, for nobody, or about another environment. They change nothing.
     @Test func answersThatNobodyWaitsForChangeNothing() {
         let h = Self.harness()
         func tell(_ value: [UInt8]) {
@@ -242,7 +243,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 1)
     }
 
-    /// Only where the keeper lives something is known, and nobody is answered in a partition that is none.
+    /// Only the partition of the keeper can answer, and only to a partition that exists.
     @Test func questionsThatGoAstrayAreNotAnswered() {
         let h = EngineHarness {
             $0.partitionCount = 64
@@ -271,7 +272,8 @@ import Testing
 
     // MARK: Limits
 
-    /// Past `pendingMax` nothing is read: channels that wait for an answer do not count, as it has to be read.
+    /// Beyond `pendingMax` nothing is read. Channels that wait for an answer do not count, because that answer has to
+    /// be read.
     @Test func whatWaitsForTheKeeperHoldsNoReadingUp() {
         let h = EngineHarness {
             $0.partitionCount = 1
@@ -285,7 +287,7 @@ import Testing
         }
         let ids = (0..<4).map { String(decoding: Base64ID.of("made-up-\($0)"), as: UTF8.self) }
         let offsets = ids.map { h.broadcast(n: 1, channel: $0) }
-        #expect(h.wantsRecords && h.counters.activitiesPending == 3)
+        #expect(h.wantsRecords && h.counters.slotsPending == 3)
         #expect(h.outcomes(of: offsets[3]) == ["dead-lettered"])
         #expect(h.written.last { $0.topic == .deadLetters }?.headers["mailboat-field"] == "to.channel")
         h.broadcast(n: 2, channel: ids[0])
@@ -293,7 +295,7 @@ import Testing
         h.carryBus()
         #expect(!h.wantsRecords, "now they are pending like any other")
         for _ in 0..<3 { h.deliver(route: 2) }
-        #expect(h.wantsRecords && h.counters.activitiesPending == 0)
+        #expect(h.wantsRecords && h.counters.slotsPending == 0)
         h.broadcast(n: 1, channel: ids[3])
         h.carryBus()
         #expect(h.deliver(route: 2)?.n == 1)

@@ -1,11 +1,11 @@
 import APNSProtocol
-import ChannelKeeping
+@testable import ChannelKeeping
 import PushModel
 import Testing
 
 @testable import PushEngine
 
-/// What a release that keeps channels for audiences has written is read, kept and shown by one that keeps none.
+/// Tests that a worker that keeps no channels reads, keeps and shows the records of workers that do.
 @Suite struct KeptRecordsTests {
     private static let key = "k/com.example.pizza/p/7"
 
@@ -42,7 +42,7 @@ import Testing
     }
     private static func epoch(_ h: EngineHarness) throws -> Int64 { try #require(h.markerOffset) }
 
-    /// A harness that has taken over a partition with such a record.
+    /// A harness that has taken over a partition with a kept channel's record.
     private static func harness() throws -> EngineHarness {
         let h = EngineHarness()
         h.writeState(Self.foreign(value: Self.value(Self.channel(), epoch: try Self.epoch(h))))
@@ -65,7 +65,8 @@ import Testing
         #expect(h.stateLog.count { $0.keyText == Self.key } == count, "nobody has to write it again")
     }
 
-    /// A worker that has lost the partition wrote over the record: compaction would take what was there.
+    /// A worker that has lost the partition wrote over the record. Without a repair, compaction would remove the
+    /// original.
     @Test(arguments: [true, false])
     func whatAStrangerWroteOverItIsMended(isNull: Bool) throws {
         let h = try Self.harness()
@@ -85,7 +86,7 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// A record that a former owner wrote too late is found and mended by the next takeover.
+    /// A former owner's delayed record is found and repaired by the next takeover.
     @Test func whatAFormerOwnerWroteTooLateIsMended() throws {
         let h = try Self.harness()
         h.register()
@@ -95,8 +96,8 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// The marker of a worker that died over it is stored before the owner's records: the next owner believes those
-    /// records.
+    /// The first marker of a worker that died is stored before the owner's records. The next owner still believes
+    /// those records.
     @Test func aFirstMarkerThatComesLateHidesNoRecord() throws {
         let h = try Self.harness()
         let marker = MarkerRecord(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])

@@ -5,11 +5,12 @@ import Testing
 
 @testable import PushEngine
 
-/// The channels of an audience at its owner, without an engine: what the keeper tells, what is broadcast, and what APNs makes of it.
+/// Tests an audience's channels at its owner, without an engine: what the keeper sends, what is broadcast, and what
+/// answers of APNs lead to.
 @Suite struct OwnerChannelTests {
     private typealias Effect = AudienceChannels.NewsEffect
 
-    /// Every news in every standing.
+    /// Every kind of news in every standing of a channel.
     @Test func whatTheKeeperTells() {
         let (id, other) = (OwnerPlay.channel, Array("b3RoZXI=".utf8))
         let rows: [(AudienceChannels.Standing, KeeperNews, Effect, AudienceChannels.Standing)] = [
@@ -29,7 +30,7 @@ import Testing
             #expect(told == effect && channel.standing == after, "\(before) \(news)")
         }
     }
-    /// The keeper is asked for one that is lacking, again and again, and told the end of its life once.
+    /// The owner asks the keeper for a missing channel until it has one, and reports the end of the life once.
     @Test func itIsWishedForUntilItIsThere() {
         let play = OwnerPlay(channel: true)
         play.owner.openCame(by: play.rules, now: play.now, into: &play.effects)
@@ -42,14 +43,14 @@ import Testing
         play.advance(1)
         play.look()
         #expect(play.takeKinds() == [.wish])
-        let isTaken = play.tell(.opened(id: OwnerPlay.channel))
-        #expect(isTaken == true && play.owner.channels.turn == 1)
-        let again = play.tell(.opened(id: OwnerPlay.channel))
+        let isTaken = play.send(.opened(id: OwnerPlay.channel))
+        #expect(isTaken == true && play.owner.channels.revision == 1)
+        let again = play.send(.opened(id: OwnerPlay.channel))
         #expect(again == false, "it is known")
         play.publishToAll(isEnd: true)
         _ = play.take()
         play.look()
-        #expect(play.owner.channels.all.map(\.isEndTold) == [false], "the end is to be broadcast first")
+        #expect(play.owner.channels.all.map(\.isEndReported) == [false], "the end is to be broadcast first")
         guard let end = play.broadcast() else {
             Issue.record("nothing is broadcast")
             return
@@ -58,7 +59,7 @@ import Testing
         play.look()
         #expect(play.takeKinds() == [.broadcast, .scheduleRollUps, .broadcastTaken, .write, .wish, .write])
         play.look()
-        #expect(play.take().isEmpty && play.owner.channels.all.map(\.isEndTold) == [true])
+        #expect(play.take().isEmpty && play.owner.channels.all.map(\.isEndReported) == [true])
     }
     @Test func newsOfAnotherLifeAreGivenBack() {
         let play = OwnerPlay(channel: true)
@@ -72,7 +73,7 @@ import Testing
 
     // MARK: Broadcasts
 
-    /// A channel with a version that waits to be broadcast.
+    /// An owner with a channel, and a version that waits to be broadcast.
     private static func waiting(hasAlert: Bool = false) -> OwnerPlay {
         let play = OwnerPlay(channel: true)
         play.openChannel()
@@ -81,7 +82,7 @@ import Testing
         _ = play.take()
         return play
     }
-    /// What each answer leads to, and who serves those who listen then.
+    /// What each answer leads to, and whether the channel still serves its listeners.
     @Test func whatBecomesOfABroadcast() throws {
         typealias Kind = OwnerPlay.Kind
         let again = AudienceOwner.BroadcastEffect.goesAgain(
@@ -109,7 +110,7 @@ import Testing
             let channel = try #require(play.owner.channels.all.first)
             #expect(channel.serves == serves && !channel.isUnderWay, "\(result)")
             #expect((channel.takenStampSeconds == play.stampSeconds) == (effect == .done && serves), "\(result)")
-            // What may have arrived goes again at low priority.
+            // A broadcast that may have arrived is repeated at low priority.
             guard case .goesAgain = effect else { continue }
             play.advance(60_000 - 1)
             play.look()
@@ -121,12 +122,13 @@ import Testing
         let play = Self.waiting()
         play.look()
         let errand = try #require(play.broadcast())
-        play.tell(.closed(id: OwnerPlay.channel))
+        play.send(.closed(id: OwnerPlay.channel))
         _ = play.take()
         let effect = play.answer(errand, .accepted)
         #expect(effect == .ignored && play.take().isEmpty)
     }
-    /// Listeners wait so long for APNs. Then tokens bring it, and the channel goes on trying, for phones without one.
+    /// Listeners wait a limited time for APNs, then get the version by token. The channel goes on trying, for phones
+    /// without a token.
     @Test func whatIsNotTakenFallsBack() throws {
         let play = Self.waiting()
         play.look()
@@ -136,7 +138,7 @@ import Testing
         play.advance(play.rules.app.channelFallbackMillis)
         play.look()
         #expect(play.takeKinds() == [.fellBack, .writeFirst, .reschedule])
-        #expect(play.owner.channels.all.map(\.isCatchingUp) == [true] && play.owner.newestVersion?.turn == 2)
+        #expect(play.owner.channels.all.map(\.isCatchingUp) == [true] && play.owner.newestVersion?.channelRevision == 2)
         #expect(play.owner.newestVersion?.channels.map(\.serves) == [false])
         play.look()
         #expect(play.takeKinds() == [.broadcast])
@@ -168,10 +170,10 @@ import Testing
         #expect(play.takeKinds() == [.broadcast])
     }
 
-    // MARK: By chance
+    // MARK: Random events
 
-    /// Events happen in a random order. Nobody is told what `state` does not have. Each event has one outcome, after
-    /// Kafka had its version for all. Lives and turns only grow. Every effect is seen, and every standing.
+    /// Events happen in random order. No partition is sent what `state` does not have. Each event has one outcome,
+    /// after Kafka had its version for all. Lives and revisions only grow. Every effect and every standing is reached.
     @Test func whateverHappens() {
         var seen: Set<OwnerPlay.Kind> = []
         var standings: Set<UInt8> = []
@@ -183,7 +185,7 @@ import Testing
             var (durable, ended): (Set<Int64>, Set<Int64>) = ([], [])
             var unacknowledged: [Int64: Int] = [:]
             for step in 0..<250 {
-                let (life, turn) = (play.owner.life, play.owner.channels.turn)
+                let (life, turn) = (play.owner.life, play.owner.channels.revision)
                 switch Int.random(in: 0..<17, using: &random) {
                 case 0:
                     play.ask(
@@ -202,7 +204,7 @@ import Testing
                 case 5, 6:
                     guard let stamp = unacknowledged.filter({ $0.value > 0 }).keys.sorted().first else { continue }
                     unacknowledged[stamp, default: 0] -= 1
-                    play.isTold(stamp)
+                    play.acknowledge(stamp)
                 case 7:
                     play.report(
                         Int32.random(in: 0..<4, using: &random), stampSeconds: play.stampSeconds,
@@ -215,7 +217,7 @@ import Testing
                     let news: [KeeperNews] = [
                         .opened(id: OwnerPlay.channel), .vanished(id: OwnerPlay.channel), .refused(.lifeIsOver),
                     ]
-                    play.tell(news.randomElement(using: &random) ?? .refused(.lifeIsOver))
+                    play.send(news.randomElement(using: &random) ?? .refused(.lifeIsOver))
                 case 12, 13: play.look(isPaused: Int.random(in: 0..<9, using: &random) == 0)
                 case 14: if let errand = play.broadcast() { errands.append(errand) }
                 case 15:
@@ -233,7 +235,7 @@ import Testing
                 for effect in play.take() {
                     seen.insert(OwnerPlay.Kind(effect))
                     switch effect {
-                    case .tell(let versions, let partitions):
+                    case .send(let versions, let partitions):
                         let stamp = versions.last?.stampSeconds ?? 0
                         #expect(durable.contains(stamp), "seed \(seed): \(stamp) is told too early")
                         unacknowledged[stamp, default: 0] += partitions.count
@@ -246,7 +248,7 @@ import Testing
                     default: break
                     }
                 }
-                #expect(play.owner.life >= life && play.owner.channels.turn >= turn, "seed \(seed)")
+                #expect(play.owner.life >= life && play.owner.channels.revision >= turn, "seed \(seed)")
                 #expect(play.owner.asked == play.owner.asked.sorted(), "seed \(seed)")
                 for publication in play.owner.publications where !publication.isOpen {
                     #expect(ended.contains(publication.version.stampSeconds), "seed \(seed)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Phones that begin to listen just after a version was broadcast, and whose joins are read before the version is.
+/// Tests members that begin to listen just after a broadcast, and whose joins are read before its version is.
 struct RecentListenerTests {
     private static let channel = AudienceChannelTests.channel
 
@@ -16,7 +16,7 @@ struct RecentListenerTests {
         h.advance(20_000)
         return h
     }
-    /// The owner makes the version and broadcasts it; the partition has not read it yet.
+    /// The owner makes and broadcasts a version that the partition has not read yet.
     private static func broadcastUnread(
         _ n: Int, at: Int64? = nil, alert: String? = nil, _ h: EngineHarness
     ) throws -> Push {
@@ -34,7 +34,8 @@ struct RecentListenerTests {
             value: #"{"event":"register","audience":"match","channel":"\#(Self.channel)"}"#)
     }
 
-    /// It missed the broadcast, and gets the version by its token, with the alert: its join was read first. Who listened before gets nothing else.
+    /// The join was read first, and its member missed the broadcast. It gets the version with the alert by token.
+    /// Earlier listeners get nothing more.
     @Test(arguments: [false, true]) func whoMissedTheBroadcastIsServedByToken(isTakenOver: Bool) throws {
         let h = Self.harness()
         let broadcast = try Self.broadcastUnread(2, alert: "goal", h)
@@ -50,8 +51,8 @@ struct RecentListenerTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// Its join lies at the very time of the alert's event, or before or after it by so much. Where it may be either, it gets the alert by token, as the
-    /// phone would ignore a broadcast that comes later.
+    /// The join is at the same time as the alert's event, or a millisecond apart. If its member may have missed the
+    /// broadcast, it gets the alert by token: its phone would ignore a later broadcast.
     @Test(arguments: [-1, 0, 1]) func theTimesInKafkaTell(millisAfter: Int64) throws {
         let h = Self.harness()
         if millisAfter < 0 { Self.joinUnread(3, h) }
@@ -65,7 +66,7 @@ struct RecentListenerTests {
         #expect(pushes.map(\.alert) == (millisAfter < 0 ? [] : ["goal"]))
     }
 
-    /// The worker dies over the push that is owed: the next owner owes it too.
+    /// The worker dies with the owed push in flight. The next owner owes it, too.
     @Test func whatIsOwedIsOwedByTheNextOwner() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -78,8 +79,8 @@ struct RecentListenerTests {
         #expect(tokens.contains(EngineHarness.memberToken(3)) && !tokens.contains(EngineHarness.memberToken(2)))
     }
 
-    /// Too many listeners to name each: the ring is walked for them, and progress has no room for all. Nobody is left
-    /// out.
+    /// There are too many listeners to name each. The ring is searched for them, and progress has no room for all.
+    /// Nobody is left out.
     @Test(arguments: [false, true]) func veryManyAreServedToo(isTakenOver: Bool) throws {
         let count = RecentListeners.countMax + RetrySet.countMax + 500
         let h = Self.harness()
@@ -114,7 +115,7 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// Very many phones were members before: none of them loses the alert.
+    /// Very many phones were members with tokens before they listened. Each of them gets the alert.
     @Test func veryManyThatWereMembersBeforeGetTheAlert() throws {
         let count = RecentListeners.countMax + 200
         let h = Self.harness()
@@ -132,8 +133,8 @@ struct RecentListenerTests {
         }
         #expect((0..<count).allSatisfy { alerts.contains(EngineHarness.memberToken(10 + $0)) })
     }
-    /// The clock of the service that writes joins is an hour ahead. Members are late for the versions of the first
-    /// minutes only, not for those of the whole hour.
+    /// The clock of the service that writes joins is an hour ahead. The joining members count as late only for
+    /// versions of the first minutes, not of the whole hour.
     @Test func joinsFromTheFutureAreJoinsOfSoon() throws {
         let h = Self.harness()
         h.consume(
@@ -146,7 +147,7 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// The publisher's timestamps lie minutes back: they say nothing of when the broadcast left.
+    /// The publisher's timestamps are minutes old. They do not say when the broadcast left.
     @Test func aTimestampOfThePastMakesNobodyLate() {
         let h = Self.harness()
         h.advance(300_000)
@@ -161,7 +162,8 @@ struct RecentListenerTests {
         #expect(h.deliver(route: 2)?.alert == "goal")
     }
 
-    /// It was a member with a token before, and said that it listens after the broadcast: the alert is for it, as it joined before that.
+    /// After the broadcast a member with a token says that it listens. It had joined before the alert, so the alert
+    /// is for it.
     @Test(arguments: [false, true]) func whoWasAMemberBeforeGetsTheAlertByToken(isTakenOver: Bool) throws {
         let h = Self.harness()
         h.join(3)
@@ -177,7 +179,8 @@ struct RecentListenerTests {
         #expect(pushes.map(\.alert) == ["goal"])
     }
 
-    /// A version follows before the channel has had the alert of the one before, and so before the phone has: the alert comes with what it gets by token.
+    /// A version follows before the channel has had the alert of the one before. The member gets the alert with that
+    /// version by token.
     @Test(arguments: [false, true]) func anAlertThatTheChannelHasNotHadComesWithTheNextVersion(isEnd: Bool) throws {
         let h = Self.harness()
         h.join(3)
@@ -201,7 +204,7 @@ struct RecentListenerTests {
         h.advance(2_000)
         #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
     }
-    /// Clocks were set back between its first join and the event, which was written later all the same.
+    /// Clocks were set back between a member's first join and the event, which still counts as the later one.
     @Test func whoWasAMemberBeforeGetsTheAlertThoughClocksWereSetBack() throws {
         let h = Self.harness()
         h.join(3)
@@ -217,7 +220,7 @@ struct RecentListenerTests {
         let pushes = h.deliverAll().filter { $0.token == EngineHarness.memberToken(3) }
         #expect(pushes.map(\.alert) == ["goal"])
     }
-    /// What is compared is when two records were written; that the worker's own clock is behind both says nothing.
+    /// The times of two records are compared. It must not matter that the worker's own clock is behind both.
     @Test func aWorkerWhoseClockIsBehindLeavesNobodyOut() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -231,14 +234,14 @@ struct RecentListenerTests {
         #expect(h.deliverAll().contains { $0.token == EngineHarness.memberToken(3) && $0.n == 2 })
     }
 
-    // MARK: Who is remembered
+    // MARK: Listeners that are remembered
 
     private static func join(_ number: Int, at millis: Int64) -> RecentListeners.Join {
         RecentListeners.Join(member: MemberID(rawValue: Int32(number)), recordMillis: millis, nowMillis: millis)
     }
     @Test func joinsAreKnownFromATimeOn() {
         var recent = RecentListeners()
-        for number in 0..<5 { recent.note(Self.join(number, at: 100 + Int64(number))) }
+        for number in 0..<5 { recent.remember(Self.join(number, at: 100 + Int64(number))) }
         #expect(recent.joined(sinceMillis: 102)?.map(\.member.rawValue) == [2, 3, 4])
         #expect(recent.joined(sinceMillis: 104)?.map(\.member.rawValue) == [4])
         #expect(recent.joined(sinceMillis: 101) == nil, "two of them were forgotten")
@@ -246,7 +249,7 @@ struct RecentListenerTests {
     }
     @Test func ofTooManyTheFirstAreForgotten() {
         var recent = RecentListeners()
-        for number in 0...RecentListeners.countMax { recent.note(Self.join(number, at: Int64(number))) }
+        for number in 0...RecentListeners.countMax { recent.remember(Self.join(number, at: Int64(number))) }
         #expect(recent.joined(sinceMillis: 0) == nil)
         #expect(recent.joined(sinceMillis: 1)?.count == RecentListeners.countMax)
     }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// The coalescer alone: what expires, what comes back after an attempt, and what an accepted push makes pointless.
+/// Tests the coalescer alone: events that expire, updates whose attempt failed, and updates that an accepted push
+/// makes pointless.
 @Suite struct CoalescerAttemptTests {
     private typealias Ended = CoalescerBench.Ended
 
@@ -22,12 +23,13 @@ import Testing
         #expect(bench.pending?.stampSeconds == nil, "other content needs another stamp")
         bench.advance(60_000)
         #expect(bench.expire() && bench.pending == nil && bench.updateCount == 0)
-        // In one look those beneath end before the newest.
+        // If all expire in one call, the events beneath end before the newest.
         let cause = OutcomeDetails.Cause.expires
         #expect(bench.ended == [3, 1, 2].map { Ended(event: $0, outcome: .expired, cause: cause) })
     }
 
-    /// A reader of the outcome "expired" may rely on it: the phone never got the event.
+    /// The outcome `expired` promises that the phone never got the event. An event that may be on the phone ends as
+    /// `unknown`.
     @Test func whatMayBeOnThePhoneIsUnknown() {
         let bench = CoalescerBench()
         bench.take(at: 10, expires: 30, mayBeSent: true)
@@ -36,7 +38,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 1, outcome: .unknown, cause: .mayBeSent)])
     }
 
-    /// A start whose content had given way to something newer is too late: the push says the same as before, and nothing has to be written down.
+    /// A start expires whose content had already given way to a newer event. The push says the same as before, so
+    /// nothing has to be written to `state`.
     @Test func aStartThatIsTooLateChangesNoNewerContent() {
         let bench = CoalescerBench()
         bench.take(at: 20, expires: 60)
@@ -47,7 +50,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .expired, cause: .startExpired)])
     }
 
-    /// A start that was not sent in time does not happen. What came after it waits on, for the card of somebody else.
+    /// A start that was not sent in time is dropped. The update after it waits on, in case another start makes the
+    /// card.
     @Test func aStartThatIsTooLateLeavesWhatCameAfterIt() {
         let bench = CoalescerBench()
         bench[bench.slot].life = .starting
@@ -59,7 +63,7 @@ import Testing
         #expect(bench[bench.slot].life == .alive, "it has a token")
     }
 
-    /// An end that expires has ended nothing.
+    /// An end that expires unsent does not end the activity.
     @Test func anEndThatExpiresRevivesTheActivity() {
         let bench = CoalescerBench()
         bench[bench.slot].life = .ending
@@ -70,7 +74,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 1, outcome: .expired, cause: .expires)])
     }
 
-    /// Content came to the front whose alert lies beneath, as both do not fit: the alert goes first.
+    /// Content moves to the front when a newer event expires. The content does not fit beside an alert beneath it, so
+    /// that alert goes first.
     @Test func anAlertBeneathGoesFirst() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -95,7 +100,7 @@ import Testing
         #expect(bench.inFlight == nil && bench.pending?.events == [1] && bench.ended.isEmpty)
     }
 
-    /// What came meanwhile is merged into what failed as if it had come to what waited.
+    /// An event that arrives during an attempt is merged into the failed update as if that update had been waiting.
     @Test(arguments: [(10, 20, 2, 1), (20, 10, 1, 2)] as [(Int64, Int64, Int64, Int64)])
     func whatCameMeanwhileIsMerged(failed: Int64, came: Int64, sent: Int64, superseded: Int64) {
         let bench = CoalescerBench()
@@ -110,7 +115,7 @@ import Testing
         #expect(bench.ended.map(\.event) == [superseded] && bench.ended.first?.into == sent)
     }
 
-    /// An end that came while the start was in flight stays behind it.
+    /// An end that arrived while the start was in flight stays behind the start.
     @Test func aStartThatFailedGoesBeforeItsEnd() {
         let bench = CoalescerBench()
         bench.take(at: 10, alert: "start", isStart: true)
@@ -120,7 +125,7 @@ import Testing
         #expect(bench.pending?.isStart == true && bench.behind?.isEnd == true && bench.ended.isEmpty)
     }
 
-    /// What was meant for a card that has been unregistered since gives way to the start that makes another.
+    /// An update for a card that has been unregistered since gives way to a start of another card.
     @Test func aNewStartReplacesWhatFailed() {
         let bench = CoalescerBench()
         bench.take(at: 10)
@@ -131,7 +136,7 @@ import Testing
         #expect(bench.ended == [Ended(event: 1, outcome: .superseded, into: 2)])
     }
 
-    /// Too large beside the alert of what failed.
+    /// Content that is too large beside the failed update's alert follows that update.
     @Test func whatDoesNotFitBesideWhatFailedFollows() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -147,7 +152,8 @@ import Testing
         #expect(bench.pending?.events == [1] && bench.behind?.events == [3])
     }
 
-    /// What failed takes in the first of two that came meanwhile; the second follows as before.
+    /// Two updates arrive during an attempt that fails. The failed update takes in the first; the second still
+    /// follows.
     @Test func whatFollowedWhatCameMeanwhileFollowsStill() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -162,7 +168,8 @@ import Testing
         #expect(bench.pending?.top.mayBeSent == true)
     }
 
-    /// Behind a start there is one place. Of two that came while it was in flight and do not fit beside its attributes the newer has it.
+    /// Only one update fits behind a start. Two arrive while the start is in flight and do not fit beside its
+    /// attributes: the newer one stays.
     @Test func behindAStartThatFailedStandsTheNewest() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -176,7 +183,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .superseded, cause: .mayBeSentBefore, into: 3)])
     }
 
-    /// What followed what came meanwhile is older than what failed: the device would ignore it there.
+    /// Two updates that arrive during an attempt are older than the update that fails. The device would ignore them
+    /// after it, so both give way.
     @Test func whatIsOlderDoesNotFollowWhatFailed() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -192,7 +200,8 @@ import Testing
 
     // MARK: After one that was accepted
 
-    /// The device ignores what is older than what it has, but for an end, and for a start, which makes another card.
+    /// The device ignores an update older than the one it has. An end is not ignored, nor is a start, which makes
+    /// another card.
     @Test func whatIsOlderThanAcceptedIsDropped() {
         let bench = CoalescerBench()
         bench.take(at: 30)
@@ -217,7 +226,8 @@ import Testing
         #expect(started.pending?.events == [2])
     }
 
-    /// An alert that was taken over from something older than what the device has would not have been shown.
+    /// A pending update gives back an alert that it took over from an event older than what the device has. The
+    /// device would not have shown that alert.
     @Test func whatWasTakenOverFromSomethingOlderIsGivenBack() {
         let bench = CoalescerBench()
         bench.take(at: 30)
@@ -229,7 +239,7 @@ import Testing
         #expect(bench.pending?.events == [3] && bench.pending?.alertText == "")
     }
 
-    /// Those beneath have given way to the one that reached the device.
+    /// Events beneath an accepted update are superseded by it.
     @Test func whatLayBeneathAnAcceptedOneHasGivenWay() {
         let bench = CoalescerBench()
         bench.take(at: 10, expires: 90)
@@ -241,17 +251,17 @@ import Testing
         #expect(bench.heldCount == 0 && bench.updateCount == 0)
     }
 
-    /// Nobody knows what became of the attempt; an alert that is not to sound twice goes with it.
+    /// After an unknown answer the update may be on the phone. An alert that must not sound twice is removed.
     @Test(arguments: [false, true])
     func anUnknownAttemptMayBeOnThePhone(dropsAlert: Bool) {
         let bench = CoalescerBench()
         bench.take(at: 10, expires: 90)
         bench.take(at: 20, expires: 60, alert: "ding")
         bench.send()
-        bench.coalescer.noteUnknown(bench[bench.slot].inFlight, dropsAlert: dropsAlert, in: &bench.memory)
+        bench.coalescer.markUnknown(bench[bench.slot].inFlight, dropsAlert: dropsAlert, in: &bench.memory)
         #expect(bench.inFlight?.alertText == (dropsAlert ? "" : "ding"))
         #expect(bench.inFlight?.top.mayBeSent == true && bench.inFlight?.under.first?.mayBeSent == false)
-        bench.coalescer.noteMayBeSent(bench[bench.slot].inFlight, in: &bench.memory)
+        bench.coalescer.markMayBeSent(bench[bench.slot].inFlight, in: &bench.memory)
         #expect(bench.inFlight?.under.first?.mayBeSent == true)
     }
 }

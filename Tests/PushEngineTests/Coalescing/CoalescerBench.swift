@@ -2,14 +2,15 @@ import PushModel
 
 @testable import PushEngine
 
-/// A coalescer alone, with one slot. Events are made here as `Intake` would make them, and what ended is noted by their number.
+/// A coalescer alone, with one slot. The bench makes events as `Intake` would and records the number of each event
+/// that ended.
 final class CoalescerBench: PartBench {
-    /// What is said of an event that will not be sent.
+    /// How an event ended without being sent.
     struct Ended: Equatable {
         var event: Int64
         var outcome: Outcome
         var cause = OutcomeDetails.Cause.none
-        /// The event it gave way to.
+        /// Number of the event that replaced the ended event.
         var into: Int64?
         var keepsAlert = false
         var keepsPriority = false
@@ -18,7 +19,7 @@ final class CoalescerBench: PartBench {
     var coalescer: Coalescer
     private(set) var ended: [Ended] = []
     private(set) var slot = SlotID.none
-    /// Events that were taken.
+    /// Number of events taken.
     private(set) var takenCount: Int64 = 0
 
     init(takesShorterWays: Bool = false, publication: OutcomePublication = .all) {
@@ -27,14 +28,15 @@ final class CoalescerBench: PartBench {
         self.slot = self.makeSlot("a")
     }
 
-    /// Takes an event into the slot and answers its number, from 1 on: its content says the number, its record lies there.
+    /// Takes an event into the slot and returns its number, counted from 1. The event's content and its offset are
+    /// that number.
     /// - Parameters:
-    ///   - seconds: its timestamp.
-    ///   - expires: seconds from the bench's present; `nil`: never. Of a start it is the start that expires, not its content.
-    ///   - isStart: its parts come along.
+    ///   - seconds: timestamp of the event.
+    ///   - expires: seconds from the bench's present; `nil`: never. A start expires itself, not its content.
+    ///   - isStart: whether the event brings the parts of a start.
     ///   - padding: bytes that make the content larger.
-    ///   - attributesByteCount: of a start.
-    ///   - withdrawsAlert: as `"alert": null`.
+    ///   - attributesByteCount: size of a start's attributes.
+    ///   - withdrawsAlert: whether the event has `"alert": null`.
     @discardableResult
     func take(
         at seconds: Int64, expires: Int64? = nil, alert: String = "", priority: PushPriority = .low,
@@ -79,7 +81,7 @@ final class CoalescerBench: PartBench {
 
     // MARK: Attempts
 
-    /// What is pending leaves. Answers whether there was something.
+    /// Sends the pending update. Returns whether there was one.
     @discardableResult
     func send() -> Bool {
         guard self[self.slot].pending.isSome, self[self.slot].inFlight.isNone else { return false }
@@ -87,13 +89,13 @@ final class CoalescerBench: PartBench {
         return true
     }
 
-    /// The attempt failed.
+    /// Ends the attempt as failed.
     func requeue() {
         self.coalescer.requeueInFlight(self.slot, in: &self.memory)
         self.settle()
     }
 
-    /// The device has what was in flight; as `ShardEngine.accepted`.
+    /// Ends the attempt as accepted: the device has the update. Does the same as `ShardEngine.accepted`.
     func accept() {
         let update = self[self.slot].inFlight
         self.coalescer.endUnder(update, in: &self.memory)
@@ -101,13 +103,13 @@ final class CoalescerBench: PartBench {
         let top = self[update].top
         self.ended.append(Ended(event: top.source.offset, outcome: .delivered))
         self.memory.counters.pending -= 1
-        self.memory.noteAccepted(update, of: self.slot, now: self.now)
+        self.memory.rememberAccepted(update, of: self.slot, now: self.now)
         self.coalescer.dropUpdate(update, of: self.slot, in: &self.memory)
         self.coalescer.dropOlderThanAccepted(self.slot, in: &self.memory)
         self.settle()
     }
 
-    /// Answers whether the slot has to be written down.
+    /// Expires the events that are due. Returns whether the slot has to be written to `state`.
     @discardableResult
     func expire() -> Bool {
         let mustBeWritten = self.coalescer.expire(self.slot, in: &self.memory, now: self.now)
@@ -115,7 +117,7 @@ final class CoalescerBench: PartBench {
         return mustBeWritten
     }
 
-    /// The engine gives endings to the journal and forgets them.
+    /// Takes over the endings and forgets them, as the engine does when it gives them to the journal.
     private func settle() {
         for index in self.coalescer.endings.indices {
             let ending = self.coalescer.endings[index]
@@ -134,17 +136,17 @@ final class CoalescerBench: PartBench {
     var behind: Update? { self.update(self[self.slot].behind) }
     var inFlight: Update? { self.update(self[self.slot].inFlight) }
     private func update(_ id: UpdateID) -> Update? { id.isSome ? self[id] : nil }
-    /// Updates that the slot has.
+    /// Number of updates that the slot has.
     var heldCount: Int {
         [self[self.slot].pending, self[self.slot].behind, self[self.slot].inFlight].count { $0.isSome }
     }
 }
 
 extension Update {
-    /// Numbers of its events: those beneath, then the newest.
+    /// Numbers of the update's events: those beneath, then the newest.
     var events: [Int64] { (self.under + [self.top]).map(\.source.offset) }
     var alertText: String { self.top.text(self.top.alert) }
-    /// The number that its content says; `nil`: none.
+    /// The number in the update's content, or `nil` without content.
     var contentNumber: Int64? {
         let text = self.top.text(self.top.content.contentState)
         return text.isEmpty ? nil : Int64(text.dropFirst(5).prefix { $0.isNumber })

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Updates that have expired and must not be sent (contract: Expiry), and what then shows instead.
+/// Tests that expired updates are not sent, and what is shown instead (contract: Expiry).
 @Suite struct ExpiryTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -26,7 +26,8 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// No stream was free until it was too late, and no timer ran in between.
+    /// No stream was free until the update had expired, and no timer ran in between. The update must not be sent all
+    /// the same.
     @Test func itIsNotSentThoughNobodyNoticed() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -117,7 +118,7 @@ import Testing
         #expect(h.outcome(of: older)?.into == newer)
     }
 
-    /// Arrived later, and older: it would never be shown, but for the newer one's expiry.
+    /// An older event arrives after a newer one. It is shown only because the newer one expires.
     @Test func anOlderOneThatArrivesLaterMayOutliveTheNewerToo() {
         let h = Self.alive()
         let newer = h.update(2, at: 2, more: Self.expires(1))
@@ -141,7 +142,7 @@ import Testing
         #expect(h.counters.count(.superseded) == 1)
     }
 
-    /// Their number is bounded: past it the oldest gives way.
+    /// The number of events kept beneath an update is bounded. Beyond the bound the oldest gives way.
     @Test func onlySoManyAreKept() {
         let h = Self.alive()
         for n in 0..<20 { h.update(n, at: Int64(n), more: Self.expires(1_000 - Int64(n))) }
@@ -189,7 +190,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// Catching up after a restart: both lie in one batch, and no timer runs in between.
+    /// Both events are in one batch of a catch-up after a restart, and no timer runs in between.
     @Test func whatHasExpiredOnArrivalIsTakenOverByNothing() {
         let h = Self.alive()
         h.advance(60_000)
@@ -201,7 +202,8 @@ import Testing
         #expect(h.outcomes(of: end) == ["delivered"])
     }
 
-    /// An update that waited, and expired without anyone noticing, is not superseded.
+    /// An update expires while it waits, and no timer runs before an end arrives. The update ends as `expired`, not
+    /// as `superseded`.
     @Test func whatExpiredUnnoticedIsTakenOverByNothing() {
         let h = Self.alive()
         let update = h.update(1, priority: 10, more: Self.expires(30))
@@ -221,8 +223,8 @@ import Testing
         #expect(h.outcomes(of: update) == ["delivered"])
     }
 
-    /// Updates are not late for an end that has expired since, unnoticed. Owners read more or less of the log at once
-    /// after a takeover; each says the same of what follows.
+    /// An end has expired, and no timer has run since. Updates after it are not `late`. After a takeover owners read
+    /// the log in batches of different sizes, and each must report the same.
     @Test(arguments: ["update", "end"]) func nothingIsLateForAnEndThatExpiredUnnoticed(kind: String) {
         let h = Self.alive()
         let end = h.end(1, more: Self.expires(30))
@@ -233,7 +235,8 @@ import Testing
         #expect(h.outcomes(of: next) == ["delivered"])
     }
 
-    /// What may be on the phone lives on beneath a newer one that expires sooner: only the older one's outcome is not known.
+    /// An update that may be on the phone stays beneath a newer one that expires sooner. The newer one never left, so
+    /// its outcome is known.
     @Test func onlyTheOneThatLeftIsUnknown() {
         let h = Self.alive()
         let older = h.update(1, priority: 10)
@@ -248,7 +251,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["delivered"])
     }
 
-    /// An `end` that brings the content of what it replaced may be on the phone, and so that content: the older one is not said to have expired.
+    /// An end that takes along older content may be on the phone, and that content with it. So the older event ends
+    /// as `unknown`, not as `expired`.
     @Test func whatWentWithOneThatMayBeOnThePhoneIsUnknownToo() {
         let h = Self.alive()
         let older = h.update(1, priority: 10, more: Self.expires(60))
@@ -262,7 +266,7 @@ import Testing
         #expect(h.outcomes(of: older) == ["unknown"])
     }
 
-    /// What the newer one had nothing of is not on the phone.
+    /// An end with its own content took nothing of the older update along. So that update is not on the phone.
     @Test func whatDidNotGoAlongHasExpired() {
         let h = Self.alive()
         let older = h.update(1, priority: 10, more: Self.expires(60))
@@ -273,8 +277,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["expired"])
     }
 
-    /// The alert went along with the newer one, which may have sounded. With `alert.on-unknown: drop` the older one, which comes to the front,
-    /// is silent.
+    /// A newer update took the alert along and may have sounded. With `alert.on-unknown: drop` the older update is
+    /// then shown without its alert.
     @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.resend, .drop])
     func anAlertThatMayHaveSoundedGoesByThePolicy(policy: AppConfiguration.UnknownAnswerPolicy) {
         let h = EngineHarness { $0.apps[0].alertOnUnknown = policy }
@@ -291,8 +295,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["delivered"])
     }
 
-    /// It lives on beneath a newer one that expires sooner, then gives way to one that does not: whether the phone has got it is not known,
-    /// so the last one is not said to have been set aside.
+    /// An update that may be on the phone is beneath a newer one, then gives way to a third that expires later. Whether
+    /// the phone has the first is unknown, so the third ends as `unknown`, too.
     @Test func whatGaveWayFromBeneathIsNotForgotten() {
         let h = Self.alive()
         let first = h.update(1, priority: 10, more: Self.expires(600))
@@ -306,7 +310,8 @@ import Testing
         #expect(h.outcomes(of: third) == ["unknown"])
     }
 
-    /// An update that gave way to an older one is not forgotten when yet another, older one arrives in between.
+    /// An update that may be on the phone gives way to an older one that arrives later. That one then ends as
+    /// `unknown`, too.
     @Test func whatGaveWayToAnOlderOneIsNotForgotten() {
         let h = Self.alive()
         let first = h.update(1, at: 1, priority: 10, more: Self.expires(400))
@@ -320,8 +325,8 @@ import Testing
         #expect(h.outcomes(of: between) == ["unknown"])
     }
 
-    /// An alert older than what stands is ignored, and lives on beneath only in case all that is newer expires. When the push before comes
-    /// back unsent, it is not taken along after all.
+    /// An alert older than the pending update would be ignored, and stays beneath only in case everything newer
+    /// expires. When the attempt in flight fails, the end must not take that alert along.
     @Test func whatWasIgnoredWhenItCameIsNotTakenAlong() {
         let h = Self.alive()
         h.update(1, at: 0, priority: 10)
@@ -334,8 +339,9 @@ import Testing
         #expect(end?.event == "end" && end?.n == 2 && end?.alert == nil)
     }
 
-    /// Sent, given up unheard, and expired: what it had replaced is still worth showing, and goes after it, though the phone may show the
-    /// newer one. One of the two exceptions of README's limits. Found by the simulation.
+    /// An update is sent, is given up without an answer, and has expired. The update that it replaced is still valid
+    /// and goes after it, although the phone may show the newer one. This is one of the two exceptions in README's
+    /// limits. Found by the simulation.
     @Test func whatOutlivesOneThatWasGivenUpUnheardGoesAfterIt() throws {
         let h = EngineHarness()
         h.register()
@@ -351,8 +357,8 @@ import Testing
         #expect(next.body.contains(#""n":1"#) && !next.body.contains("goal"))
     }
 
-    /// An update is older than the pending one and outlives it. It is kept above one whose alert does not fit beside
-    /// its content. Everything newer expires: the alert goes first, with the content that it came with, then the
+    /// An update is older than the pending one and expires later. Beneath it is another whose alert does not fit
+    /// beside its content. When everything newer expires, that alert goes first with its own content, then the
     /// update's content.
     @Test(arguments: [false, true])
     func anAlertBeneathThatDoesNotFitGoesFirst(hasFollower: Bool) throws {
@@ -365,7 +371,7 @@ import Testing
         let withAlert = h.update(1, at: 10, priority: 10, alert: alert)
         let newest = h.update(3, at: 30, priority: 10, more: #""expires":\#(EngineHarness.seconds(30))"#)
         let large = h.update(2, at: 20, priority: 10, padding: 2_500)
-        // Too large for the alert, too: it waits behind, and expires.
+        // The follower is too large for the alert, too. It waits behind, and expires.
         let follower =
             hasFollower
             ? h.update(4, at: 40, priority: 10, padding: 2_500, more: #""expires":\#(EngineHarness.seconds(40))"#) : nil
@@ -382,8 +388,29 @@ import Testing
         if let follower { #expect(h.outcome(of: follower)?.outcome == "expired") }
     }
 
-    /// A push with an alert fails. What came meanwhile is content too large for that alert and, on top of it, an update that soon expires: the
-    /// content stays, for the time after. Found by the simulation.
+    /// An update is older than the pending one and expires later. Beneath it is another whose alert does not fit beside
+    /// its content. All of them wait for a token when the owner crashes. The alert goes first at the next owner, too.
+    @Test func anAlertBeneathThatDoesNotFitGoesFirstAfterACrash() throws {
+        let h = EngineHarness()
+        h.advance(1_000)
+        let alert = String(repeating: "a", count: 2_000)
+        h.update(1, at: 10, priority: 10, alert: alert)
+        h.update(3, at: 30, priority: 10, more: Self.expires(30))
+        h.update(2, at: 20, priority: 10, padding: 2_500)
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.crash()
+        h.advance(35_000)
+        h.register()
+        let one = try #require(h.deliver())
+        #expect(one.n == 1 && one.alert == alert)
+        h.advance(2_000)
+        let two = try #require(h.deliver())
+        #expect(two.n == 2 && two.alert == nil)
+    }
+
+    /// A push with an alert fails. Meanwhile content arrived that is too large for that alert, then an update that
+    /// expires soon. The content is kept and sent when that update has expired. Found by the simulation.
     @Test func whatOutlivesTheNewestWaitsBehindAFailedAlert() throws {
         let h = Self.alive()
         let first = h.update(1, at: 1, priority: 10, alert: String(repeating: "a", count: 1_000))

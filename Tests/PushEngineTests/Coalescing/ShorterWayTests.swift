@@ -5,11 +5,12 @@ import Testing
 
 @testable import PushEngine
 
-/// Two engines live through the same days. The one takes the shorter ways of an update that only replaces another (`replacePending`,
-/// `replaces`), the other never does. Whatever leaves them must be the same, byte for byte: pushes, `state`, outcomes, dead letters,
-/// commits after every step; also after crashes, at any moment, for which only what Kafka has remains.
+/// Two engines live through the same days. One takes the shorter ways of an update that only replaces another
+/// (`replacePending`, `replaces`); the other never does. Pushes, `state`, outcomes, dead letters and commits must be
+/// the same byte for byte after every step. This also holds after a crash at any moment, which leaves only what Kafka
+/// has.
 @Suite struct ShorterWayTests {
-    /// Something that left, at a step of the day.
+    /// Something that left the engine, and the step of the day when it left.
     private struct Line: Equatable, CustomStringConvertible {
         var step: Int
         var text: String
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    /// A day in one of the two.
+    /// One engine's day: its world, and what can be seen of it.
     private struct Day {
         let h: EngineHarness
         let isLong: Bool
@@ -30,7 +31,7 @@ import Testing
         var lines: [Line] = []
         var inFlight: [Push] = []
         var writtenCount = 0
-        /// Updates that replaced another before it was sent, over all processes of the day.
+        /// Number of updates that replaced an unsent one, over all processes of the day.
         var mergedCount: UInt64 = 0
         var crashCount = 0
 
@@ -49,20 +50,21 @@ import Testing
                 $0.apps[0].startOnUnknown = seed.isMultiple(of: 4) ? .resend : .drop
                 $0.settings.markerRefreshMillis = 100_000_000
             }
-            self.h.engine.coalescer.takesShorterWays = !isLong
+            self.h.engine.core.coalescer.takesShorterWays = !isLong
         }
 
         mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self.random) }
 
         mutating func event(_ n: Int) {
             let activity = self.activities[self.int(0...self.activities.count - 1)]
-            // Mostly one topic: another one takes the place in the ledger, and so the long way.
+            // Most events come from one topic. An event of another topic takes the slot's entry in the ledger, which
+            // forces the longer way.
             let topic = UInt16(self.int(0...14) == 0 ? 1 : self.int(0...14) == 0 ? 2 : 0)
             let at = self.int(0...2) == 0 ? h.wallSeconds - EngineHarness.seconds(0) - Int64(self.int(0...3)) : nil
             let alert = self.int(0...5) == 0 ? "alert \(n)" : nil
             let withdrawsAlert = alert == nil && self.int(0...7) == 0
             let priority = [nil, 5, 10][self.int(0...2)]
-            // The payloads have one length, different lengths, or are too large beside an alert.
+            // The payloads have equal or different lengths, or are too large beside an alert.
             let padding = self.int(0...30) == 0 ? 3_990 : self.int(0...2) == 0 ? self.int(0...40) : 0
             var more: [String] = []
             switch self.int(0...9) {
@@ -123,11 +125,11 @@ import Testing
             self.inFlight = []
             self.crashCount += 1
             h.crash(afterMillis: afterMillis, replays: false)
-            h.engine.coalescer.takesShorterWays = !self.isLong
+            h.engine.core.coalescer.takesShorterWays = !self.isLong
             h.replay()
         }
 
-        /// One step, and what can be seen of it.
+        /// Plays one step and records what can be seen of it.
         mutating func step(_ n: Int) {
             switch self.int(0...99) {
             case 0..<66: self.event(n)
@@ -139,7 +141,7 @@ import Testing
             case 84..<95: self.answer()
             case 95: self.takeOver(afterMillis: Int64([0, 5_000, 100_000][self.int(0...2)]))
             case 96:
-                // Given back in order, and taken over by another process.
+                // The partition is released in order, and another process takes it over.
                 if self.int(0...1) == 0 {
                     while !self.inFlight.isEmpty { self.answer() }
                     h.engine.beginRelease(partition: 0, now: h.now)
@@ -163,7 +165,7 @@ import Testing
             self.note(n)
         }
 
-        /// What was written and what may be committed, from the last time on.
+        /// Takes down the records written since the last call, and the offsets that may be committed.
         mutating func note(_ n: Int) {
             for record in h.written[self.writtenCount...] {
                 let headers = record.headers.sorted { $0.key < $1.key }
@@ -176,13 +178,13 @@ import Testing
             self.lines.append(Line(step: n, text: "committed \(h.committed.sorted { $0.key < $1.key })"))
         }
 
-        /// Everything is answered, acknowledged and waited for.
+        /// Answers and acknowledges everything, and waits until nothing is pending.
         mutating func finish() {
             h.acknowledgesAtOnce = true
             for n in 1_000..<1_030 {
                 h.acknowledgeAll()
                 while let push = self.inFlight.popLast() { h.answer(push, .accepted) }
-                // At the end the life of a card whose token never came is over, too.
+                // The last steps are long enough to end the life of a card whose token never came.
                 h.advance(n < 1_020 ? 600_000 : 10_000_000)
                 while let push = h.take() {
                     self.lines.append(Line(step: n, text: "sent \(push.token) \(push.body)"))
@@ -206,7 +208,7 @@ import Testing
         return day
     }
 
-    /// Sorts the lines of each moment: the order of two activities that are due at the same moment is not promised.
+    /// Sorts the lines of each step: the order of two activities that are due at the same moment is not promised.
     private static func sorted(_ day: Day) -> [Line] {
         guard day.activities.contains("b") else { return day.lines }
         return day.lines.map { ($0, $0.description) }
@@ -239,7 +241,7 @@ import Testing
         #expect(crashes > 5)
     }
 
-    /// A process ends after any step of a day.
+    /// The process may crash after any step of a day.
     @Test(arguments: 0..<8)
     func norAfterACrashAtAnyMoment(seed: UInt64) {
         for step in 0..<40 {

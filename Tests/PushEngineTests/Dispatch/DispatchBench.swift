@@ -2,7 +2,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// Dispatch alone: what a slot waits with is put there by hand.
+/// `Dispatch` alone. Tests put the waiting updates into slots by hand.
 final class DispatchBench: PartBench {
     var dispatch: Dispatch
 
@@ -12,7 +12,7 @@ final class DispatchBench: PartBench {
         super.init(configuration)
     }
 
-    /// Something waits in the slot from now on; Dispatch has not been told.
+    /// Makes a pending update in the slot, which `Dispatch` does not learn of.
     @discardableResult
     func wait(
         _ slot: SlotID, _ priority: PushPriority = .high, alert: Bool = false, isEnd: Bool = false,
@@ -33,7 +33,7 @@ final class DispatchBench: PartBench {
         return update
     }
 
-    /// A slot with something to send, which Dispatch has looked at.
+    /// A slot with something to send that `Dispatch` has scheduled.
     func ready(_ id: String, _ priority: PushPriority = .high, app: UInt16 = 0, partition: PartitionIndex = 0) -> SlotID
     {
         let slot = self.makeSlot(id, app: app, partition: partition)
@@ -44,7 +44,7 @@ final class DispatchBench: PartBench {
 
     func reschedule(_ slot: SlotID) { self.dispatch.reschedule(slot, in: &self.memory, now: self.now) }
 
-    /// What is pending leaves. Answers the priority it leaves with.
+    /// Sends the pending update. Returns the priority with which it leaves.
     func depart(_ slot: SlotID) -> PushPriority {
         let update = self[slot].pending
         self.dispatch.departed(update, in: &self.memory, now: self.now)
@@ -53,7 +53,7 @@ final class DispatchBench: PartBench {
         return self[update].sentPriority
     }
 
-    /// The attempt is over. Its unit comes back an hour from now, or at once.
+    /// Ends the attempt. Its unit returns in an hour, or at once if it is refunded.
     func arrive(_ slot: SlotID, refunds: Bool = false) {
         let update = self[slot].inFlight
         self.memory.requestAnswered(self.memory.slots[self.memory.updates[update].slot].partition)
@@ -70,7 +70,7 @@ final class DispatchBench: PartBench {
         self.dispatch.readiness(slot, in: &self.memory, now: self.now)
     }
 
-    /// The next slot of a route, lane by lane as `ShardEngine.nextPush` asks.
+    /// Takes the next slot of a route, lane by lane, as `ShardEngine.nextPush` does.
     func next(route: UInt16 = 0) -> SlotID? {
         for _ in 0..<self.dispatch.laneCount(route: route) {
             let lane = self.dispatch.nextLane(route: route)
@@ -80,13 +80,13 @@ final class DispatchBench: PartBench {
     }
 
     func hasReady(route: UInt16 = 0) -> Bool { self.dispatch.hasReady(route: route) }
-    /// Slots that are due now, in the order in which they are given.
+    /// Takes the slots that are due now, in the order of the queue.
     func takeDue() -> [SlotID] {
         var due: [SlotID] = []
         while let slot = self.dispatch.popDue(now: self.now) { due.append(slot) }
         return due
     }
-    /// From now on; `nil`: nothing waits for a time.
+    /// Milliseconds from now until the next deadline; `nil` if there is no deadline.
     var nextDeadlineAfterMillis: Int64? {
         let deadline = self.dispatch.nextDeadlineMillis
         return deadline == .max ? nil : deadline - self.now.steadyMillis
@@ -97,15 +97,15 @@ final class DispatchBench: PartBench {
     func unitsOut(_ slot: SlotID) -> Int {
         self.dispatch.budgets.unitsOut(self[slot].budget, nowMillis: self.now.steadyMillis)
     }
-    /// Activities that have units out.
+    /// Number of activities with units that have not returned.
     var budgetCount: Int { self.dispatch.budgets.count }
     func backOff(_ slot: SlotID, retryAfterSeconds: Int64? = nil, millisMax: Int64 = .max) -> Int64 {
         self.dispatch.backOff(
             slot, retryAfterSeconds: retryAfterSeconds, millisMax: millisMax, in: &self.memory, now: self.now)
         return self[slot].backoffUntilMillis - self.now.steadyMillis
     }
-    func answerTopic(_ answer: Dispatch.TopicAnswer, lane: LaneIndex) {
-        self.dispatch.topicAnswered(answer, lane: lane, in: &self.memory, now: self.now)
+    func answerTopic(_ answer: Dispatch.APNSTopicAnswer, lane: LaneIndex) {
+        self.dispatch.apnsTopicAnswered(answer, lane: lane, in: &self.memory, now: self.now)
     }
     func advanceGates() { self.dispatch.advanceGates(in: &self.memory, now: self.now) }
     var appsHeldBack: [UInt16] { self.dispatch.appsHeldBack(in: self.memory).map(\.app) }
@@ -114,7 +114,7 @@ final class DispatchBench: PartBench {
     static let development = LaneIndex(app: 0, environment: .development)
     static let otherApp = LaneIndex(app: 1, environment: .production)
 
-    /// Two apps that share route 0, and a second environment of the first on route 1.
+    /// A bench with two apps that share route 0. The first app also has an environment on route 1.
     static func withTwoApps() -> DispatchBench {
         DispatchBench {
             $0.apps[0].developmentRoute = 1

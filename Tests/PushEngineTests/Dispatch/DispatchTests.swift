@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Dispatch alone: who is next, lane by lane, and what is counted for that.
+/// Tests `Dispatch` alone: which slot is next, lane by lane, and what is counted for that.
 @Suite struct DispatchTests {
     // MARK: Who is next
 
@@ -17,7 +17,7 @@ import Testing
         #expect(bench.next() == nil && !bench.hasReady())
     }
 
-    /// An update that became urgent goes with the urgent ones; one whose priority is as it was keeps its place.
+    /// An update that became urgent queues with the urgent ones. One whose priority did not change keeps its position.
     @Test func anotherPriorityIsAnotherPlace() {
         let bench = DispatchBench { $0.apps[0].lowPriorityWindowMillis = 0 }
         let first = bench.ready("a", .low)
@@ -40,7 +40,7 @@ import Testing
         #expect(bench.dispatch.laneCount(route: 7) == 0)
     }
 
-    /// A slot that cannot be sent is in no queue, and a slot that was queued once leaves once.
+    /// A slot that cannot send is in no queue. One that is scheduled twice is queued once.
     @Test func whoeverIsNotReadyLeavesTheQueue() {
         let bench = DispatchBench()
         let slot = bench.ready("a")
@@ -60,7 +60,7 @@ import Testing
         let other = bench.ready("b")
         bench.dispatch.restoreBudget(slot, ageMillis: 0, in: &bench.memory, now: bench.now)
         bench.dispatch.letGo(slot, in: &bench.memory)
-        #expect(bench.counters.activitiesPending == 1 && bench.pendingSlots(DispatchBench.production) == 1)
+        #expect(bench.counters.slotsPending == 1 && bench.pendingSlots(DispatchBench.production) == 1)
         #expect(bench.budgetCount == 0 && bench.next() == other && bench.next() == nil)
         bench.advance(bench.configuration.settings.lifetimeMillis)
         #expect(bench.takeDue() == [other])
@@ -68,7 +68,8 @@ import Testing
 
     // MARK: Lanes
 
-    /// The environment is part of the lane: queue and share move with it.
+    /// Each environment has its own lane. A slot that changes its environment moves to the other lane's queue and
+    /// share.
     @Test func anotherEnvironmentIsAnotherLane() {
         let bench = DispatchBench.withTwoApps()
         let slot = bench.ready("a")
@@ -78,10 +79,10 @@ import Testing
         #expect(bench.pendingSlots(DispatchBench.production) == 0 && bench.pendingSlots(DispatchBench.development) == 1)
         bench.reschedule(slot)
         #expect(!bench.hasReady(route: 0) && bench.next(route: 1) == slot)
-        #expect(bench.pendingSlots(DispatchBench.development) == 1 && bench.counters.activitiesPending == 1)
+        #expect(bench.pendingSlots(DispatchBench.development) == 1 && bench.counters.slotsPending == 1)
     }
 
-    /// Rounded up: below its share, by however little, an app may take one more. Both environments of an app count.
+    /// An app's share is rounded up, and covers both of its environments.
     @Test func anAppHasAShareOfWhatMayWait() {
         let bench = DispatchBench {
             $0.settings.pendingMax = 5
@@ -94,12 +95,12 @@ import Testing
         bench.dispatch.setEnvironment(.development, of: second, in: &bench.memory)
         #expect(bench.pendingRoom == 1)
         bench[first].pending = .none
-        bench.dispatch.noteWork(first, in: &bench.memory)
-        #expect(bench.pendingRoom == 2 && bench.counters.activitiesPending == 1)
+        bench.dispatch.countWork(first, in: &bench.memory)
+        #expect(bench.pendingRoom == 2 && bench.counters.slotsPending == 1)
         #expect(DispatchBench().pendingRoom == .max, "an app may take all there is")
     }
 
-    /// Topics are refused app by app: one app rests, the others of the route go on.
+    /// APNs refuses the topic of one app. That app rests, and the others of the route go on.
     @Test func anAppWhoseTopicIsRefusedRests() {
         let bench = DispatchBench.withTwoApps()
         let refused = bench.ready("a", app: 0)
@@ -107,9 +108,9 @@ import Testing
         for _ in 1..<LaneGate.streakMax { bench.answerTopic(.refused, lane: DispatchBench.production) }
         #expect(bench.appsHeldBack.isEmpty)
         bench.answerTopic(.refused, lane: DispatchBench.production)
-        #expect(bench.appsHeldBack == [0] && bench.counters.topicsClosed == 1 && bench.counters.topicsRefused == 1)
+        #expect(bench.appsHeldBack == [0] && bench.counters.appsHeldBack == 1 && bench.counters.appsRefused == 1)
         #expect(bench.next() == other && bench.next() == nil && !bench.hasReady())
-        // A probe may leave after a rest, and nothing beside it.
+        // After the rest a single probe may leave.
         let restMillis = bench.nextDeadlineAfterMillis ?? 0
         #expect(restMillis >= LaneGate.restMillisMin / 2 && restMillis <= LaneGate.restMillisMax)
         bench.advance(restMillis - 1)
@@ -121,12 +122,13 @@ import Testing
         bench.dispatch.topicProbeLeft(lane: DispatchBench.production, in: &bench.memory, now: bench.now)
         #expect(bench.appsHeldBack == [0])
         bench.answerTopic(.taken, lane: DispatchBench.production)
-        #expect(bench.appsHeldBack.isEmpty && bench.counters.topicsClosed == 0)
+        #expect(bench.appsHeldBack.isEmpty && bench.counters.appsHeldBack == 0)
     }
 
-    // MARK: Beside a model
+    // MARK: Compared with a model
 
-    /// Whatever happens to slots: those that could send stand in the queues, each once, and the others are looked at in time.
+    /// After random changes the queues hold exactly the slots that could send, each once. The others become due in
+    /// time.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func queuesHoldExactlyWhatIsReady(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -154,13 +156,13 @@ import Testing
             }
             bench.reschedule(slot)
             let work = slots.filter { bench[$0].hasWork }
-            #expect(bench.counters.activitiesPending == work.count)
+            #expect(bench.counters.slotsPending == work.count)
         }
         var waits: [SlotID: Int64] = [:]
         var ready: Set<SlotID> = []
         for slot in slots
         where bench[slot].pending.isSome && !bench[slot].awaitsStateRecord && bench[slot].hasUsableToken {
-            // The second app has one environment.
+            // The second app has no development route.
             guard bench[slot].app == 0 || bench[slot].environment == .production else { continue }
             let update = bench[bench[slot].pending]
             let window = update.priority == .low ? update.firstUnsentMillis + 1_000 : .min

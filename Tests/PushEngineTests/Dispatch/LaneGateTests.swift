@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// One app's topic refused: that app rests, the others of its route go on.
+/// APNs refuses one app's topic. That app rests, and the others of its route go on.
 @Suite struct LaneGateTests {
     private static let disallowed = PushAnswer.Result.response(PushResponse(status: 400, reason: "TopicDisallowed"))
 
@@ -28,13 +28,13 @@ import Testing
         for number in 1...5 { Self.feed(h, "com.example.other", number, n: 1) }
         for _ in 0..<3 { h.answer(h.take()!, Self.disallowed) }
         #expect(!h.hasReady(), "three refusals in a row: the app rests")
-        #expect(h.counters.topicsRefused == 1)
-        #expect(h.counters.topicsClosed == 1)
+        #expect(h.counters.appsRefused == 1)
+        #expect(h.counters.appsHeldBack == 1)
         #expect(h.engine.appsHeldBack.map(\.app) == [1])
         Self.feed(h, "com.example.pizza", 9, n: 1)
         #expect(h.deliver()?.app == 0, "the other app's push leaves at once")
         #expect(!h.hasReady())
-        // The rest ends: one probe leaves, and nothing else until it is answered.
+        // The rest ends. One probe leaves, and nothing else until it is answered.
         h.advance(30_000)
         let probe = h.take()
         #expect(probe?.app == 1)
@@ -43,7 +43,7 @@ import Testing
         #expect(!h.hasReady())
         h.advance(60_000)
         h.answer(h.take()!, .accepted)
-        #expect(h.counters.topicsClosed == 0)
+        #expect(h.counters.appsHeldBack == 0)
         h.advance(60_000)
         var count = 0
         while let push = h.take() {
@@ -71,7 +71,7 @@ import Testing
         for number in 1...9 {
             h.answer(h.take()!, number.isMultiple(of: 3) ? .accepted : Self.disallowed)
         }
-        #expect(h.counters.topicsClosed == 0)
+        #expect(h.counters.appsHeldBack == 0)
     }
 
     private static func at(_ millis: Int64) -> EngineTime { EngineTime(steadyMillis: millis, wallMillis: millis) }
@@ -91,7 +91,8 @@ import Testing
         return gate
     }
 
-    /// Whether the gate is closed after each event in each state: flowing, doubted, resting, probing, probe out.
+    /// Whether the gate is closed after each event, for each state before it: flowing, doubted, resting, probing,
+    /// probe out.
     static let table: [(Event, [Bool])] = [
         (.left, [false, false, true, true, true]),
         (.refused, [false, false, true, true, true]),

@@ -3,20 +3,20 @@ import Testing
 @testable import PushEngine
 
 @Suite struct TokenRemovalGuardTests {
-    /// `g`: an answer that shows a good token; `b`: a suspicious one.
+    /// A guard after some answers. `g` shows a good token; `b` is suspicious.
     private static func fed(_ answers: String) -> TokenRemovalGuard {
         var tokenGuard = TokenRemovalGuard()
-        for answer in answers { tokenGuard.note(isSuspicious: answer == "b") }
+        for answer in answers { tokenGuard.count(isSuspicious: answer == "b") }
         return tokenGuard
     }
 
     @Test(arguments: [
         ("", true), ("g", false), ("b", true), ("bb", true),
-        // A single bad one is believed when enough good ones stand against it.
+        // A single bad answer is believed if enough good ones outweigh it.
         ("gb", true), ("ggb", true), ("gggb", false), ("bggg", false),
         ("gggggb", false), ("ggggggbb", false), ("gggggbbb", true), ("bbbggggg", true),
         ("bbbgggggg", true), ("bbbggggggggg", false),
-        // Between good ones, as dead tokens come.
+        // Bad answers between good ones, as ordinary dead tokens cause them.
         ("gggbgggbgggb", false),
     ])
     func aLargeShareOfTheLastAnswersStopsRemoval(answers: String, isStopped: Bool) {
@@ -26,20 +26,20 @@ import Testing
     @Test(arguments: [(0, false), (6, false), (8, true), (22, true)]) func aLastingMixtureStopsRemoval(
         badOf22: Int, isStopped: Bool
     ) {
-        // Spread so that the last eight alone would not do it.
+        // The bad answers are spread evenly, so that the last eight answers alone do not stop removal.
         var tokenGuard = TokenRemovalGuard()
-        for index in 0..<220 { tokenGuard.note(isSuspicious: (index * badOf22) % 22 < badOf22) }
-        for _ in 0..<6 { tokenGuard.note(isSuspicious: false) }
+        for index in 0..<220 { tokenGuard.count(isSuspicious: (index * badOf22) % 22 < badOf22) }
+        for _ in 0..<6 { tokenGuard.count(isSuspicious: false) }
         #expect(tokenGuard.isStopped == isStopped)
     }
 
-    /// Whenever an environment goes wrong, however few pushes there are: at most two tokens are lost.
+    /// An environment goes wrong after any number of pushes. At most two tokens are lost.
     @Test(arguments: [0, 1, 3, 7, 8, 20, 64, 10_000]) func aSuddenChangeCostsHardlyAToken(goodBefore: Int) {
         var tokenGuard = TokenRemovalGuard()
-        for _ in 0..<goodBefore { tokenGuard.note(isSuspicious: false) }
+        for _ in 0..<goodBefore { tokenGuard.count(isSuspicious: false) }
         var removed = 0
         for _ in 0..<100 {
-            tokenGuard.note(isSuspicious: true)
+            tokenGuard.count(isSuspicious: true)
             if !tokenGuard.isStopped { removed += 1 }
         }
         #expect(removed <= 2)
@@ -49,7 +49,7 @@ import Testing
         var tokenGuard = Self.fed(String(repeating: "b", count: 100))
         var count = 0
         while tokenGuard.isStopped, count < 1_000 {
-            tokenGuard.note(isSuspicious: false)
+            tokenGuard.count(isSuspicious: false)
             count += 1
         }
         #expect(count == 45, "of 64 answers 19 are suspicious then, less than 30 %")

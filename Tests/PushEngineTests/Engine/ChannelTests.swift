@@ -3,10 +3,12 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Broadcast channels: a slot whose token is its id, its distance, and what it keeps for phones that are off.
+/// Tests broadcast channels: a slot whose token is its id, the distance of its broadcasts, and what it keeps for
+/// phones that are off.
 @Suite struct ChannelTests {
     static let channel = "dHN0LXNyY2gtY2hubA=="
-    /// Routes: 0 devices of production, 2 broadcasts, 3 questions; 4 and 5 the same of development.
+    /// Routes: 0 is production devices, 2 broadcasts, 3 questions; 4 and 5 are broadcasts and questions of
+    /// development.
     static func harness(
         _ storage: ChannelStoragePolicy = .none, _ configure: (inout AppConfiguration) -> Void = { _ in }
     )
@@ -57,7 +59,7 @@ import Testing
         #expect(try #require(h.take(route: 2)).priority == sent)
     }
 
-    /// The highest of the unsent.
+    /// A merged broadcast has the highest priority of those that were not sent.
     @Test(arguments: [([1, 5], 5), ([5, 1], 5), ([1, 1], 1), ([10, 1], 10), ([1, 10], 10)])
     func prioritiesMerge(priorities: [Int], sent: Int) throws {
         let h = Self.harness()
@@ -88,10 +90,10 @@ import Testing
         h.update(2, of: Self.channel, priority: 10)
         #expect(h.take(route: 2)?.n == 1)
         #expect(h.take(route: 0)?.n == 2)
-        #expect(h.counters.activities == 2 && h.counters.channels == 1)
+        #expect(h.counters.slots == 2 && h.counters.channels == 1)
     }
 
-    /// 5,120 bytes a broadcast, where a push to a phone has 4,096; what does not fit together follows.
+    /// A broadcast may have 5,120 bytes, a push to a phone 4,096. What does not fit together goes in two.
     @Test func aBroadcastMayBeLarger() throws {
         let h = Self.harness()
         let title = String(repeating: "t", count: 1_500)
@@ -139,7 +141,8 @@ import Testing
         #expect(end.event == "end" && end.expirationSeconds == h.wallSeconds + 8 * 3_600 - 300)
     }
 
-    /// Nobody can be asked, or nobody answers: the phones that are on get it.
+    /// APNs does not answer the question what the channel keeps. The broadcast then leaves for the phones that are
+    /// on.
     @Test func aBroadcastDoesNotWaitForAnAnswerForEver() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)
@@ -201,7 +204,7 @@ import Testing
         #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
     }
 
-    /// The wait for an answer begins when the broadcast could leave: what holds back everybody does not use it up.
+    /// The wait for an answer begins when the broadcast could leave. A low-priority window must not use it up.
     @Test func whatCannotLeaveAnywayDoesNotWaitForAnAnswer() throws {
         let h = Self.harness(.ask) { $0.lowPriorityWindowMillis = 60_000 }
         h.broadcast(n: 1, priority: 5)
@@ -212,7 +215,7 @@ import Testing
         #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
     }
 
-    /// What is known of a channel, and what is on its way, is about the environment it was in.
+    /// The engine's knowledge of a channel belongs to one environment, and so does an answer on its way.
     @Test func anotherEnvironmentIsAnotherChannel() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)
@@ -230,7 +233,7 @@ import Testing
         let h = Self.harness(.mostRecent)
         h.broadcast(n: 1)
         h.answer(try #require(h.take(route: 2)), Self.refusal(400, "BadExpirationDate"))
-        // Its record is written, and no distance is kept: nothing has reached the channel.
+        // The record is written, and no distance is kept, because nothing has reached the channel.
         h.advance(1_000)
         let push = try #require(h.deliver(route: 2))
         #expect(push.n == 1 && push.expirationSeconds == 0)
@@ -262,7 +265,7 @@ import Testing
         #expect(h.take(route: 2)?.n == 1)
     }
 
-    /// Doubled by each 429 up to sixteen times, one doubling back after four that were accepted.
+    /// Each 429 doubles the distance, up to sixteen times. Every four accepted broadcasts halve it again.
     @Test func throttlingStretchesTheDistance() throws {
         let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
         func distance() -> Int64 {
@@ -285,7 +288,7 @@ import Testing
         #expect(distance() == 1_000)
         for doubled in [2_000, 4_000, 8_000, 16_000, 16_000] as [Int64] {
             h.answer(try #require(h.take(route: 2)), Self.refusal(429, "TooManyRequests"))
-            // The retry's own wait grows too, and may be longer.
+            // The wait before a retry grows, too, and may be longer than the distance.
             #expect(distance() >= doubled)
         }
     }
@@ -318,7 +321,7 @@ import Testing
         }
     }
 
-    /// Units in `state` of a time when channels had a budget.
+    /// `state` holds budget units from a time when channels had a budget.
     @Test func aBudgetThatWasTakenAwayIsForgotten() throws {
         let before = Self.harness { $0.channelBudgetPerHour = 5 }
         before.broadcast(n: 1)
@@ -336,12 +339,12 @@ import Testing
         }
     }
 
-    // MARK: Gone
+    // MARK: Channels that are gone
 
     @Test(arguments: ["ChannelNotRegistered", "BadChannelId"])
     func aChannelThatIsGoneEndsWhatWaits(reason: String) throws {
         let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
-        // Others are fine: it is not our own fault.
+        // Other channels work, so this one is really gone.
         for number in 0..<8 {
             h.broadcast(n: number, channel: "b3RoZXI\(number)")
             h.deliver(route: 2)
@@ -354,7 +357,8 @@ import Testing
         let outcomes = h.outcomes(ofKey: Self.channel)
         #expect(outcomes.map(\.outcome) == ["rejected", "rejected"])
         #expect(outcomes.first?.reason == reason && outcomes.first?.status == 400)
-        // Nobody registers a token for a channel: the words for what was never sent are its own.
+        // The reason of an event that was never sent does not mention a token, because nobody registers a token for a
+        // channel.
         #expect(outcomes.last?.reason == "APNs has said that the channel does not exist")
         h.advance(30_000)
         h.broadcast(n: 3)
@@ -367,7 +371,7 @@ import Testing
         #expect(!h.hasReady(route: 2) && h.outcomes(ofKey: Self.channel).last?.outcome == "rejected")
     }
 
-    /// One that was just made may not be known everywhere at once.
+    /// A new channel may not be known everywhere in APNs at once.
     @Test func aChannelThatWasGoneIsTriedAgainAfterAMinute() throws {
         let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
         for number in 0..<8 {
@@ -381,7 +385,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 2)
     }
 
-    /// Where every channel seems to be gone, ours may be the wrong environment: the next event tries again.
+    /// If every channel seems to be gone, our environment may be wrong. The next event tries again.
     @Test func aDoubtedRefusalIsTriedAgain() throws {
         let h = Self.harness()
         h.broadcast(n: 1)
@@ -406,7 +410,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 1)
     }
 
-    // MARK: Life
+    // MARK: Lives of channels
 
     @Test func anEndIsTheLastUntilItIsForgotten() throws {
         let h = Self.harness { $0.retentionAfterEndMillis = 60_000 }
@@ -417,7 +421,7 @@ import Testing
         h.broadcast(n: 2)
         #expect(h.outcomes(ofKey: Self.channel).last?.outcome == "late")
         h.advance(61_000)
-        #expect(h.counters.channels == 0 && h.counters.activities == 0)
+        #expect(h.counters.channels == 0 && h.counters.slots == 0)
         h.broadcast(n: 3)
         #expect(h.take(route: 2)?.n == 3)
     }
@@ -446,7 +450,7 @@ extension EngineHarness {
                 more: more + [#""to":{"channel":"\#(channel)"\#(place)}"#]))
     }
 
-    /// What was said of a key, in order.
+    /// Outcomes of a key, in order.
     func outcomes(ofKey key: String) -> [OutcomeRecord] {
         self.written.filter { $0.topic == .outcomes && $0.keyText == key }.map { OutcomeRecord($0) }
     }

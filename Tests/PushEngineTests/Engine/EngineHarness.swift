@@ -4,33 +4,36 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Drives a `ShardEngine` as its runner does, by public API alone: records in as JSON, pushes out, answers, Kafka's acknowledgements,
-/// time. After every step it checks what always holds. Restarts it from what Kafka would have kept.
+/// Drives a `ShardEngine` as its runner does, through public API alone. The harness feeds it JSON records, answers,
+/// acknowledgements and time, and takes its pushes. It checks the engine's invariants after every step, and can
+/// restart the engine from what Kafka would have kept.
 final class EngineHarness {
     var engine: ShardEngine
     private(set) var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
     let partition: Int32 = 0
-    /// Kafka acknowledges at once, as long as this is true.
+    /// Whether Kafka acknowledges records at once.
     var acknowledgesAtOnce = true
-    /// Everything the engine has written, in order.
+    /// Everything that the engine has written, in order.
     private(set) var written: [WrittenRecord] = []
-    /// Written and not acknowledged, in order.
+    /// Records written and not yet acknowledged, in order.
     private(set) var outstanding: [WrittenRecord] = []
-    /// The partition of `state` as Kafka has it.
+    /// The partition of `state`, as Kafka has it.
     private(set) var stateLog: [WrittenRecord] = []
-    /// By input topic: what was consumed, what is committed, where the log ends.
+    /// The records that were consumed of each input topic.
     private(set) var consumed: [UInt16: [(record: InputRecord, key: [UInt8], value: [UInt8])]] = [:]
+    /// The committed offset of each input topic.
     private(set) var committed: [UInt16: Int64] = [:]
+    /// The end of each input topic's log.
     private var nextOffset: [UInt16: Int64] = [:]
-    /// What an engine is made with, and goes by.
+    /// Configuration of the engine and of those that take over from it.
     var configuration: EngineConfiguration
 
-    /// Where the first record of each topic lies.
+    /// Offset of the first record of each topic.
     static let firstOffset: Int64 = 100
 
     /// - Parameters:
-    ///   - seed: of the first engine.
-    ///   - configure: changes the configuration; one app with both environments configured is there. Route 0 is production.
+    ///   - seed: random seed of the first engine.
+    ///   - configure: changes the configuration, which has one app with both environments. Route 0 is production.
     init(seed: UInt64 = 7, _ configure: (inout EngineConfiguration) -> Void = { _ in }) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
@@ -50,7 +53,7 @@ final class EngineHarness {
     var wallSeconds: Int64 { self.now.wallSeconds }
     var counters: EngineCounters { self.engine.counters }
 
-    /// The engine goes by another configuration from here on; so does one that takes over.
+    /// Reconfigures the engine. An engine that takes over has the new configuration, too.
     func reconfigure(_ change: (inout EngineConfiguration) -> Void) throws(ReconfigurationRefusal) {
         var configuration = self.configuration
         change(&configuration)
@@ -65,7 +68,7 @@ final class EngineHarness {
     /// How long claiming a partition and reading its `state` take.
     var restoreMillis: Int64 = 0
     private var actions: [PartitionAction] = []
-    /// What the former owner left word of.
+    /// When the former owner released the partition; `nil` if it left no word.
     var releasedWallMillis: Int64?
 
     private func assign() {
@@ -101,22 +104,23 @@ final class EngineHarness {
         self.step()
     }
 
-    /// The partition comes back to the same process.
+    /// Assigns the partition to the same process again.
     func assignAgain() {
         self.outstanding = []
         self.restoreResults = []
         self.assign()
     }
 
-    /// Somebody else writes to `state`.
+    /// Appends a record to `state` that the engine did not write.
     func writeState(_ record: WrittenRecord) { self.stateLog.append(record) }
 
     private(set) var restoreResults: [RestoreResult] = []
 
     func logEnd(_ topic: UInt16 = 0) -> Int64 { self.nextOffset[topic] ?? Self.firstOffset }
 
-    /// A new process takes over from what Kafka has: unacknowledged records are lost, uncommitted events are read again.
-    /// - Parameter replays: false leaves the reading to the test (`replay`).
+    /// Crashes the engine. A new process takes over from what Kafka has. Unacknowledged records are lost, and
+    /// uncommitted events are read again.
+    /// - Parameter replays: whether the events are read at once; otherwise the test calls `replay`.
     func crash(afterMillis: Int64 = 5_000, replays: Bool = true) {
         self.outstanding = []
         self.restoreResults = []
@@ -129,16 +133,16 @@ final class EngineHarness {
         if replays { self.replay() }
     }
 
-    /// Crashes the worker; its successor has another configuration.
+    /// Crashes the worker. Its successor has another configuration.
     func crash(by configuration: EngineConfiguration) {
         self.configuration = configuration
         self.crash()
     }
 
-    /// Loses the group's commits: the next owner reads from the beginning.
+    /// Loses the group's commits, so that the next owner reads from the beginning.
     func loseCommits() { self.committed = [:] }
 
-    /// Compaction takes all markers but the last few; what lies at the other offsets stays there.
+    /// Compacts `state` by removing all markers but the last few. Offsets of other records stay.
     func compactMarkers(keeping kept: Int) {
         let markers = self.stateLog.indices.filter { self.stateLog[$0].key == [UInt8(ascii: "m")] }
         for index in markers.dropLast(kept) {
@@ -148,25 +152,26 @@ final class EngineHarness {
         }
     }
 
-    /// Compaction takes all but the last record of each key.
+    /// Compacts `state` to the last record of each key.
     func compactState() {
         var last: [[UInt8]: Int] = [:]
         for (index, record) in self.stateLog.enumerated() { last[record.key] = index }
         for index in self.stateLog.indices where last[self.stateLog[index].key] != index { self.loseState(at: index) }
     }
 
-    /// Kafka has never taken these.
+    /// Removes the records that `isLost` names from `state`, as if Kafka had never had them.
     func loseState(where isLost: (WrittenRecord) -> Bool) {
         for index in self.stateLog.indices where isLost(self.stateLog[index]) { self.loseState(at: index) }
     }
-    /// Positions of the others stay.
+    /// Removes one record. Offsets of the others stay.
     private func loseState(at index: Int) {
         self.stateLog[index].key = Array("a/com.example.pizza/stranger".utf8)
         self.stateLog[index].isNull = true
         self.stateLog[index].headers = [:]
     }
 
-    /// Reads again everything from the committed offsets on: of all topics, or of one; or only what lies at one offset.
+    /// Reads again what is stored behind the committed offsets. `topic` and `offset` limit it to one topic or one
+    /// offset.
     func replay(topic only: UInt16? = nil, offset onlyOffset: Int64? = nil) {
         for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) where only == nil || topic == only {
             for (record, key, value) in records where record.offset >= self.committed[topic] ?? Self.firstOffset {
@@ -180,23 +185,23 @@ final class EngineHarness {
 
     // MARK: Records in
 
-    /// Whether events that come from here on are traced.
+    /// Whether events consumed from here on are traced.
     var tracesEvents = false
-    /// What events come with that say nothing else.
+    /// The `traceparent` of events that bring none.
     var traceparent = ""
-    /// Whether the engine, and the next, tells of passes.
+    /// Whether this engine and those that take over report passes for tracing.
     var tracesPasses = false {
         didSet { self.engine.tracesPasses = self.tracesPasses }
     }
 
     /// What happened to traced events since the last call.
-    func traceNotes() -> [TraceNote] {
-        var notes: [TraceNote] = []
-        self.engine.takeTraceNotes { notes.append($0) }
+    func traceNotices() -> [TraceNotice] {
+        var notes: [TraceNotice] = []
+        self.engine.takeTraceNotices { notes.append($0) }
         return notes
     }
 
-    /// Consumes one record and answers its offset.
+    /// Consumes one record and returns its offset.
     @discardableResult
     func consume(
         key: String?, value: String?, topic: UInt16 = 0, recordMillis: Int64? = nil, origin: SourcePosition? = nil,
@@ -207,7 +212,7 @@ final class EngineHarness {
             recordMillis: recordMillis, origin: origin, traceparent: traceparent)
     }
 
-    /// Consumes one record given as bytes, of any kind.
+    /// Consumes one record of any kind, given as bytes.
     @discardableResult
     func consume(
         keyBytes key: [UInt8]?, valueBytes value: [UInt8]?, topic: UInt16, kind: RoutedKind = .event,
@@ -225,7 +230,7 @@ final class EngineHarness {
         let carried = traceparent.isEmpty && kind == .event ? self.traceparent : traceparent
         let trace = Array(carried.utf8)
         self.consumed[topic, default: []].append((record, keyBytes, valueBytes))
-        // As a runner does.
+        // Records arrive in a batch, as from a runner.
         var batch = InputBatch()
         let fits = batch.append(record, key: keyBytes.span, value: valueBytes.span, traceparent: trace.span)
         #expect(fits)
@@ -234,10 +239,11 @@ final class EngineHarness {
         return offset
     }
 
-    /// Records of the bus that have been read again.
+    /// Number of bus records that the engine has read again.
     private var busCount = 0
 
-    /// What the engine wrote to the routed topic for itself comes back to it, and audiences make their versions, until all is still.
+    /// Feeds the engine what it wrote to the routed topic for itself, and lets audiences make their versions, until
+    /// nothing more is written.
     func carryBus() {
         var turns = 0
         while turns < 1_000 {
@@ -266,7 +272,8 @@ final class EngineHarness {
         return self.fill(&request, route: route) ? Push(request) : nil
     }
 
-    /// As a runner's turns do: a start that is about to leave has its record written, acknowledged, and leaves in a later turn.
+    /// Takes the next push as a runner's turns do. The record of a start is written and acknowledged first, and the
+    /// start leaves in a later turn.
     func fill(_ request: inout PushRequest, route: UInt16 = 0) -> Bool {
         for _ in 0..<2 {
             let isFilled = self.engine.nextPush(route: route, into: &request, now: self.now)
@@ -295,20 +302,21 @@ final class EngineHarness {
     }
 
     func hasReady(route: UInt16 = 0) -> Bool { self.engine.hasReady(route: route) }
-    /// What the engine has asked for since the partition was assigned, but for gaps that were taken.
-    func told() -> [PartitionAction] {
+    /// Actions that the engine has asked for since the partition was assigned. `takeStateGap` removes a gap from
+    /// them.
+    func actionsSoFar() -> [PartitionAction] {
         self.engine.takeActions(into: &self.actions)
         return self.actions
     }
     var isSettled: Bool { self.engine.isSettled(partition: self.partition) }
-    var isQuiet: Bool { self.told().contains(.finishRelease(partition: self.partition)) }
-    var isReleased: Bool { self.told().contains(.takeLastCommit(partition: self.partition)) }
+    var isQuiet: Bool { self.actionsSoFar().contains(.finishRelease(partition: self.partition)) }
+    var isReleased: Bool { self.actionsSoFar().contains(.takeLastCommit(partition: self.partition)) }
     var markerOffset: Int64? {
-        for case .restore(self.partition, let offset) in self.told() { return offset }
+        for case .restore(self.partition, let offset) in self.actionsSoFar() { return offset }
         return nil
     }
     func takeStateGap() -> StateGap? {
-        for (index, action) in self.told().enumerated() {
+        for (index, action) in self.actionsSoFar().enumerated() {
             guard case .repair(let gap) = action else { continue }
             self.actions.remove(at: index)
             return gap
@@ -320,7 +328,7 @@ final class EngineHarness {
 
     // MARK: Time
 
-    /// Lets time pass, stopping at every deadline on the way.
+    /// Lets time pass and stops at every deadline on the way.
     func advance(_ millis: Int64) {
         let end = self.now.steadyMillis + millis
         var turns = 0
@@ -340,14 +348,14 @@ final class EngineHarness {
         self.step()
     }
 
-    /// The wall clock is set; the steady one runs on.
+    /// Steps the wall clock. The steady clock does not change.
     func stepWallClock(_ millis: Int64) { self.now.wallMillis += millis }
 
     // MARK: Kafka
 
-    /// Kafka acknowledges what it was handed, those that `where` names.
+    /// Lets Kafka acknowledge the outstanding records that `isMeant` names.
     func acknowledgeAll(where isMeant: (WrittenRecord) -> Bool = { _ in true }) {
-        // Acknowledging may make the engine write again; what it writes then waits for the next call.
+        // An acknowledgement may make the engine write again. What it writes then waits for the next call.
         let meant = self.outstanding.filter(isMeant)
         self.outstanding.removeAll(where: isMeant)
         for record in meant {
@@ -369,7 +377,7 @@ final class EngineHarness {
         self.outstanding += records
     }
 
-    /// What a runner does after each call: produce, commit. Then what always holds is checked.
+    /// Does what a runner does after each call: produce and commit. Then checks the invariants.
     func step() {
         self.collect()
         while self.acknowledgesAtOnce, !self.outstanding.isEmpty { self.acknowledgeAll() }
@@ -402,7 +410,7 @@ final class EngineHarness {
         }
     }
 
-    // MARK: What was said
+    // MARK: Outcomes
 
     var outcomes: [OutcomeRecord] { self.written.filter { $0.topic == .outcomes }.map { OutcomeRecord($0) } }
 
@@ -418,6 +426,6 @@ final class EngineHarness {
         return found.first
     }
 
-    /// Everything taken of a topic is committed.
+    /// Whether everything taken of a topic is committed.
     func isCommitted(topic: UInt16 = 0) -> Bool { (self.committed[topic] ?? Self.firstOffset) == self.logEnd(topic) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// A token that is dead when it is registered, while the one before lives (contract: Dead tokens).
+/// Tests the former token, which is used when the newest one is dead on registration (contract: Dead tokens).
 @Suite struct FormerTokenTests {
     static let living = "aa01"
     static let newest = "bb02"
@@ -19,13 +19,13 @@ import Testing
                 .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: now.wallMillis + 1))
             case .earlier:
                 .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // One of two answers: the guard has stopped.
+            // One of two answers is suspicious, so the token removal guard keeps the token.
             case .doubted: .response(PushResponse(status: 400, reason: "BadDeviceToken"))
             }
         }
     }
 
-    /// An activity whose token APNs has accepted a push for.
+    /// An activity whose token has had a push accepted.
     private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
         h.register(token: Self.living)
@@ -34,7 +34,8 @@ import Testing
         h.advance(2_000)
         return h
     }
-    /// An activity whose newest token is dead, beside one that lives, and an update that APNs refuses for it.
+    /// An activity whose newest token is dead and whose former token lives. APNs has refused an update for the
+    /// newest.
     private static func refused(_ verdict: Verdict = .dead) throws -> (h: EngineHarness, update: Int64) {
         let h = Self.harness()
         h.register(token: Self.newest)
@@ -53,7 +54,7 @@ import Testing
         let (h, update) = try Self.refused(verdict)
         #expect(h.deliver()?.token == Self.living)
         #expect(Self.isToFormer(h.outcome(of: update)))
-        // Later ones, too, and nothing else is tried.
+        // Later updates go there, too, and no other token is tried.
         for n in 3..<6 {
             h.advance(60_000)
             let later = h.update(n, priority: 10)
@@ -62,7 +63,7 @@ import Testing
         }
         #expect(h.counters.tokensDead == 1)
         #expect(h.counters.tokenRemovalsStopped == (verdict == .doubted ? 1 : 0))
-        #expect(h.engine.memory.formerTokens.count == 0)
+        #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
     @Test func theRegistrationSaysThatItReplacesALivingToken() throws {
@@ -83,10 +84,10 @@ import Testing
         #expect(h.deliver()?.token == Self.newest)
         let said = try #require(h.outcome(of: update))
         #expect(said.fields["token"] == nil)
-        #expect(h.engine.memory.formerTokens.count == 0, "once accepted, the newest needs no other")
+        #expect(h.engine.core.memory.formerTokens.count == 0, "once accepted, the newest needs no other")
     }
 
-    /// APNs has accepted something for the newest: its death is believed as ever.
+    /// APNs has accepted a push for the newest token. When that token dies later, the former one is not used.
     @Test func onceTheNewestWasAcceptedTheOneBeforeIsForgotten() {
         let h = Self.harness()
         h.register(token: Self.newest)
@@ -99,7 +100,8 @@ import Testing
         #expect(h.outcomes(of: update) == ["rejected"])
     }
 
-    /// What ends the one before; the update is refused for the newest, and waits in vain.
+    /// Cases in which the former token is not kept. The update is refused for the newest token, and waits for a token
+    /// that never comes.
     @Test(arguments: ["never accepted", "other environment", "refused", "unregistered", "restart", "no room"])
     func theOneBeforeIsNotUsed(why: String) throws {
         let h = why == "never accepted" ? EngineHarness() : Self.harness()
@@ -120,7 +122,7 @@ import Testing
             h.consume(key: "a", value: #"{"event":"unregister","token":"\#(Self.living)"}"#)
         case "no room":
             for number in 0..<FormerTokens.countMax {
-                h.engine.memory.formerTokens.keep(
+                h.engine.core.memory.formerTokens.keep(
                     FormerToken(
                         role: .former, bytes: [1], generation: 0, registeredWallMillis: 0, earlierDeaths: 0),
                     of: SlotID(rawValue: Int32(1_000_000 + number)))
@@ -141,7 +143,7 @@ import Testing
         #expect(h.outcomes(of: update) == ["rejected"])
     }
 
-    /// The one before is in use; a restart finds it as the activity's token.
+    /// The former token is in use. A restart takes it for the activity's token.
     @Test func aRestartGoesOnWithTheTokenInUse() throws {
         let (h, _) = try Self.refused()
         h.deliver()
@@ -153,7 +155,7 @@ import Testing
         #expect(!Self.isToFormer(h.outcome(of: update)), "a restart does not know that there was a newer one")
     }
 
-    /// The one before waits to be tried: `state` names the newest, unless it is certainly dead.
+    /// The former token waits to be tried. `state` names the newest token until that one is certainly dead.
     @Test(arguments: Verdict.allCases) func aRestartDoesNotLoseTheNewest(verdict: Verdict) throws {
         let h = Self.harness()
         h.register(token: Self.newest)
@@ -169,7 +171,7 @@ import Testing
             return
         }
         #expect(push.token == Self.newest)
-        // It is known since when it is registered, so this speaks of the past.
+        // The token was registered after the time that this 410 names, so the 410 is about the past.
         h.answer(
             push, .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: registeredMillis - 1)))
         h.advance(15_000)
@@ -194,7 +196,7 @@ import Testing
         #expect(h.take() == nil)
         h.advance(400_000)
         #expect(h.outcomes(of: update) == ["unregistered"])
-        #expect(h.engine.memory.formerTokens.count == 0)
+        #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
     @Test func anAcceptedEndForgetsIt() {
@@ -202,9 +204,9 @@ import Testing
         h.end(2)
         let push = h.take()!
         h.register(token: Self.newest)
-        #expect(h.engine.memory.formerTokens.count == 1)
+        #expect(h.engine.core.memory.formerTokens.count == 1)
         h.answer(push, .accepted)
-        #expect(h.engine.memory.formerTokens.count == 0)
+        #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
     @Test func theEndGoesToTheOneBefore() throws {
@@ -217,7 +219,8 @@ import Testing
         #expect(h.outcomes(of: end) == ["delivered"])
     }
 
-    /// Its refusal was not certain: when the one before is dead, too, the newest is not lost.
+    /// It was not certain that the newest token is dead. When the former one turns out to be dead, too, the newest is
+    /// used again.
     @Test(arguments: [Verdict.earlier, .doubted]) func theNewestComesBack(verdict: Verdict) throws {
         let (h, update) = try Self.refused(verdict)
         let push = try #require(h.take())
@@ -232,10 +235,10 @@ import Testing
         }
         #expect(h.deliver()?.token == Self.newest)
         #expect(h.counters.tokensDead == 1)
-        #expect(h.engine.memory.formerTokens.count == 0)
+        #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
-    /// Its first push is under way when another is registered.
+    /// The first push to a token is in flight when another token is registered.
     @Test(arguments: [false, true]) func theAnswerDecidesWhetherTheOneBeforeIsKept(isAccepted: Bool) throws {
         let h = EngineHarness()
         h.register(token: Self.living)
@@ -254,15 +257,16 @@ import Testing
     @Test func nothingIsLeftOfAForgottenActivity() {
         let h = Self.harness()
         h.register(token: Self.newest)
-        #expect(h.engine.memory.formerTokens.count == 1)
+        #expect(h.engine.core.memory.formerTokens.count == 1)
         h.engine.forget(partition: 0)
-        #expect(h.engine.memory.formerTokens.count == 0)
+        #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
-    // MARK: Any order
+    // MARK: Random order
 
-    /// Tokens are registered, live and die at random. While one lives that APNs has accepted, and all that came behind it are dead, nothing is
-    /// rejected; nothing goes to a token that was certainly refused; outcomes say which of them it was.
+    /// Tokens are registered, live and die at random. Nothing is rejected while an accepted token lives and all later
+    /// ones are dead. Nothing goes to a token that was certainly refused. Outcomes say when the former token was
+    /// used.
     @Test(arguments: 0..<40) func anyOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let h = EngineHarness()
@@ -280,7 +284,7 @@ import Testing
             while let push = h.take() {
                 #expect(!app.refused.contains(push.token), "seed \(seed): \(push.token) was refused")
                 let newest = app.tokens.last
-                // While it is under way the newest may change.
+                // The newest token may change while a push is in flight.
                 if Int.random(in: 0..<8, using: &random) == 0 { h.register(token: app.draw(&random)) }
                 if app.dead.contains(push.token) {
                     let verdict: Verdict = Bool.random(using: &random) ? .dead : .earlier
@@ -295,7 +299,7 @@ import Testing
                 }
                 h.advance(1_100)
             }
-            #expect(h.engine.memory.formerTokens.count <= 2)
+            #expect(h.engine.core.memory.formerTokens.count <= 2)
             if let living, living == app.living {
                 #expect(Self.count("rejected", h) == rejected, "seed \(seed), step \(step): \(living) lives")
             }
@@ -306,18 +310,18 @@ import Testing
         h.written.count { $0.topic == .outcomes && $0.valueText.hasPrefix("{\"outcome\":\"\(outcome)\"") }
     }
 
-    /// An app that reports tokens. Some are dead, and some are reported for the second time.
+    /// An app that reports tokens. Some are dead, and some are reported again.
     private struct PlayedApp {
-        /// In the order in which they were registered last.
+        /// Tokens in the order of their last registration.
         var tokens: [String] = []
         var dead: Set<String> = []
-        /// APNs has said that they are dead, since they were registered.
+        /// Tokens that APNs has called dead since they were registered.
         var refused: Set<String> = []
-        /// APNs has accepted a push to them, since they became the newest.
+        /// Tokens for which APNs has accepted a push since they became the newest.
         var accepted: Set<String> = []
         private var count = 0
 
-        /// The one that lives and was accepted before all that came behind it, which are dead and were never accepted.
+        /// The last accepted token, if it lives and every token registered after it is dead.
         var living: String? {
             guard let index = self.tokens.lastIndex(where: { self.accepted.contains($0) }) else { return nil }
             let behind = self.tokens[index...].dropFirst()
@@ -325,7 +329,7 @@ import Testing
                 ? self.tokens[index] : nil
         }
 
-        /// The next that it reports.
+        /// Draws the next token that the app reports.
         mutating func draw(_ random: inout SplitMix64) -> String {
             var token = "aa\(1_000 + self.count)"
             if Int.random(in: 0..<4, using: &random) == 0, let known = self.tokens.randomElement(using: &random) {

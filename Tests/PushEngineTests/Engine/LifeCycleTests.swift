@@ -3,9 +3,9 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The table of the life cycle (contract: Life cycle): one test per line, and what follows from them.
+/// Tests the table of the life cycle (contract: Life cycle): one test for each line, and what follows from them.
 @Suite struct LifeCycleTests {
-    /// A harness whose activity has shown something and stands in the given life.
+    /// A harness whose activity has a token and has shown something.
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
         h.register()
@@ -58,7 +58,7 @@ import Testing
         #expect(push?.aps["content-state"] == nil)
     }
 
-    /// The content of an update that the device would ignore must not come back with the end.
+    /// An end must not bring back the content of an update that the device would ignore.
     @Test func endDoesNotBringContentOlderThanWhatIsInFlight() {
         let h = Self.alive()
         h.update(2, at: 200, priority: 10)
@@ -129,7 +129,7 @@ import Testing
         h.advance(1_000)
         let register = h.register(token: "bb02")
         #expect(h.outcomes(of: register) == ["applied"])
-        // A card of its own: an update older than what the one before showed is news to it.
+        // The new life has a card of its own, so an update older than what the former card showed is news.
         let update = h.update(7, at: 50, priority: 10)
         h.advance(2_000)
         let push = h.deliver()
@@ -149,7 +149,8 @@ import Testing
         #expect(h.outcomes(of: h.update(2)) == ["late"])
     }
 
-    /// "The record lies after the end": a replayed one from before it begins nothing.
+    /// A registration begins a new life only if its record comes after the end. One that is replayed from before it
+    /// begins nothing.
     @Test func aReplayedRegistrationFromBeforeTheEndBeginsNoNewLife() {
         let h = EngineHarness()
         h.acknowledgesAtOnce = true
@@ -160,7 +161,7 @@ import Testing
         h.deliver()
         h.advance(100)
         h.crash(replays: false)
-        // As if the commit had been lost: everything is read again.
+        // Everything is read again, as if the commit had been lost.
         for offset in 0..<4 {
             let (record, key, value) = h.consumed[0]![offset]
             h.engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
@@ -202,7 +203,7 @@ import Testing
         #expect(push?.stamp == 1)
         #expect(push?.token == EngineHarness.startToken)
         #expect(h.outcomes(of: start) == ["delivered"])
-        // The old card's token is no more.
+        // The old card's token is forgotten.
         h.update(2, priority: 10)
         h.advance(2_000)
         #expect(h.take() == nil)
@@ -219,9 +220,9 @@ import Testing
         h.update(2, priority: 10)
         h.deliver()
         h.advance(hours12 - 1_000)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         h.advance(2_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         let last = h.stateLog.last
         #expect(last?.isNull == true)
         #expect(last?.keyText == "a/com.example.pizza/a")
@@ -232,22 +233,23 @@ import Testing
         h.end()
         h.deliver()
         h.advance(3_600_000 - 1_000)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         h.advance(2_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         #expect(h.stateLog.last?.isNull == true)
     }
 
-    /// Its life is over, its tombstone not yet written: what comes now must not be buried with it.
+    /// The life is over, but its tombstone is not written yet. A registration that arrives now must not be lost to
+    /// that tombstone.
     @Test func aRegistrationBeforeTheTombstoneIsWrittenLives() {
         let h = Self.alive()
         h.advance(12 * 3_600_000 - 2_000 - 10)
         let left = h.engine.nextDeadlineMillis! - h.now.steadyMillis
-        h.advance(left)  // due; the record would be gathered for 50 ms
-        #expect(h.counters.activities == 1)
+        h.advance(left)  // The life is due to be over; its record would be gathered for 50 ms
+        #expect(h.counters.slots == 1)
         let register = h.register(token: "bb02")
         h.advance(1_000)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         #expect(h.outcomes(of: register) == ["applied"])
         h.crash()
         h.update(2, priority: 10)

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Another configuration while the engine runs. After every step the harness checks that events are conserved.
+/// Changes the configuration while the engine runs. After every step the harness checks that events are conserved.
 @Suite struct ReconfigurationTests {
     // MARK: Budgets
 
@@ -18,7 +18,7 @@ import Testing
         #expect(h.outcome(of: offset)?.outcome == "delivered")
     }
 
-    /// What was spent stays spent: a smaller budget is never exceeded by what comes after it.
+    /// Spent units stay spent: later pushes never exceed a smaller budget.
     @Test func aSmallerBudgetCountsWhatWasSpent() throws {
         let h = BudgetHarness.alive(perHour: 5, reserve: 0)
         #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
@@ -128,9 +128,9 @@ import Testing
         #expect(!h.hasReady(route: 0))
         #expect(h.deliver(route: 2)?.n == 7)
         #expect(h.outcome(of: offset)?.fields["app"] as? String == "com.example.game")
-        // With two apps an event has to say which it is for.
+        // With two apps an event has to name its app.
         #expect(h.outcomes(of: h.update(1)) == ["dead-lettered"])
-        // What is known of it is found again.
+        // The next owner finds the state of the new app.
         h.advance(5_000)
         h.crash()
         let later = h.consume(
@@ -140,7 +140,7 @@ import Testing
         #expect(h.outcomes(of: later) == ["delivered"])
     }
 
-    /// What waits goes the new way, what is in flight is answered as ever.
+    /// A waiting update takes the new route. What is in flight is answered as before.
     @Test func anAppIsLedByAnotherRoute() throws {
         let h = EngineHarness()
         h.register()
@@ -173,15 +173,21 @@ import Testing
             ),
             (
                 { $0.apps[1].audienceChannel = .auto },
-                ["apps.com.example.game has another value for what is kept for life: it needs a restart"]
+                [
+                    "apps.com.example.game has another value for something that cannot change in a running worker: it needs a restart"
+                ]
             ),
             (
                 { $0.settings.placement = .check },
-                ["the engine has another value for what is kept for life: it needs a restart"]
+                [
+                    "the engine has another value for something that cannot change in a running worker: it needs a restart"
+                ]
             ),
             (
                 { $0.inputTopics.insert("more", at: 0) },
-                ["the engine has another value for what is kept for life: it needs a restart"]
+                [
+                    "the engine has another value for something that cannot change in a running worker: it needs a restart"
+                ]
             ),
         ]
         for (change, texts) in refused {
@@ -198,7 +204,8 @@ import Testing
         }
     }
 
-    /// A worker that took the partition over before it was told of the app has passed over what `state` knows of it.
+    /// A worker took the partition over before it knew of the app, and skipped the app's records in `state`. It must
+    /// refuse to add the app.
     @Test func anAppWhoseStateWasPassedOverIsRefused() throws {
         let h = EngineHarness { $0.apps.append(Self.other()) }
         h.consume(key: "g", value: Self.value(#""event":"register","token":"cc03""#))
@@ -212,13 +219,14 @@ import Testing
             (error as? ReconfigurationRefusal)?.faults
                 == [ReconfigurationFault(app: "com.example.game", cause: .passedOver)]
         }
-        // Nothing is known of this one.
+        // `state` has nothing of this app.
         try h.reconfigure { $0.apps.append(Self.other { $0.bundleID = "com.example.chess" }) }
     }
 
-    // MARK: Audiences
+    // MARK: FanOut
 
-    /// Listeners wait for a broadcast that does not get through: less patience holds for that wait too.
+    /// Members that listen to a channel wait for a broadcast that fails. A shorter `channelFallbackMillis` shortens
+    /// that wait, too.
     @Test func lessPatienceWithAChannelHoldsForWhoWaits() throws {
         let (h, _) = AudienceChannelTests.harness { $0.channelFallbackMillis = 3_600_000 }
         h.join(2, channel: AudienceChannelTests.channel)
@@ -238,7 +246,7 @@ import Testing
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(2)] && h.counters.channelFallbacks == 1)
     }
 
-    /// A pass came late, and the next waits for its distance from that: a shorter one holds for it too.
+    /// The next pass waits for the minimum distance. A shorter distance shortens that wait, too.
     @Test func aShorterDistanceLetsMembersGo() throws {
         let h = EngineHarness { $0.apps[0].minimumDistanceMillis = 60_000 }
         h.join(1)
@@ -255,7 +263,8 @@ import Testing
 
     // MARK: Under load
 
-    /// Events, answers, time and configurations in any order: nothing is lost or counted twice, and all of it ends.
+    /// Events, answers, time and configurations come in any order. Nothing is lost or counted twice, and everything
+    /// ends.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func nothingIsLostUnderLoad(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tokens: which one a push goes to, what a verdict says about it, how long an update waits for one (contract: Registrations, Dead tokens).
+/// Tests which token a push goes to, what a verdict says about it, and how long an update waits for one (contract:
+/// Registrations, Dead tokens).
 @Suite struct RegistrationTests {
     private static func dead(_ sinceMillis: Int64?) -> PushAnswer.Result {
         .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: sinceMillis))
@@ -115,11 +116,11 @@ import Testing
         let h = EngineHarness()
         let offset = h.unregister("nobody")
         #expect(h.outcomes(of: offset) == ["applied"])
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         #expect(h.isCommitted())
     }
 
-    /// A push in flight for longer than the wait must not make the engine spin.
+    /// A push may be in flight for longer than the wait. That must not make the engine spin.
     @Test func waitingBehindAPushInFlightIsNotADeadline() {
         let h = EngineHarness { $0.apps[0].registrationWaitMillis = 1_000 }
         h.start(1)
@@ -193,7 +194,7 @@ import Testing
         #expect(h.deliver()?.token == "aa01")
     }
 
-    /// APNs found the token dead before the app registered it: it is alive since.
+    /// APNs found the token dead before the app registered it. The registration is newer, so the token is kept.
     @Test(arguments: [(-1, true), (0, false), (1, false)] as [(Int64, Bool)])
     func a410OlderThanTheRegistrationKeepsTheToken(deadAfterRegistrationMillis: Int64, isKept: Bool) {
         let h = EngineHarness()
@@ -207,7 +208,8 @@ import Testing
         #expect((h.take()?.token == "aa01") == isKept)
     }
 
-    /// Somebody registers a token that is dead, or with a clock that is ahead: it is not pushed to for ever.
+    /// A dead token is registered, or the registration's clock runs ahead. After several 410s the token is dropped
+    /// all the same.
     @Test func aDeathFromBeforeTheRegistrationIsBelievedWhenItIsSaidAgainAndAgain() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -225,7 +227,7 @@ import Testing
         #expect(h.deliver()?.token == "aa02", "the update has waited")
     }
 
-    /// A program can tell which token has died, and that it has.
+    /// The outcome says that the token is dead, and names it by its hash.
     @Test func theOutcomeOfADeadTokenNamesIt() throws {
         let h = EngineHarness()
         let registration = h.register()
@@ -233,7 +235,7 @@ import Testing
         let refused = h.update(1, priority: 10)
         h.answer(h.take()!, Self.dead(nil))
         h.advance(301_000)
-        // `state` says that the token is dead.
+        // The next owner reads in `state` that the token is dead.
         h.crash()
         let later = h.update(2, priority: 10)
         h.advance(301_000)
@@ -256,8 +258,8 @@ import Testing
 
     // MARK: Too many dead at once
 
-    /// A small app whose environment is wrong: each update is refused, no token is lost, and the app's next updates
-    /// arrive once that is repaired.
+    /// A small app has a wrong environment. Each update is refused and no token is lost. The app's next updates
+    /// arrive once the environment is right.
     @Test(arguments: [1, 3, 30]) func aWrongEnvironmentCostsNoToken(activities: Int) {
         let h = EngineHarness()
         var updates: [Int64] = []
@@ -284,7 +286,7 @@ import Testing
         #expect(delivered == activities)
     }
 
-    /// The update that was refused may be gone before the wait is over.
+    /// The refused update may expire before the wait is over. A later update then tries the token again.
     @Test func anUpdateThatComesLaterTriesADoubtedToken() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -324,7 +326,8 @@ import Testing
         #expect(h.counters.tokenRemovalsStopped == 0)
     }
 
-    /// Answers about something else show no token to be good: a wrong environment stays one while the service is out of order, too.
+    /// Answers that are not about the token do not show that any token is good. A wrong environment must not go
+    /// unnoticed while APNs has other trouble.
     @Test(arguments: [(503, "ServiceUnavailable"), (413, "PayloadTooLarge"), (403, "InvalidProviderToken")])
     func whatIsNotAboutTheTokenDoesNotLiftTheGuard(status: UInt16, reason: String) {
         let h = EngineHarness()

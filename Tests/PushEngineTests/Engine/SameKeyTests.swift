@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// One activity id on two partitions of one engine: producers whose clients hash differently, with `placement: trust`. Each partition has
-/// its own state, ledger and owner, and may leave without the other: what the one knows is nothing of the other's.
+/// One activity id is on two partitions of one engine: producers hash differently, and `placement` is `trust`. Each
+/// partition has its own state, ledger and owner. Each may leave without the other, and shares nothing with it.
 @Suite struct SameKeyTests {
     /// An engine with both partitions running, and what it has written.
     private final class Shard {
@@ -28,7 +28,7 @@ import Testing
             for partition in partitions { self.assign(partition) }
         }
 
-        /// - Parameter state: what the partition's `state` holds, by key.
+        /// - Parameter state: records in the partition's `state`.
         func assign(_ partition: Int32, state: [WrittenRecord] = []) {
             self.engine.partitionAssigned(partition, now: self.now)
             self.acknowledgeAll()
@@ -102,7 +102,7 @@ import Testing
 
         func watermark(_ partition: Int32) -> Int64? { self.engine.watermark(topic: 0, partition: partition) }
 
-        /// Every push that is ready, accepted.
+        /// Takes every push that is ready. APNs accepts each.
         func deliverAll() -> [Push] {
             var pushes: [Push] = []
             var request = PushRequest()
@@ -146,7 +146,7 @@ import Testing
         #expect(shard.watermark(1) == 2)
     }
 
-    /// A push is in flight and another waits while the other partition comes, which knows the same id; then that one's tombstone.
+    /// A push is in flight and another waits when a second partition arrives that knows the same id.
     @Test func whatAPartitionBringsReplacesNothingOfAnother() {
         let other = Shard(partitions: [1])
         other.register(partition: 1)
@@ -167,7 +167,7 @@ import Testing
         #expect(isFilled)
         shard.update(2, partition: 0)
         shard.assign(1, state: other.states)
-        #expect(shard.engine.counters.activities == 2)
+        #expect(shard.engine.counters.slots == 2)
         shard.engine.answered(PushAnswer(id: request.id, result: .accepted, apnsMicros: 1), now: shard.now)
         shard.acknowledgeAll()
         shard.advance(3_000)

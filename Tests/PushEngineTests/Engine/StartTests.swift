@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A `start`: once, with the newest content, before anything else (contract: Life cycle).
+/// A `start` leaves once, with the newest content, before anything else (contract: Life cycle).
 @Suite struct StartTests {
     @Test func aStartCarriesWhatAppleWants() {
         let h = EngineHarness()
@@ -46,7 +46,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// Updates that waited for a token when the start comes.
+    /// Updates were waiting for a token when the start arrives.
     @Test(arguments: [(0, 1, 9), (1, 0, 1)] as [(Int64, Int64, Int)])
     func aStartTakesWaitingUpdatesAlong(updateAt: Int64, startAt: Int64, shown: Int) {
         let h = EngineHarness()
@@ -59,6 +59,24 @@ import Testing
         #expect(h.outcomes(of: shown == 9 ? start : update) == ["delivered"])
         #expect(h.outcomes(of: shown == 9 ? update : start) == ["superseded"])
         #expect(h.take() == nil)
+    }
+
+    /// As many updates as are kept wait beneath the newest, and a start comes that is older than all of them. The next
+    /// owner can read what waits.
+    @Test func aStartOlderThanManyUpdatesIsReadByTheNextOwner() {
+        let h = EngineHarness()
+        for n in 1...5 {
+            h.update(n, at: Int64(n), more: #""expires":\#(EngineHarness.seconds(600 - 100 * Int64(n)))"#)
+        }
+        let start = h.start(9, at: 0)
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.crash()
+        #expect(h.restoreResults.contains(.restored))
+        h.advance(2_000)
+        #expect(h.outcomes(of: start).isEmpty)
+        let push = h.deliver()
+        #expect(push?.event == "start" && push?.n == 5 && push?.alert == "start")
     }
 
     @Test func anUpdateTooLargeBesideTheAttributesFollowsTheStart() {
@@ -87,7 +105,7 @@ import Testing
         h.advance(1)
         #expect(h.outcomes(of: start) == ["expired"])
         #expect(h.take() == nil)
-        // It never was: another may come.
+        // The expired start was never sent, so another start may come.
         #expect(h.outcomes(of: h.start(2)).isEmpty)
         #expect(h.deliver()?.n == 2)
     }
@@ -152,7 +170,7 @@ import Testing
         #expect(h.deliver()?.event == "end")
     }
 
-    /// After an accepted start the token may come as long as the activity lives.
+    /// After an accepted start the token may arrive as long as the activity lives.
     @Test(arguments: ["update", "end"])
     func afterAnAcceptedStartTheTokenMayComeLate(kind: String) {
         let h = EngineHarness()
@@ -177,6 +195,6 @@ import Testing
         let offset = kind == "end" ? h.end(2) : h.update(2)
         h.advance(12 * 3_600_000 + 1_000)
         #expect(h.outcomes(of: offset) == ["unregistered"])
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
     }
 }

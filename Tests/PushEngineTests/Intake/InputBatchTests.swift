@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Together or one by one: the same records, the same pushes, byte for byte.
+    /// Records taken in a batch or one by one lead to the same records and pushes, byte for byte.
     @Test(arguments: 0..<60 as Range<UInt64>)
     func takenTogetherIsTakenOneByOne(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -100,8 +100,8 @@ import Testing
         #expect(left.pushesAccepted > 0 && left.stateGaps == 0)
     }
 
-    /// Records of several partitions in one batch, with keys that lie on all of them. Partitions leave and come between
-    /// batches: the records of one that is gone are nobody's.
+    /// A batch has records of several partitions, with keys of all of them. Partitions leave and come between
+    /// batches. Records of one that has left are ignored.
     @Test(arguments: 0..<30 as Range<UInt64>)
     func partitionsMayLeaveBetweenBatches(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -150,7 +150,7 @@ import Testing
             #expect(left.isConserved && left.pending == pending)
         }
         for partition in owned { together.forget(partition: partition) }
-        let (activities, entries) = (together.counters.activities, together.ledgerEntriesOpen)
+        let (activities, entries) = (together.counters.slots, together.ledgerEntriesOpen)
         #expect(activities == 0)
         #expect(entries == 0)
     }
@@ -165,7 +165,8 @@ import Testing
         takes = batch.append(Self.record(1), key: small.span, value: none.span, traceparent: none.span)
         #expect(!takes, "one byte too many")
         batch.removeAll()
-        // Larger than any event may be: an empty batch takes it all the same, and has its size again afterwards.
+        // A record larger than any event fits into an empty batch all the same. Afterwards the batch has its usual
+        // size again.
         let largest = [UInt8](repeating: 0x20, count: 3 * InputBatch.byteCountMax)
         takes = batch.append(Self.record(2), key: small.span, value: largest.span, traceparent: small.span)
         #expect(takes)

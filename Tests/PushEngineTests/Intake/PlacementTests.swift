@@ -3,7 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Records that a producer's client placed elsewhere (contract: Placement): forwarded once, with their original position, never lost.
+/// Tests records that a producer placed on the wrong partition (contract: Placement). They are forwarded once, with
+/// their original position, and never lost.
 @Suite struct PlacementTests {
     private static func checked() -> EngineHarness { EngineHarness { $0.settings.placement = .check } }
 
@@ -34,7 +35,7 @@ import Testing
         #expect(h.counters.forwarded == 1)
         #expect(h.counters.misplaced == 1)
         #expect(h.outcomes(of: offset).isEmpty, "its outcome comes from its owner")
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
     }
 
     @Test func itIsCommittedWhenItsCopyIsAcknowledged() {
@@ -50,23 +51,23 @@ import Testing
         let h = Self.checked()
         h.register(of: Self.key(onPartition: 0))
         #expect(h.counters.forwarded == 0)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
     }
 
-    /// The routed topic is taken as it lies: forwarded once.
+    /// A record of the routed topic is never forwarded again.
     @Test func aForwardedRecordIsTakenWhereverItLies() {
         let h = Self.checked()
         h.consume(
             key: Self.key(onPartition: 3), value: #"{"event":"register","token":"aa"}"#, topic: 1,
             origin: SourcePosition(topic: 0, partition: 7, offset: 5))
         #expect(h.counters.forwarded == 0)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         h.advance(100)
         #expect(h.isCommitted(topic: 1))
     }
 
-    /// Somebody has added partitions, and the publisher went over to one of them. What a former owner of the partition before had on its way comes late, and is
-    /// not taken again; what is written there all the same is new.
+    /// Partitions were added, and the publisher moved to one of them. Delayed copies from the former partition are not
+    /// taken again. What the publisher still writes there is new.
     @Test(arguments: [false, true]) func aLateCopyFromThePartitionBeforeIsNotTakenAgain(isTakenOver: Bool) {
         let h = Self.checked()
         let millis = h.now.wallMillis
@@ -109,7 +110,7 @@ import Testing
         #expect(record?.isNull == true)
     }
 
-    /// A key that cannot be anybody's is nobody's to forward.
+    /// A key that no activity can have is not forwarded.
     @Test func aBadKeyIsDeadLetteredWhereItLies() {
         let h = Self.checked()
         h.consume(key: String(repeating: "k", count: 300), value: "{}")
@@ -117,7 +118,7 @@ import Testing
         #expect(h.counters.deadLetters == 1)
     }
 
-    /// Warned (contract: Placement): about once per topic; the engine keeps the first of each.
+    /// The contract (Placement) asks for about one warning per topic. The engine keeps the first record of each.
     @Test func theFirstMisplacedRecordOfATopicIsTold() {
         let h = Self.checked()
         h.register(of: Self.key(onPartition: 0))
@@ -143,8 +144,8 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Those told of so far.
+    /// Misplaced records reported so far.
     fileprivate var misplacements: [Misplacement] {
-        self.told().compactMap { if case .tellMisplaced(let misplacement) = $0 { misplacement } else { nil } }
+        self.actionsSoFar().compactMap { if case .warnOfMisplaced(let misplacement) = $0 { misplacement } else { nil } }
     }
 }

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Records whose own time cannot be one: their producer's client wrote seconds, 0, or what a wrong clock said.
+/// Tests records whose time cannot be right: the producer's client wrote seconds, 0, or the time of a wrong clock.
 @Suite struct RecordTimeTests {
     private static let now: Int64 = 1_700_000_000_000
     static let noTimes: [Int64] = [
@@ -36,12 +36,12 @@ import Testing
         let offset = h.update(1, priority: 10, recordMillis: 1)
         h.update(2, priority: 10, recordMillis: 2)
         var told: [UntimedRecord] = []
-        for case .tellUntimed(let record) in h.told() { told.append(record) }
+        for case .warnOfUntimed(let record) in h.actionsSoFar() { told.append(record) }
         #expect(told == [UntimedRecord(topic: 0, partition: 0, offset: offset, timestampMillis: 1)])
         #expect(h.engine.counters.untimed == 2)
     }
 
-    /// Both lie in the log for a while before they are read: what came later is newer, whatever the clock says when the first is taken.
+    /// Two updates wait in the log. The second counts as newer, although it was written before the first is read.
     @Test func whatComesLaterIsNewerThoughItWasWrittenBeforeItIsRead() {
         let h = EngineHarness()
         h.register()
@@ -53,7 +53,7 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// Each crash gives the record a later clock: it must not win over what came after it.
+    /// A record without a time gets a later one at each crash. It must not become newer than what came after it.
     @Test func aCrashDoesNotMakeItNewer() {
         let h = EngineHarness()
         h.register()
@@ -68,7 +68,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// It came after them, so it is no older.
+    /// A record without a time comes after those that have arrived, so it is no older.
     @Test func itComesBehindWhatHasArrived() {
         let h = EngineHarness()
         h.register()
@@ -83,7 +83,8 @@ import Testing
         #expect(h.take() == nil, "older than the first")
     }
 
-    /// Its copy may have been written twice, and the first have been pushed by an owner before: nothing says that it was not.
+    /// The record may have been forwarded twice, and a former owner may have pushed the first copy. So its stamp
+    /// counts as a replay's.
     @Test func aForwardedOneMayHaveBeenPushedBefore() {
         let h = EngineHarness()
         h.register()

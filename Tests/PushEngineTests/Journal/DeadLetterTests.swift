@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Bad input never stops a partition: dead-lettered with reason and source position, counted, committed (contract: Bad input).
+/// Bad input never stops a partition. It is dead-lettered with a reason and its source position, counted, and
+/// committed (contract: Bad input).
 @Suite struct DeadLetterTests {
     struct Bad: Sendable, CustomTestStringConvertible {
         var key: String? = "a"
@@ -46,7 +47,7 @@ import Testing
         #expect(letter.headers[RecordHeader.timestamp.text] == "1699999999123")
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
         #expect(h.counters.deadLetters == 1)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         #expect(h.isCommitted())
         // The partition goes on.
         h.register()
@@ -54,7 +55,7 @@ import Testing
         #expect(h.deliver() != nil)
     }
 
-    /// Such a record was never understood: its outcome names no app, no activity and no event.
+    /// A record that could not be understood has an outcome that names no app, activity or event.
     @Test func theOutcomeSaysWhereItLayAndWhy() {
         let h = EngineHarness()
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -84,7 +85,7 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// A token must not reach the topics that strangers read.
+    /// A whole token must not reach topics that others may read.
     @Test func theReasonNeverHoldsAWholeToken() {
         let h = EngineHarness()
         let token = String(repeating: "ab", count: 40)
@@ -155,7 +156,8 @@ import Testing
         #expect(h.deliver()?.event == "update")
     }
 
-    /// Credentials, throttling, a busy server: nothing is wrong with the push, so it is tried again for as long as it lives.
+    /// Credentials, throttling or a busy server: nothing is wrong with the push, so it is retried for as long as it
+    /// lives.
     @Test(arguments: [
         (UInt16(403), "InvalidProviderToken"), (403, "BadCertificateEnvironment"), (400, "BadTopic"),
         (429, "TooManyRequests"),

@@ -2,11 +2,11 @@ import PushModel
 
 @testable import PushEngine
 
-/// The journal alone: events are taken and end here by hand, and Kafka acknowledges what the test says.
+/// The journal alone. Events are taken and end here by hand, and Kafka acknowledges what the test says.
 final class JournalBench: PartBench {
     var journal: Journal
     private var intake: Intake
-    /// No activity has units out.
+    /// Empty: no activity has taken units.
     private let budgets = BudgetStore()
     private(set) var nextOffset: Int64 = 0
 
@@ -23,7 +23,7 @@ final class JournalBench: PartBench {
         }
     }
 
-    /// The next record of a log, as the engine begins it. Answers its offset.
+    /// Begins the next record of a log, as the engine does. Returns its offset.
     @discardableResult
     func begin(partition: PartitionIndex = 0, topic: UInt16 = 0) -> Int64 {
         let offset = self.nextOffset
@@ -38,7 +38,7 @@ final class JournalBench: PartBench {
         return offset
     }
 
-    /// Takes an event of the slot, which holds its offset open from here on.
+    /// Takes an event of the slot, which holds its offset open from here on. Returns that offset.
     @discardableResult
     func take(_ slot: SlotID, topic: UInt16 = 0) -> Int64 {
         let offset = self.begin(partition: self[slot].partition, topic: topic)
@@ -47,7 +47,7 @@ final class JournalBench: PartBench {
         return offset
     }
 
-    /// An event of the slot that waited has its outcome.
+    /// Gives a waiting event of the slot its outcome.
     func finish(_ slot: SlotID, offset: Int64, _ outcome: Outcome = .expired, isWritten: Bool = false) {
         self.memory.counters.pending += 1
         var layer = Layer()
@@ -57,21 +57,21 @@ final class JournalBench: PartBench {
             Coalescer.Ending(layer, slot: slot, outcome: outcome, cause: .none), in: &self.memory)
     }
 
-    /// The record that was begun is finished at once.
+    /// Finishes the record that was begun, without letting it wait.
     func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
         self.journal.finishEvent(
             self.intake, slot: slot, outcome: outcome, details: OutcomeDetails(),
             key: [0x61].span, in: &self.memory)
     }
 
-    /// The record that was begun cannot be taken.
+    /// Dead-letters the record that was begun.
     func refuse() {
         self.journal.deadLetter(
             self.intake, key: [0x61].span, value: [0x7b].span,
             refusal: EventRejection(field: "value", reason: "is no JSON"), in: &self.memory)
     }
 
-    /// The record that was begun belongs elsewhere.
+    /// Forwards the record that was begun to another partition.
     func forward() {
         self.journal.forward(self.intake, to: 3, key: [0x61].span, value: [0x7b].span, in: &self.memory)
     }
@@ -86,13 +86,13 @@ final class JournalBench: PartBench {
     }
     func writeMarker(_ partition: PartitionIndex = 0) { self.journal.writeMarker(partition, in: &self.memory) }
 
-    /// What was written since this was last asked.
+    /// Takes the records written since the last call.
     func takeWritten() -> [EngineRecord] {
         defer { self.journal.batch.removeAll() }
         return self.journal.batch.records
     }
 
-    /// What follows for other parts.
+    /// What follows from an acknowledgement for other parts.
     enum Follows: Equatable { case nothing, marker(PartitionIndex), push(SlotID) }
 
     @discardableResult
@@ -101,7 +101,7 @@ final class JournalBench: PartBench {
         case .none: .nothing
         case .marker(let partition, _): .marker(partition)
         case .pushMayFollow(let slot): .push(slot)
-        case .versionTold(let slot, _): .push(slot)
+        case .versionAcknowledged(let slot, _): .push(slot)
         case .crowd, .keeper: .nothing
         }
     }
@@ -111,7 +111,7 @@ final class JournalBench: PartBench {
         self.journal.ledger.watermark(log: self.memory.partitions[partition].logs[topic])
     }
 
-    /// How long the next state records wait; `nil`: none is due.
+    /// Milliseconds until the next state records are due; `nil` if none is.
     var flushAfterMillis: Int64? { self.journal.stateFlushAtMillis.map { $0 - self.now.steadyMillis } }
     var openCount: Int { self.journal.acknowledgements.openCount }
     var forgottenSlots: [SlotID] { self.journal.forgottenSlots }

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Overload degrades freshness, not memory (contract: Overload).
+/// Under overload content arrives later, but memory stays bounded (contract: Overload).
 @Suite struct OverloadTests {
     @Test func slotsWithSomethingToSendAreBounded() {
         let h = EngineHarness { $0.settings.pendingMax = 10 }
@@ -14,7 +14,7 @@ import Testing
         }
         #expect(!h.wantsRecords)
         h.update(2, of: "a3", priority: 10)
-        #expect(h.counters.activitiesPending == 10, "one that has a pending update needs no new room")
+        #expect(h.counters.slotsPending == 10, "one that has a pending update needs no new room")
         let push = h.take()!
         #expect(!h.wantsRecords, "in flight still counts")
         h.answer(push, .accepted)
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func idleSlotsAreBoundedToo() {
-        let h = EngineHarness { $0.settings.activitiesMax = 5 }
+        let h = EngineHarness { $0.settings.slotsMax = 5 }
         for number in 0..<5 {
             #expect(h.wantsRecords)
             h.register(of: "a\(number)")
@@ -30,7 +30,7 @@ import Testing
         #expect(!h.wantsRecords)
     }
 
-    /// Reading goes on: a crowd of phones must not hold up single activities.
+    /// When the limit of members is reached, reading goes on. A crowd of phones must not delay single activities.
     @Test func membersOfAudiencesAreBounded() throws {
         let h = AudienceTests.harness { $0.settings.membersMax = 3 }
         for member in 1...3 { h.join(member) }
@@ -43,7 +43,7 @@ import Testing
         h.audienceUpdate(7)
         #expect(Set(h.deliverAll().map(\.token)) == Set((1...3).map { EngineHarness.memberToken($0) }))
 
-        // A member may move to another audience; a member that leaves makes room.
+        // A member may move to another audience, and a member that leaves makes room.
         h.join(1, of: "other")
         h.leave(2)
         h.join(4)
@@ -92,7 +92,8 @@ import Testing
         #expect(h.wantsRecords)
     }
 
-    /// What its log was last about decides: others are read on, and so is what workers tell each other.
+    /// A full app stops a log only if that log's last event was for this app. The other logs and the bus are still
+    /// read.
     @Test func anAppThatIsFullStopsItsOwnLogAlone() throws {
         let h = EngineHarness {
             $0.settings.pendingMax = 100
@@ -129,13 +130,13 @@ import Testing
         h.register(of: "b")
         h.advance(1_000)
         h.deliver(route: 0)
-        #expect(h.counters.activitiesPending == 0)
+        #expect(h.counters.slotsPending == 0)
         #expect(!h.engine.isAnAppFull && h.logRoom() > 0)
     }
 }
 
 extension EngineHarness {
-    /// How many records of a log of partition 0 may be taken.
+    /// How many records of a log of partition 0 may be taken now.
     func logRoom(topic: UInt16 = 0) -> Int {
         self.engine.recordRoom(topic: topic, partition: 0, within: self.recordRoom)
     }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushEngine
 
-/// What a restore learns of those who had the partition before, from the markers and records it reads.
+/// Tests what a restore learns of former owners, from the markers and records that it reads.
 @Suite struct FormerOwnersTests {
     private final class Bench: PartBench {
-        /// The own marker lies here.
+        /// Offset of this owner's first marker.
         static let ownEpoch: Int64 = 100
 
         init(partitionCount: Int32 = 2) {
@@ -18,20 +18,20 @@ import Testing
             }
         }
 
-        /// Reads a marker. `epoch` -1: an owner's first.
+        /// Reads a marker. An `epoch` of -1 means an owner's first.
         @discardableResult
         func readMarker(
             at offset: Int64, epoch: Int64 = -1, takenOverMillis: Int64 = 1_000, partitionCount: Int32 = 2,
             cluster: String = "ours", voidBefore: Int64 = -1
         ) -> RestoreResult {
-            self.memory.noteMarker(
+            self.memory.takeMarker(
                 MarkerRecord(
                     epoch: epoch, takenOverWallMillis: takenOverMillis, partitionCount: partitionCount,
                     clusterID: Array(cluster.utf8), voidBefore: voidBefore),
                 partition: 0, offset: offset, clusterID: Array("ours".utf8))
         }
 
-        /// A slot whose record has just been read: `owners` have run since it was written.
+        /// A slot whose record has just been read. `owners` have run since it was written.
         func restored(_ id: String, owners: UInt8 = 0, partition: PartitionIndex = 0) -> SlotID {
             let slot = self.makeSlot(id, partition: partition)
             self[slot].ownersSinceRecord = owners
@@ -58,7 +58,7 @@ import Testing
         #expect(!bench.couldHaveUnrecordedPush(bench.makeSlot("b", partition: 1)), "another partition")
     }
 
-    /// Somebody who came after the one that gave it back in order may have sent again.
+    /// An owner that came after the one that released the partition may have sent again.
     @Test(arguments: [false, true])
     func whatWasHandedOverIsDoubtedAfterAnotherOwner(showsByRecord: Bool) {
         let bench = Bench()
@@ -68,7 +68,7 @@ import Testing
         bench[slot].isHandedOver = true
         bench[elsewhere].isHandedOver = true
         #expect(!bench.couldHaveUnrecordedPush(slot))
-        if showsByRecord { bench.memory.noteEpoch(20, partition: 0) } else { bench.readMarker(at: 20) }
+        if showsByRecord { bench.memory.takeEpoch(20, partition: 0) } else { bench.readMarker(at: 20) }
         #expect(bench.couldHaveUnrecordedPush(slot))
         #expect(bench[elsewhere].isHandedOver, "another partition")
     }
@@ -83,29 +83,28 @@ import Testing
         #expect(!bench.couldBeSent(slot) && bench.couldHaveUnrecordedPush(slot))
     }
 
-    /// Each owner that was met at work counts once, no matter which of its records are met, and only for slots that
-    /// were read before.
+    /// Each owner whose records are met counts once, and only for slots that were read before.
     @Test func ownersSinceARecordAreCounted() {
         let bench = Bench()
         let slot = bench.restored("a")
         let elsewhere = bench.restored("b", partition: 1)
-        for epoch in [5, 5, 9, 7, 9] as [Int64] { bench.memory.noteEpoch(epoch, partition: 0) }
+        for epoch in [5, 5, 9, 7, 9] as [Int64] { bench.memory.takeEpoch(epoch, partition: 0) }
         let later = bench.restored("c")
         #expect(bench[slot].ownersSinceRecord == 2 && bench.former.newestEpochRead == 9)
         #expect(bench[later].ownersSinceRecord == 0 && bench[elsewhere].ownersSinceRecord == 0)
-        for epoch in 10..<200 as Range<Int64> { bench.memory.noteEpoch(epoch, partition: 0) }
+        for epoch in 10..<200 as Range<Int64> { bench.memory.takeEpoch(epoch, partition: 0) }
         #expect(bench[slot].ownersSinceRecord == FormerOwners.countMax, "it does not wrap around")
         #expect(bench.former.wallMillis.count == Int(FormerOwners.countMax))
         #expect(bench[bench.makeSlot("new")].ownersSinceRecord == FormerOwners.countMax)
     }
 
-    /// When an owner took over stands in its first marker, or, if compaction has taken that, in a later one.
+    /// The takeover time of an owner is in its first marker, or in a later one if compaction has removed that.
     @Test func whenAnOwnerTookOverIsReadFromItsMarkers() {
         let bench = Bench()
         bench.readMarker(at: 10, takenOverMillis: 111)
-        bench.memory.noteEpoch(10, partition: 0)
+        bench.memory.takeEpoch(10, partition: 0)
         #expect(bench.former.wallMillis == [111])
-        bench.memory.noteEpoch(20, partition: 0)
+        bench.memory.takeEpoch(20, partition: 0)
         #expect(bench.former.wallMillis == [111, 0], "its first marker is gone")
         bench.readMarker(at: 24, epoch: 10, takenOverMillis: 444)
         #expect(bench.former.wallMillis == [111, 0], "one of an older owner, come late")
@@ -126,7 +125,8 @@ import Testing
         #expect(bench.former.takeovers.count == Int(FormerOwners.countMax))
     }
 
-    /// Stamps begin behind every owner before, but for one whose clock was wrong by more than can be mended.
+    /// Stamps begin behind those of every former owner. An owner whose clock was too far ahead counts only up to a
+    /// limit.
     @Test(
         arguments: [
             (-60_000, -59_000), (10_000, 11_000), (300_000, 301_000), (9_000_000, 301_000),
@@ -141,8 +141,9 @@ import Testing
         #expect(bench.former.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
     }
 
-    /// Owners die one after the other, each over a push that no record tells of. Some have given up events before that may have left. Each stamps past the
-    /// one before, though clocks stand still and the newest recorded stamp, or the event's time, is ahead of them.
+    /// Owners crash one after the other, each after an unrecorded push. Some gave up events that may have left. Clocks
+    /// do not move, and the recorded stamp or the event's time is ahead of them. Each owner's stamp is still newer than
+    /// the one before.
     @Test(arguments: [0, 1, 5], [0, 1_000] as [Int64])
     func eachOwnerStepsOnceHoweverMuchItGivesUp(givenUp: Int, aheadSeconds: Int64) {
         var stamps: [Int64] = []
@@ -152,7 +153,7 @@ import Testing
             let slot = bench.restored("a")
             let seconds = bench.now.wallMillis / 1_000
             bench[slot].lastStampSeconds = seconds + 2_000 - aheadSeconds
-            // They are given up by every second owner alone.
+            // Only every second owner gives events up.
             for _ in 0..<(owner % 2 == 0 ? givenUp : 0) {
                 bench.memory.passUnrecordedStamp(slot, floorSeconds: seconds + 1_500)
             }
@@ -161,7 +162,7 @@ import Testing
             bench[update].top.stampFloorSeconds = seconds + 1_000 + aheadSeconds
             bench.memory.giveStampForAttempt(update, of: slot)
             let stamp = bench[update].stampSeconds
-            // APNs did not process it: the next attempt may have the stamp.
+            // APNs did not process the push, so the next attempt may have its stamp.
             bench.memory.takeStampBack(update)
             bench.memory.giveStampForAttempt(update, of: slot)
             #expect(bench[update].stampSeconds == stamp)
@@ -170,7 +171,7 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// Positions mean nothing in another cluster, and activities lie elsewhere among another number of partitions.
+    /// Offsets mean nothing in another cluster. With another number of partitions, activities are elsewhere.
     @Test func stateOfAnotherLogIsNoticed() {
         let bench = Bench()
         let theirs = VoidCause.cluster("theirs")
@@ -193,7 +194,7 @@ import Testing
         #expect(text.contains("3 partitions") && text.contains("have 2"))
     }
 
-    /// What lies behind the first claim in this cluster is of this cluster, whether its owner has said so or not.
+    /// Records behind the first claim in this cluster belong to it, whether its owner has said so or not.
     @Test func whatFollowsTheFirstClaimIsNotVoid() {
         let bench = Bench()
         bench.readMarker(at: 10)
@@ -206,7 +207,8 @@ import Testing
         #expect(bench.partition.voids.before == 40)
     }
 
-    /// An owner's marker says which positions are void, and its successors go on saying it; what makes more of them void counts from then on.
+    /// An owner's marker says which positions are void. Its successors repeat that in theirs. If more positions become
+    /// void, the new bound counts.
     @Test func whatIsVoidIsHandedOn() {
         let bench = Bench()
         bench.readMarker(at: 20, epoch: 10, voidBefore: 10)
@@ -218,27 +220,27 @@ import Testing
         #expect(bench.partition.voids.cause == .newLog && bench.partition.voids.before == Bench.ownEpoch)
     }
 
-    /// A person's word voids what lies before it until an owner has run that knew of it. Records do not say so: their owner may have died before it had said
-    /// which positions are void.
+    /// A person accepts a loss. That voids the positions before it until an owner's marker says so. Records alone do
+    /// not count: their owner may have died before that marker.
     @Test func anAcceptedLossVoidsUntilAnOwnerSaysSo() {
         let bench = Bench()
         bench.readMarker(at: 10, epoch: 5)
         bench.memory.noteAcceptance(at: 20, partitionCount: 2)
         #expect(bench.partition.voids.cause == .accepted && bench.partition.acceptedStateEnd == 900)
-        bench.memory.noteEpoch(30, partition: 0)
+        bench.memory.takeEpoch(30, partition: 0)
         bench.readMarker(at: 40, epoch: 5)
         #expect(bench.partition.voids.cause == .accepted)
         bench.readMarker(at: 41, epoch: 30, voidBefore: 30)
         #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 30)
     }
 
-    /// The first due time of all partitions counts. It is computed anew after a look at all of them.
+    /// The earliest due time of all partitions counts. It is computed again on each walk through all partitions.
     @Test func theEarliestOfAllIsDue() {
         var ownership = Ownership()
         #expect(ownership.nextDeadlineMillis == .max && !ownership.isCatchingUp)
-        for due in [70, 50, 90] as [Int64] { ownership.noteMarkerDue(due) }
+        for due in [70, 50, 90] as [Int64] { ownership.scheduleMarker(due) }
         #expect(ownership.nextDeadlineMillis == 50 && ownership.nextMarkerMillis == 50)
-        for ends in [60, 40, 80] as [Int64] { ownership.noteCatchUpEnd(ends) }
+        for ends in [60, 40, 80] as [Int64] { ownership.scheduleCatchUpEnd(ends) }
         #expect(ownership.nextDeadlineMillis == 40 && ownership.isCatchingUp)
         ownership.beginCatchUpRound()
         #expect(ownership.nextDeadlineMillis == 50 && !ownership.isCatchingUp)
@@ -248,10 +250,10 @@ import Testing
 }
 
 extension ShardMemory {
-    /// A person accepts that `state` is lost. 900 of its records were acknowledged.
+    /// A person accepts that `state` is lost. It had 900 acknowledged records.
     fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
         let marker = MarkerRecord(
             epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))
-        _ = self.noteMarker(marker, takeovers: 900, partition: 0, offset: offset, clusterID: Array("ours".utf8))
+        _ = self.takeMarker(marker, takeovers: 900, partition: 0, offset: offset, clusterID: Array("ours".utf8))
     }
 }

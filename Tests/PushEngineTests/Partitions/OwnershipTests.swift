@@ -2,12 +2,13 @@
 import PushModel
 import Testing
 
-/// One owner a partition (contract: One owner): what an owner does about records of others, and what a restore believes.
+/// Tests that a partition has one owner (contract: One owner): what an owner does about records of others, and what a
+/// restore believes.
 @Suite struct OwnershipTests {
     private static let update = #"{"event":"update","content-state":{"n":1},"priority":10}"#
     private static let register = #"{"event":"register","token":"aa"}"#
 
-    /// A harness whose engine has one registered activity, "order-1", and everything acknowledged.
+    /// A harness with one registered activity, "order-1", and everything acknowledged.
     private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
         h.consume(key: "order-1", value: Self.register)
@@ -15,7 +16,7 @@ import Testing
         return h
     }
 
-    /// What the owner would read in its gaps, given back to it. Answers what it did about each record.
+    /// Repairs every gap as the owner's runner would. Returns what was done with each record.
     private static func repairAll(_ h: EngineHarness) -> [StateRepair] {
         var done: [StateRepair] = []
         while let gap = h.takeStateGap() {
@@ -65,7 +66,8 @@ import Testing
         #expect(h.counters.stateRecordsForeign == 2)
     }
 
-    /// A harness whose owner has just begun to run, with an update that waits, its second marker on the way to Kafka.
+    /// A harness whose owner has just begun to run. An update waits, and the owner's second marker is on its way to
+    /// Kafka.
     private static func begun() -> EngineHarness {
         let h = Self.harness()
         h.consume(key: "order-1", value: Self.update)
@@ -77,7 +79,8 @@ import Testing
         return h
     }
 
-    /// Had the owner died over a push before, what a former owner wrote late would be believed, and nothing would tell of the push.
+    /// If the owner crashed after such a push, the next owner would believe a former owner's delayed record and not
+    /// know of the push.
     @Test func nothingLeavesBeforeTheOwnersMarkerLiesInState() {
         let h = Self.begun()
         #expect(h.take() == nil)
@@ -85,7 +88,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// That the log has been read again says nothing of the marker.
+    /// The log has been read again, but the marker is still awaited.
     @Test func whatHasBeenReadAgainWaitsForTheMarkerToo() {
         let h = Self.harness()
         h.acknowledgesAtOnce = false
@@ -128,7 +131,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// In a partition where nothing happens the marker, written again, reveals it.
+    /// Nothing happens in the partition. The marker that is written again reveals the gap.
     @Test func aGapIsFoundInAQuietPartition() {
         let h = Self.harness()
         h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
@@ -138,11 +141,12 @@ import Testing
         #expect(Self.repairAll(h) == [.overwritten])
         h.advance(1_000)
         h.crash()
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
     }
 
-    /// `state` was copied to another cluster, whose log of events begins anew: what lies there is pushed, although its offsets were applied in
-    /// the cluster before. The owner after that finds positions of its own cluster.
+    /// `state` was copied to another cluster, where the log of events is a new one. The events in the new log are
+    /// pushed, although the former cluster had applied the same offsets. The owner after that finds positions of its
+    /// own cluster.
     @Test func positionsOfAnotherClusterAreVoid() {
         let h = Self.harness { $0.clusterID = "old" }
         h.consume(key: "order-1", value: Self.update)
@@ -153,19 +157,19 @@ import Testing
         configuration.clusterID = "new"
         h.loseCommits()
         h.crash(by: configuration)
-        #expect(h.told().contains(.tellVoid(partition: 0, cause: .cluster("old"))))
+        #expect(h.actionsSoFar().contains(.warnOfVoid(partition: 0, cause: .cluster("old"))))
         h.advance(5_000)
         h.deliver()
         h.advance(1_000)
         h.loseCommits()
         h.crash()
-        #expect(!h.told().contains(.tellVoid(partition: 0, cause: .cluster("old"))))
+        #expect(!h.actionsSoFar().contains(.warnOfVoid(partition: 0, cause: .cluster("old"))))
         h.advance(5_000)
         #expect(h.take() == nil, "it has been applied in this cluster")
     }
 
-    /// A worker dies in the other cluster when its markers alone lie there. Its successor takes what lies in the log as new, too, if compaction has left the last
-    /// marker.
+    /// A worker crashes in the new cluster when only its markers are there. Its successor takes the log as new, too,
+    /// even if compaction has left only the last marker.
     @Test(arguments: [false, true])
     func whoDiesInAnotherClusterLeavesPositionsVoid(isCompacted: Bool) {
         let h = Self.harness { $0.clusterID = "old" }
@@ -184,7 +188,8 @@ import Testing
         #expect(h.take() != nil, "a place in the log of the other cluster hides an event of this one")
     }
 
-    /// What was forwarded in the cluster before lies in the log that was copied, and says where it first lay there: that hides nothing that is forwarded here.
+    /// The copied `state` has an event that was forwarded in the former cluster, with its original position. That
+    /// position must not hide events that are forwarded in this cluster.
     @Test func whatWasForwardedInAnotherClusterHidesNothing() throws {
         let h = Self.harness { $0.clusterID = "old" }
         h.consume(
@@ -206,7 +211,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// The epoch stays that of the first marker, however often it is written again.
+    /// The epoch stays that of the first marker, however often the marker is written again.
     @Test func theEpochIsTheFirstMarkers() {
         let h = Self.harness()
         let epoch = h.markerOffset
@@ -227,7 +232,8 @@ import Testing
         #expect(Self.repairAll(h) == [.succeeded])
     }
 
-    /// A worker dies over its first marker, and that comes to lie behind its successor's: it hides nothing that the successor writes.
+    /// A worker crashes with its first marker on the way, and Kafka stores it behind its successor's. The delayed
+    /// marker must not hide anything that the successor writes.
     @Test func aFirstMarkerThatComesLateHidesNothing() {
         let h = Self.harness()
         var bytes: [UInt8] = []
@@ -239,11 +245,11 @@ import Testing
         h.advance(1_000)
         #expect(Self.repairAll(h) == [.overwritten])
         h.crash()
-        #expect(h.counters.activities == 2)
+        #expect(h.counters.slots == 2)
     }
 
-    /// Owners that die one after the other, each with a push that no record tells of, stamp further and further: whatever of theirs comes
-    /// to the phone late is older than what the last one shows. Here for an event ahead of the clock.
+    /// Owners crash one after the other, each with an unrecorded push. Each has newer stamps than the one before, so a
+    /// delayed push is older than what the phone shows. The event here is ahead of the clock.
     @Test func eachOwnerStampsFurtherThanTheOneBefore() throws {
         let h = Self.harness()
         let ahead = h.now.wallSeconds + 100
@@ -259,7 +265,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// A worker that lost the partition writes its marker again: the owner writes its own behind it, and a restore is not misled.
+    /// A worker that lost the partition writes its marker again. The owner writes its own behind it, so that a
+    /// restore is not misled.
     @Test func anOlderOwnersMarkerIsOverwritten() {
         let h = Self.harness()
         h.crash()
@@ -273,10 +280,10 @@ import Testing
         #expect(Self.repairAll(h) == [.overwritten])
         h.advance(1_000)
         h.crash()
-        #expect(h.counters.activities == 2)
+        #expect(h.counters.slots == 2)
     }
 
-    /// A tombstone says whose it is: one of an owner before, written after the marker of its successor, is not believed.
+    /// A tombstone names its owner's epoch. A former owner's tombstone behind its successor's marker is not believed.
     @Test func anOlderOwnersTombstoneIsNotBelieved() throws {
         let h = Self.harness()
         let before = try #require(h.markerOffset)
@@ -284,15 +291,16 @@ import Testing
         h.writeState(
             Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(before)"]))
         h.crash()
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         let own = try #require(h.markerOffset)
         h.writeState(
             Self.foreign("a/com.example.pizza/order-1", isNull: true, headers: [RecordHeader.epoch.text: "\(own)"]))
         h.crash()
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
     }
 
-    /// A restore passes over it, and compaction would keep it alone: what the restore has found is written behind it.
+    /// A restore ignores a former owner's delayed record, but compaction would keep only that one. So the restored
+    /// record is written again behind it.
     @Test func whatAnOlderOwnerHidesFromCompactionIsWrittenAgain() throws {
         let h = Self.harness()
         let before = try #require(h.markerOffset)
@@ -330,7 +338,7 @@ import Testing
         #expect(text.contains("8 partitions") && text.contains("16"))
     }
 
-    /// Positions are those of one cluster's log: on another one the same offsets are other events.
+    /// Positions belong to one cluster's log. In another cluster the same offsets are other events.
     @Test(arguments: [("one", "one", 1), ("one", "other", 2), ("one", "", 1), ("", "other", 1)])
     func anotherClusterVoidsPositions(before: String, after: String, pushes: Int) {
         let h = Self.harness { $0.clusterID = before }
@@ -356,7 +364,7 @@ import Testing
         let end = CommitPosition(topic: 0, partition: 0, nextOffset: 1_000)
         engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: h.now)
         engine.takeActions(into: &told)
-        #expect(told == (pushes == 2 ? [.tellVoid(partition: 0, cause: .cluster(before))] : []))
+        #expect(told == (pushes == 2 ? [.warnOfVoid(partition: 0, cause: .cluster(before))] : []))
         for (record, key, value) in h.consumed[0] ?? [] {
             engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
         }
@@ -378,7 +386,7 @@ import Testing
             h.engine.stateGapRepaired(partition: gap.partition, now: h.now)
         }
         #expect(gaps.count == PartitionState.gapsMax)
-        // None of the foreign records lies outside of them.
+        // Every foreign record is inside one of the gaps.
         let foreign = h.stateLog.indices.filter { h.stateLog[$0].isNull }.map { Int64($0) }
         #expect(foreign.count == count)
         for offset in foreign { #expect(gaps.contains { $0.offsets.contains(offset) }) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// One partition by itself: its way from assignment to leaving, and what keeps pushes from leaving.
+/// Tests one partition by itself: its way from assignment to leaving, and what keeps its pushes from leaving.
 @Suite struct PartitionStateTests {
     private typealias Phase = PartitionState.Phase
     private typealias Pushing = PartitionState.Pushing
@@ -12,7 +12,7 @@ import Testing
         case marker, markerSomewhere, restored, inlet, gap, gapTaken, gapRepaired, catchUp, caughtUp, claim, claimed,
             claimedSomewhere, release, finish, left
     }
-    /// A partition with what happened to it, and the answer to the last of that.
+    /// A partition after some events, and what the last one led to.
     private struct Play {
         var state = PartitionState(number: 3, generation: 0)
         var effect = PartitionState.MarkerEffect.nothing
@@ -29,7 +29,7 @@ import Testing
             case .gap:
                 for _ in 0..<2 {
                     self.offset += 2
-                    if !self.state.noteFollowing(self.offset) { _ = self.state.noteStateOffset(self.offset) }
+                    if !self.state.takeFollowing(self.offset) { _ = self.state.takeStateOffset(self.offset) }
                 }
             case .gapTaken: _ = self.state.takeGap()
             case .gapRepaired: self.state.gapRepaired()
@@ -50,7 +50,7 @@ import Testing
         init(_ events: [Event]) { for event in events { self.happen(event) } }
     }
 
-    /// Each way that a partition goes, and where it ends.
+    /// Where each sequence of events leads.
     @Test func whereEachStepLeads() {
         func ends(_ events: [Event], at phase: Phase, _ effect: PartitionState.MarkerEffect = .nothing) -> Bool {
             let play = Play(events)
@@ -72,7 +72,7 @@ import Testing
         #expect(ends([.inlet, .finish], at: .running), "it does not leave")
         #expect(ends([.inlet, .release, .finish, .left], at: .gone))
         #expect(ends([.inlet, .left], at: .gone), "it is lost")
-        // Another epoch.
+        // The following begin another epoch.
         let running: [Event] = [.marker, .restored, .marker]
         #expect(ends(running + [.claim, .claimed], at: .running, .confirmEpoch))
         #expect(ends(running + [.claim, .claimedSomewhere], at: .running, .writeClaim))
@@ -99,7 +99,8 @@ import Testing
         #expect(!opens([.inlet]), "nothing of an inlet's is pushed")
     }
 
-    /// Events come in any order. Pushing never begins before all is in order, opens once, and stays so; every state is reached.
+    /// Events come in random order. Pushing begins once, only when all is in order, and goes on. Every state is
+    /// reached.
     @Test func pushesBeginOnceAndInOrder() {
         var reached: Set<[String]> = []
         for seed in UInt64(1)...200 {
@@ -108,7 +109,7 @@ import Testing
             var (isMarked, isOpen, isCatchingUp, isRepairing, gaps) = (false, false, false, false, 0)
             for _ in 0..<60 {
                 let event: Event = Event.allCases.randomElement(using: &random) ?? .marker
-                // What the engine asks for only where the partition stands so.
+                // The engine asks for these events only in certain phases.
                 let (phase, claim) = (play.state.phase, play.state.claim)
                 switch event {
                 case .restored where phase != .restoring: continue

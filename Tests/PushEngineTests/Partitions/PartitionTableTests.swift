@@ -3,9 +3,10 @@ import Testing
 
 @testable import PushEngine
 
-/// The table of partitions, and what one of them notes about its `state`.
+/// Tests the table of partitions, and what a partition remembers about its `state`.
 @Suite struct PartitionTableTests {
-    /// Found by Kafka's number while it is here; a place is used again under another generation.
+    /// A partition is found by Kafka's number. If another partition gets its entry in the table, the entry has another
+    /// generation.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func agreesWithADictionary(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -39,13 +40,13 @@ import Testing
         for number in [-1, 0, 2, 4, .max] as [Int32] { #expect(table.index(of: number) == nil) }
     }
 
-    /// What an earlier assignment knew of `state` says nothing of this one.
+    /// Nothing is left of an earlier assignment when an entry is used again.
     @Test func aPlaceThatIsUsedAgainBeginsAnew() {
         var table = PartitionTable()
         let first = table.add(number: 0)
         table[first].run(logs: [LogID(index: 0)])
-        _ = table.noteStateOffset(5, of: first)
-        let hasGap = table.noteStateOffset(9, of: first)
+        _ = table.takeStateOffset(5, of: first)
+        let hasGap = table.takeStateOffset(9, of: first)
         #expect(table[first].mayPush)
         table.remove(first)
         #expect(hasGap && table.takeGap() == nil && table[first].logs.isEmpty)
@@ -53,42 +54,42 @@ import Testing
         table[second].inletOpened(logs: [], wallMillis: 0)
         #expect(second == first && !table[second].mayPush && table[second].nextStateOffset == -1)
         #expect(
-            table.noteStateOffset(100, of: second) == false, "of this owner's first record nothing is missing before")
+            table.takeStateOffset(100, of: second) == false, "of this owner's first record nothing is missing before")
     }
 
-    /// Offsets of own records in `state`, and the stretches between them that others wrote.
+    /// Offsets of own records in `state`, and the gaps between them that others wrote.
     @Test(
         arguments: [
             ([5, 6, 7], []),
             ([5, 8], [6..<8]),
             ([5, 6, 9, 10, 12], [7..<9, 11..<12]),
-            // Given up: no offset is known.
+            // A record that was given up has no offset.
             ([5, -1, 6], []),
-            // One that stands for another's offset.
+            // An offset that repeats or goes back is no gap.
             ([5, 6, 6, 3, 7], []),
             ([0, 2], [1..<2]),
         ] as [([Int64], [Range<Int64>])])
     func offsetsThatAreMissingAreGaps(offsets: [Int64], gaps: [Range<Int64>]) {
         var state = PartitionState(number: 0, generation: 0)
-        let noted = offsets.filter { state.noteStateOffset($0) == .gap }.count
+        let noted = offsets.filter { state.takeStateOffset($0) == .gap }.count
         #expect(state.gaps == gaps && noted == gaps.count)
     }
 
-    /// The number of gaps is limited: then the last one grows, and covers all that follow.
+    /// The number of gaps is limited. Beyond the limit the last gap grows and covers all that follow.
     @Test func manyGapsBecomeOneLongStretch() {
         var state = PartitionState(number: 0, generation: 0)
-        for index in 0...Int64(PartitionState.gapsMax) + 4 { _ = state.noteStateOffset(2 * index) }
+        for index in 0...Int64(PartitionState.gapsMax) + 4 { _ = state.takeStateOffset(2 * index) }
         #expect(state.gaps.count == PartitionState.gapsMax)
         #expect(state.gaps.first == 1..<2)
         let last = Int64(PartitionState.gapsMax)
         #expect(state.gaps.last == 2 * last - 1..<2 * (last + 4))
     }
 
-    /// One stretch of a partition at a time, and none of one that does not run; those of others are not held up.
+    /// A partition gives out one gap at a time, and none unless it runs. Other partitions do not wait for it.
     @Test func gapsAreGivenOneByOne() {
         var table = PartitionTable()
         let indices = [4, 5].map { table.add(number: $0) }
-        for index in indices { for offset in [0, 2, 4] as [Int64] { _ = table.noteStateOffset(offset, of: index) } }
+        for index in indices { for offset in [0, 2, 4] as [Int64] { _ = table.takeStateOffset(offset, of: index) } }
         #expect(table.takeGap() == nil, "none of them runs")
         table[indices[1]].run()
         #expect(table.takeGap() == StateGap(partition: 5, offsets: 1..<2))

@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Leaving a partition: take nothing more, let answers come, write the rest down, commit, forget (contract: One owner).
+/// Tests how a partition is released: take nothing more, await answers, write the rest down, commit, forget
+/// (contract: One owner).
 @Suite struct ReleaseTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -30,7 +31,7 @@ import Testing
         h.step()
         #expect(h.counters.handedOver == 1)
         #expect(h.counters.pending == 0)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         h.crash()
         h.advance(2_000)
         #expect(h.deliver()?.alert == "!")
@@ -62,7 +63,7 @@ import Testing
         #expect(h.counters.handedOver == 0)
     }
 
-    /// The deadline came first: the push is written down as one that nobody knows the answer of.
+    /// The deadline comes before the answer. The push is written down as one with an unknown answer.
     @Test func anUnansweredPushIsHandedOver() {
         let h = Self.alive()
         let offset = h.update(1, at: 0, priority: 10)
@@ -111,12 +112,12 @@ import Testing
         h.step()
         #expect(h.counters.handedOver == 2)
         #expect(h.counters.inFlight == 0)
-        #expect(h.counters.activitiesPending == 0)
+        #expect(h.counters.slotsPending == 0)
         #expect(h.committed[0] == offset)
         #expect(!h.hasReady())
     }
 
-    /// Records of the time before are acknowledged late: they settle nothing of the partition's next stay.
+    /// Records of an earlier assignment are acknowledged after it. They settle nothing of the current one.
     @Test func acknowledgementsOfAnEarlierStayChangeNothing() {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -131,14 +132,15 @@ import Testing
         for record in late { h.engine.acknowledged(record.acknowledgement, offset: 99, now: h.now) }
         h.step()
         #expect(h.committed[0] == offset)
-        // The marker that is written again when the restore is over waits, and nothing else.
+        // Only the marker that is written after the restore is still outstanding.
         #expect(h.outstanding.map(\.keyText) == ["m"])
         #expect(h.counters.unacknowledged == 1)
     }
 
     // MARK: Leaving before it ever ran
 
-    /// Half of `state` has been read: what is known may be older than what is written. Nothing is written back.
+    /// Half of `state` has been read, so what the owner knows may be older than the records. It must write nothing
+    /// back.
     @Test func aPartitionReleasedWhileRestoringWritesNothing() {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -187,7 +189,7 @@ import Testing
         engine.partitionAssigned(3, now: now)
     }
 
-    /// Each step is told when it has ended, and once.
+    /// The end of each step is reported once.
     @Test func stepsAreToldOnce() {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -211,7 +213,8 @@ import Testing
         #expect(told == [.finishRelease(partition: 0), .takeLastCommit(partition: 0)])
     }
 
-    /// Kafka may take a record and not say where it lies, as when a batch is sent twice: nobody could say how far to read.
+    /// Kafka may store a record without reporting its offset, for example when a batch is sent twice. Then the owner
+    /// does not know how far to read.
     @Test func aMarkerWithoutAnOffsetIsWrittenAgain() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
@@ -229,7 +232,7 @@ import Testing
         #expect(told == [.restore(partition: 3, markerOffset: 7)])
     }
 
-    /// An answer that comes after everything was written down adds to what Kafka has to take.
+    /// An answer arrives after everything was written down. Kafka then has more records to take.
     @Test func aLateAnswerUnsettlesWhatWasSettled() throws {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -251,7 +254,7 @@ import Testing
         #expect(h.isSettled)
     }
 
-    /// Who has forgotten a partition must not be asked to do something about it.
+    /// A runner that has forgotten a partition must not be asked to do something about it.
     @Test func nothingIsToldOfAForgottenPartition() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)

@@ -2,8 +2,8 @@
 import PushModel
 import Testing
 
-/// A later record of `state` takes the place of an earlier one of the same key where that lies: afterwards everything is as if the earlier one had
-/// been compacted away. And what concerns a partition's slots concerns no others.
+/// A later record of `state` replaces an earlier one of the same key. Everything is then as if the earlier one had
+/// been compacted away. What happens to a partition's slots does not touch other partitions.
 @Suite struct RestoreOverTests {
     private static let hashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
     private static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
@@ -11,7 +11,7 @@ import Testing
 
     private struct StateRecord {
         var id: Int
-        /// `nil`: a tombstone.
+        /// Value of the record; `nil` for a tombstone.
         var value: [UInt8]?
     }
 
@@ -62,45 +62,45 @@ import Testing
         #expect(result == (record.value == nil ? .ignored : .restored))
     }
 
-    /// All that a slot says, but for where things lie.
+    /// Everything that a slot holds, except its indices in memory.
     private static func description(of id: Int, partition: Int32, in engine: borrowing ShardEngine) -> String {
         let bytes = Array("order-\(id)".utf8)
         // Partitions are assigned in the order of their numbers.
         let place = PartitionIndex(rawValue: partition)
-        guard let number = engine.memory.slots.find(SlotKey(app: 0, id: bytes.span), partition: place) else {
+        guard let number = engine.core.memory.slots.find(SlotKey(app: 0, id: bytes.span), partition: place) else {
             return "none"
         }
-        var slot = engine.memory.slots[number]
+        var slot = engine.core.memory.slots[number]
         let held = [slot.inFlight, slot.pending, slot.behind].map { update -> String in
             guard update.isSome else { return "-" }
-            let top = engine.memory.updates[update].top
+            let top = engine.core.memory.updates[update].top
             return
-                "\(engine.memory.updates[update].eventCount) \(engine.memory.updates[update].priority) \(top.source) \(top.blob)"
+                "\(engine.core.memory.updates[update].eventCount) \(engine.core.memory.updates[update].priority) \(top.source) \(top.blob)"
         }
-        let token = unsafe Array(engine.memory.slots.tokenBytes(number))
-        let answers = unsafe Array(engine.dispatch.budgets.answers(slot.budget))
+        let token = unsafe Array(engine.core.memory.slots.tokenBytes(number))
+        let answers = unsafe Array(engine.core.dispatch.budgets.answers(slot.budget))
         slot.generation = 0
         slot.tokenGeneration = 0
         slot.memberIndex = 0
         slot.identity = ByteArena.none
         slot.budget = .none
         (slot.inFlight, slot.pending, slot.behind) = (.none, .none, .none)
-        return "\(slot) \(held) \(token) \(answers) \(engine.memory.slots.routedPositions(of: number))"
+        return "\(slot) \(held) \(token) \(answers) \(engine.core.memory.slots.routedPositions(of: number))"
     }
 
-    /// Each slot stands where it says it stands, and every live one stands somewhere.
+    /// Expects that each slot is where it says, and that every live slot is somewhere.
     private static func expectMembersAreRight(in engine: borrowing ShardEngine) {
         var count = 0
-        for place in engine.memory.partitions.identifiers {
-            for (index, number) in engine.memory.slots.members(of: place).enumerated() {
-                let slot = engine.memory.slots[number]
+        for place in engine.core.memory.partitions.identifiers {
+            for (index, number) in engine.core.memory.slots.members(of: place).enumerated() {
+                let slot = engine.core.memory.slots[number]
                 #expect(slot.isLive && slot.partition == place && Int(slot.memberIndex) == index)
                 count += 1
             }
         }
-        let activityCount = engine.counters.activities
+        let activityCount = engine.counters.slots
         #expect(count == activityCount)
-        let liveCount = engine.memory.slots.identifiers.count { engine.memory.slots[$0].isLive }
+        let liveCount = engine.core.memory.slots.identifiers.count { engine.core.memory.slots[$0].isLive }
         #expect(count == liveCount)
     }
 
@@ -129,26 +129,27 @@ import Testing
             #expect(pending.0 == pending.1 && pending.0 == pending.2)
             let counts = (all.counters.restored, last.counters.restored)
             #expect(counts.0 == counts.1)
-            let working = (all.counters.activitiesPending, last.counters.activitiesPending)
+            let working = (all.counters.slotsPending, last.counters.slotsPending)
             #expect(working.0 == working.1)
             let stored = (
-                all.memory.updates.liveCount, last.memory.updates.liveCount, all.dispatch.budgets.count,
-                last.dispatch.budgets.count
+                all.core.memory.updates.liveCount, last.core.memory.updates.liveCount, all.core.dispatch.budgets.count,
+                last.core.dispatch.budgets.count
             )
             #expect(stored.0 == stored.1 && stored.2 == stored.3)
         }
         check(all, last)
         all.forget(partition: 0)
         let left = [
-            all.counters.activities, Int(all.counters.pending), all.counters.activitiesPending,
-            all.memory.updates.liveCount,
-            all.dispatch.budgets.count, all.memory.slots.count, all.memory.slots.indexedCount,
-            all.memory.slots.routedCount,
+            all.counters.slots, Int(all.counters.pending), all.counters.slotsPending,
+            all.core.memory.updates.liveCount,
+            all.core.dispatch.budgets.count, all.core.memory.slots.count, all.core.memory.slots.indexedCount,
+            all.core.memory.slots.routedCount,
         ]
         #expect(left.allSatisfy { $0 == 0 }, "\(left)")
     }
 
-    /// Slots of several partitions come and go in turn; a partition that is forgotten takes its own along and no others.
+    /// Slots of several partitions come and go. A partition that is forgotten takes its own slots along, and no
+    /// others.
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
     func aPartitionTakesItsOwnSlotsAlong(seed: UInt64) {
         var random = StateRandom(seed: seed)
@@ -172,10 +173,10 @@ import Testing
         Self.expectMembersAreRight(in: engine)
         let after = others.map { descriptions(engine, of: $0) }
         #expect(after == before)
-        // Its place serves the next.
+        // The index of the forgotten partition is used again.
         engine.partitionAssigned(forgotten, now: Self.now)
-        let members = engine.memory.partitions.identifiers.map { engine.memory.slots.members(of: $0).count }
-        let activityCount = engine.counters.activities
+        let members = engine.core.memory.partitions.identifiers.map { engine.core.memory.slots.members(of: $0).count }
+        let activityCount = engine.counters.slots
         #expect(members.reduce(0, +) == activityCount)
     }
 }

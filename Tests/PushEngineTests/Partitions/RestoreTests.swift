@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A new owner begins with what `state` says (contract: At least once): pending updates, budget, stamps, positions, life.
+/// A new owner begins with what `state` has (contract: At least once): pending updates, budget, stamps, positions and
+/// life.
 @Suite struct RestoreTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -38,7 +39,8 @@ import Testing
         #expect(said?.fields["event-id"] as? String == "e-2")
     }
 
-    /// The former owner sends nothing once the partition is this one's, so what the restore takes is not waited for again.
+    /// The former owner cannot send once the partition is assigned, so the distance counts from the assignment. The
+    /// time that the restore takes counts, too.
     @Test(arguments: [(0, 1_000), (700, 300), (999, 1)] as [(Int64, Int64)])
     func theDistanceToAPushOfTheFormerOwnerCountsFromTheAssignment(restoreMillis: Int64, left: Int64) {
         let h = Self.alive()
@@ -54,7 +56,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// An owner that gave the partition up says when it had stopped. A clock that is ahead of this one frees nothing.
+    /// An owner that released the partition says when it stopped sending. A clock ahead of this one does not shorten
+    /// the wait.
     @Test(arguments: [(400, 600), (999, 1), (0, 1_000), (-5_000, 1_000)] as [(Int64, Int64)])
     func theDistanceCountsFromWhenTheFormerOwnerStopped(agoMillis: Int64, left: Int64) {
         let h = Self.alive()
@@ -145,9 +148,9 @@ import Testing
         h.deliver()
         h.advance(200)
         h.crash(afterMillis: 11 * 3_600_000)
-        #expect(h.counters.activities == 1)
+        #expect(h.counters.slots == 1)
         h.advance(3_600_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         #expect(h.stateLog.last { $0.keyText != "m" }?.isNull == true)
     }
 
@@ -158,7 +161,7 @@ import Testing
         h.advance(200)
         h.crash(afterMillis: 100 * 3_600_000)
         h.advance(1_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
     }
 
     @Test func aWallClockThatSteppedBackMakesNoLifeLonger() {
@@ -167,7 +170,7 @@ import Testing
         h.stepWallClock(-86_400_000)
         h.crash()
         h.advance(12 * 3_600_000 + 1_000)
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
     }
 
     // MARK: Replays
@@ -178,7 +181,7 @@ import Testing
         h.deliver()
         h.advance(200)
         h.crash(replays: false)
-        // The commit was lost with the process: everything is read again.
+        // The commit was lost with the process, so everything is read again.
         let records = h.consumed[0]!
         for (record, key, value) in records {
             h.engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
@@ -212,7 +215,7 @@ import Testing
         h.deliver()
         h.advance(200)
         h.crash()
-        // The forwarder crashed too, and forwarded it once more: another offset, the same origin.
+        // The forwarder crashed and forwarded the record again, with another offset and the same origin.
         h.consume(key: "a", value: value, topic: 1, origin: origin)
         #expect(h.outcomes.suffix(1).map(\.outcome) == ["duplicate"])
         h.advance(2_000)
@@ -242,11 +245,11 @@ import Testing
         h.advance(13 * 3_600_000)
         #expect(h.stateLog.last { $0.keyText != "m" }?.isNull == true)
         h.crash()
-        #expect(h.counters.activities == 0)
+        #expect(h.counters.slots == 0)
         #expect(h.counters.restored == 0)
     }
 
-    /// What a worker that had lost the partition wrote after its successor's marker.
+    /// A worker that had lost the partition wrote a record behind its successor's marker.
     @Test func recordsOfAnOlderEpochBehindANewerMarkerAreIgnored() {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -290,7 +293,7 @@ import Testing
         let forgotten = engine.restore(
             partition: 0, key: key.span, value: empty.span, isTombstone: true, offset: 2, now: now)
         #expect(forgotten == .ignored)
-        let activities = engine.counters.activities
+        let activities = engine.counters.slots
         #expect(activities == 0)
     }
 }

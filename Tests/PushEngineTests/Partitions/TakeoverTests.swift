@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What the owner before may have sent without `state` knowing: one push of a slot, and nothing when it gave the partition back in order.
+/// Tests what a former owner may have sent without a record in `state`: one push of a slot, or nothing if it released
+/// the partition.
 @Suite struct TakeoverTests {
     private static func alive() -> EngineHarness {
         let h = BudgetHarness.alive(perHour: 2, reserve: 0)
@@ -12,7 +13,7 @@ import Testing
     }
     private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
 
-    /// Gives the partition back, as a worker does that is told to stop; everything is acknowledged.
+    /// Releases the partition as a worker that is told to stop. Everything is acknowledged.
     private static func release(_ h: EngineHarness) {
         h.engine.beginRelease(partition: 0, now: h.now)
         h.engine.finishRelease(partition: 0, now: h.now)
@@ -24,7 +25,8 @@ import Testing
 
     // MARK: After a crash
 
-    /// Its push was accepted; all that Kafka has of it is the outcome. Read again after its `expires`, it is not said to have been set aside.
+    /// The push was accepted, but Kafka only has its outcome. The event is read again after its `expires`, and ends
+    /// as `unknown`, not as `expired`.
     @Test func aReplayThatHasExpiredMayBeOnThePhone() {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -35,7 +37,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// A push that `state` has as waiting may have left.
+    /// An update that waits in `state` may have left.
     @Test func whatWaitedMayHaveLeft() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -48,8 +50,8 @@ import Testing
         #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
     }
 
-    /// It left with a stamp that no record tells of, and expired before it could be sent again: the phone would ignore other content under
-    /// that stamp. Found by the simulation.
+    /// An update left with an unrecorded stamp, and expired before it could be sent again. No later push may have
+    /// that stamp, because the phone would ignore it. Found by the simulation.
     @Test(arguments: [true, false])
     func noPushGetsTheStampOfOneThatMayHaveLeft(isInState: Bool) throws {
         let h = Self.alive()
@@ -73,8 +75,8 @@ import Testing
         #expect(second.body.contains(#""n":2"#) && !second.body.contains(#""timestamp":\#(eventSeconds),"#))
     }
 
-    /// The phone shows it, which the next owner cannot know: something older that comes later goes along with an end that has no content.
-    /// One of the two exceptions of README's limits. Found by the simulation.
+    /// The phone shows an update, and the next owner cannot know that. An older update then goes along with an end
+    /// that has no content. This is one of the two exceptions in README's limits. Found by the simulation.
     @Test func anEndTakesOverWhatIsOlderThanOneThatWasGivenUp() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -89,8 +91,9 @@ import Testing
         #expect(h.outcomes(of: older) == ["superseded"])
     }
 
-    /// An alert was to go first, as the content behind it had not fitted beside it; newer content does, and both went as one when the first attempt had
-    /// failed. `state` has the two: the next owner sends no older one first. Found by the simulation.
+    /// Content did not fit beside an alert, so the alert went first and failed. Newer content did fit, and left with
+    /// the alert in one push without a record. `state` has two updates, and the next owner must not send the older
+    /// one first. Found by the simulation.
     @Test func whatMayHaveLeftAsOneIsPutTogether() throws {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -116,7 +119,28 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// A position may be `delivered` by one owner and give way at the next, which has read something newer: that says that it may have been sent.
+    /// Three updates wait behind a push with an alert whose owner crashes. The first fits beside the alert. The second
+    /// does not, but outlives the third, so it is kept behind. Found by the simulation.
+    @Test func whatOutlivesTheNewestWaitsThoughAnotherFitsBesideTheAlert() throws {
+        let h = Self.alive()
+        h.update(1, at: 1, priority: 10, alert: String(repeating: "a", count: 2_000))
+        #expect(h.take()?.n == 1)
+        h.update(2, at: 2)
+        let large = h.update(3, at: 3, padding: 2_500, more: Self.expires(600))
+        let soon = h.update(4, at: 4, more: Self.expires(30))
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.crash(afterMillis: 60_000)
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 2)
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 3)
+        #expect(h.outcomes(of: large) == ["delivered"])
+        #expect(h.outcomes(of: soon) == ["unknown"])
+    }
+
+    /// One owner delivers an event. The next owner has read a newer one, so the first event gives way. Its outcome
+    /// then says that it may have been sent before.
     @Test func aReplayThatGivesWaySaysThatItMayHaveBeenSent() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -132,8 +156,8 @@ import Testing
         #expect(h.outcome(of: second)?.outcome == "delivered")
     }
 
-    /// The one between the two gave the partition back in order, and had not read what the first had pushed without a record. Found by the
-    /// simulation.
+    /// An owner between two others released the partition in order. It had not read the event that the first owner
+    /// pushed without a record. Found by the simulation.
     @Test func whoLeavesBeforeReadingHandsNothingOver() throws {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -151,10 +175,11 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
-    /// A worker that had read a part of `state`, and so wrote the slot down when it left, hands nothing over.
+    /// A worker has read part of the log, so it writes the slot down when it releases the partition. The next owner
+    /// must still doubt what that worker had not read.
     @Test func whoHasReadAPartHandsNothingOver() {
         let h = Self.alive()
-        // What waits in `state` would be doubted by itself: nothing waits.
+        // An update waiting in `state` would be doubted by itself, so none waits.
         h.update(1, priority: 10)
         h.deliver()
         h.advance(2_000)
@@ -174,7 +199,7 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
-    /// Nobody can have sent it: it gives way without a word about that.
+    /// Nobody can have sent the event, so its outcome does not say that it may have been sent.
     @Test func whatNobodyCanHaveSentGivesWayAsUsual() throws {
         let h = Self.alive()
         let first = h.update(1, priority: 10)
@@ -183,7 +208,7 @@ import Testing
         #expect(try #require(h.outcome(of: first)).reason == nil)
     }
 
-    /// It was too late already when it was written: nobody has sent it.
+    /// The event had expired when it was written, so nobody has sent it.
     @Test func aReplayThatWasAlwaysTooLateIsExpired() {
         let h = Self.alive()
         h.advance(60_000)
@@ -193,7 +218,7 @@ import Testing
         #expect(Set(h.outcomes(of: offset)) == ["expired"])
     }
 
-    /// Its token died before it was read again.
+    /// The event's token dies before the event is read again.
     @Test func aReplayWhoseTokenHasDiedMayBeOnThePhone() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -207,7 +232,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
     }
 
-    /// A start is announced in `state` before it leaves: one that was not has not left.
+    /// A start is announced in `state` before it leaves. Without an announcement it has not left.
     @Test func aStartThatWasNotAnnouncedHasNotLeft() {
         let h = EngineHarness()
         h.advance(1_000)
@@ -218,7 +243,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// The first start of all: what lies in the log already has been read by nobody.
+    /// The partition has no former owner, so nobody has read what is in the log.
     @Test func withoutAnOwnerBeforeNothingHasLeft() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
@@ -253,7 +278,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// Nothing can have left unrecorded: the whole budget is there.
+    /// Nothing can have left without a record, so no unit of the budget is missing.
     @Test func aReleaseCountsNoExtraUnit() {
         let h = Self.alive()
         #expect(BudgetHarness.spend(h, 1) == [10])
@@ -264,7 +289,8 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// Somebody has owned it in between, and died before it wrote anything about the activity.
+    /// Another owner had the partition in between. It crashed before it wrote anything about the activity, and may have
+    /// sent the push.
     @Test func anOwnerInBetweenMayHaveSentIt() {
         let h = Self.alive()
         #expect(BudgetHarness.spend(h, 1) == [10])

@@ -2,7 +2,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// Records about audiences that golden files have: of their owners, and of partitions that have members.
+/// Records about audiences for the golden files: those of owners, and those of partitions with members.
 enum GoldenCrowds {
     typealias Case = (name: String, bytes: [UInt8])
 
@@ -23,7 +23,7 @@ enum GoldenCrowds {
         _ version: Version, isOpen: Bool = false, fallbacks: [Version] = []
     ) -> AudienceOwner.Publication {
         AudienceOwner.Publication(
-            version: version, fallbacks: fallbacks, status: isOpen ? .told : .done, mergedCount: isOpen ? 3 : 1)
+            version: version, fallbacks: fallbacks, status: isOpen ? .sent : .done, mergedCount: isOpen ? 3 : 1)
     }
     private static func ledger(open: [Int64], ages: [Int64]) -> VersionLedger {
         var ledger = VersionLedger()
@@ -68,7 +68,7 @@ enum GoldenCrowds {
             "audience.channel-serves",
             Self.book(
                 AudienceChannels(
-                    life: 1_699_990_000, turn: 5, environments: 1,
+                    life: 1_699_990_000, revision: 5, environments: 1,
                     all: [
                         AudienceChannels.Channel(
                             environment: .production, standing: .open, id: Array("cHJvZA==".utf8), serves: true,
@@ -79,10 +79,10 @@ enum GoldenCrowds {
             "audience.channels",
             Self.book(
                 AudienceChannels(
-                    life: 1_699_990_000, turn: 300, environments: 3,
+                    life: 1_699_990_000, revision: 300, environments: 3,
                     all: [
                         AudienceChannels.Channel(
-                            environment: .production, standing: .dead, id: Array("cHJvZA==".utf8), isEndTold: true),
+                            environment: .production, standing: .dead, id: Array("cHJvZA==".utf8), isEndReported: true),
                         AudienceChannels.Channel(
                             environment: .development, standing: .open, id: Array("ZGV2".utf8),
                             takenStampSeconds: 1_699_999_709, byTokenUntilMillis: 1_700_000_300_001),
@@ -149,7 +149,7 @@ enum GoldenCrowds {
                 $0.alertStampSeconds = 1_699_999_719
                 $0.servedJoins = 801
                 $0.lastJoinSeconds = 1_699_999_650
-                $0.lateMovesUntilSeconds = 1_700_003_600
+                $0.delayedMovesUntilSeconds = 1_700_003_600
             }
         ),
         ("progress.pass", Self.progressRecord { $0.passes = [Self.pass()] }),
@@ -334,7 +334,8 @@ enum GoldenCrowds {
                 ]
             }
         ),
-        // The release before wrote no unanswered ones: of a round without any they are a position and a count.
+        // The former release did not write `unmet` and `unanswered` at the end of the record. For this round they
+        // take 5 bytes.
         (
             "start-progress.of-release-before",
             Array(Self.startProgress { $0.rounds = [Self.rounds[1]] }.dropLast(5))

@@ -3,9 +3,9 @@ import PushModel
 
 @testable import PushEngine
 
-/// Parts of golden records: every field says something of its own, so that two that change places are seen.
+/// Parts of golden records. Every field has a value of its own, so that two fields that change places are noticed.
 enum GoldenParts {
-    /// An event's content: what it says follows from `seed`.
+    /// An event's content. Its values depend on `seed`.
     static func layer(_ seed: Int64 = 0, full: Bool = false, _ change: (inout Layer) -> Void = { _ in }) -> Layer {
         var layer = Layer()
         layer.source = SourcePosition(topic: 0, partition: Int32(3 + seed), offset: 99 + seed)
@@ -77,7 +77,7 @@ enum GoldenParts {
             environment: .development, id: Array("ZGV2".utf8), serves: false, isOpen: false,
             takenStampSeconds: 1_699_999_690, takenAlertStampSeconds: 0),
     ]
-    /// Each kind of version that flags tell apart.
+    /// One version for each combination that the flags can tell apart.
     static let versions: [(name: String, version: Version)] = [
         ("plain", Self.version()), ("high", Self.version { $0.isHigh = true }),
         ("frequent-high", Self.version { $0.isFrequentHigh = true }),
@@ -85,7 +85,7 @@ enum GoldenParts {
         ("end", Self.version { $0.layer.isEnd = true }),
         ("start", Self.version { $0.starts = [Self.order()] }),
         ("start-low", Self.version { $0.starts = [Self.order(isHigh: false)] }),
-        ("turn", Self.version { $0.turn = 7 }),
+        ("turn", Self.version { $0.channelRevision = 7 }),
         (
             "all",
             Self.version {
@@ -95,16 +95,16 @@ enum GoldenParts {
                 $0.withdrawsAlert = true
                 $0.starts = [Self.order()]
                 $0.channels = Self.channels
-                $0.turn = 300
+                $0.channelRevision = 300
             }
         ),
     ]
     static func refusals() -> RefusalCounts {
         var refusals = RefusalCounts()
-        refusals.note(status: 410, reason: "Unregistered", isOfMessage: false)
-        refusals.note(status: 410, reason: "Unregistered", isOfMessage: false)
-        refusals.note(status: 413, reason: "PayloadTooLarge", isOfMessage: true)
-        refusals.note(status: 400, reason: "", isOfMessage: false)
+        refusals.count(status: 410, reason: "Unregistered", isOfMessage: false)
+        refusals.count(status: 410, reason: "Unregistered", isOfMessage: false)
+        refusals.count(status: 413, reason: "PayloadTooLarge", isOfMessage: true)
+        refusals.count(status: 400, reason: "", isOfMessage: false)
         return refusals
     }
     static func counts(_ seed: UInt64) -> MemberCounters {

@@ -4,7 +4,8 @@ import PushModel
 
 @testable import PushEngine
 
-/// Records of `state` that golden files have: each flag and each optional part there and not there.
+/// Records of `state` for the golden files. Each flag and each optional part is present in some and absent from
+/// others.
 enum GoldenState {
     typealias Case = (name: String, bytes: [UInt8])
 
@@ -15,7 +16,7 @@ enum GoldenState {
 
     // MARK: Slots
 
-    /// A slot as a restore reads it, and what is different about it.
+    /// A slot as a restore reads it, changed by `change`.
     static func slot(_ change: (inout SlotRecord.Whole) -> Void = { _ in }) -> SlotRecord.Whole {
         var read = SlotRecord.Whole()
         read.epoch = 41
@@ -227,7 +228,7 @@ enum GoldenState {
         ("kept.possibly-ours", Self.kept(.possiblyOurs, owner: false)),
     ]
 
-    // MARK: Of crowds
+    // MARK: Crowds
 
     private static let others: [Case] = [
         ("voided.plain", Self.voided(epoch: 44, life: 1_699_990_000)),
@@ -237,11 +238,11 @@ enum GoldenState {
     static func voided(epoch: Int64, life: Int64) -> [UInt8] {
         let bench = JournalBench()
         bench.memory.partitions[0] = PartitionState(number: 0, generation: 0, epoch: epoch)
-        var audiences = Audiences(seed: 1)
+        var audiences = FanOut(seed: 1)
         audiences.crowds.addPartition(0)
         let crowd = audiences.crowds.make(app: 0, id: Array("match-7".utf8), reference: 5, partition: 0)
         audiences.crowds[crowd].voidCame(ofLife: life)
-        bench.journal.writeVoided(crowd, entry: .none, in: &bench.memory, audiences: audiences)
+        bench.journal.writeVoided(of: crowd, audiences.crowds[crowd], entry: .none, in: &bench.memory)
         return Self.value(bench)
     }
     static func paused(epoch: Int64, sinceMillis: Int64) -> [UInt8] {

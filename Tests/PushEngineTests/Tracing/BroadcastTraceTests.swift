@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushEngine
 
-/// What the engine tells of broadcasts that bring an audience's version to a channel.
+/// Tests what the engine reports, for tracing, of broadcasts that bring an audience's version to a channel.
 @Suite struct BroadcastTraceTests {
     private static let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// A member with a token and two members that listen. All have the newest version.
+    /// An audience with a member that has a token and two that listen. All have the newest version.
     private static func harness() -> EngineHarness {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...3 { h.join(member, channel: AudienceChannelTests.channel) }
@@ -18,7 +18,7 @@ import Testing
         return h
     }
     private static func broadcasts(_ h: EngineHarness) -> [(TracedBroadcast, PushAnswer, SourcePosition)] {
-        h.traceNotes().compactMap { note in
+        h.traceNotices().compactMap { note in
             if case .broadcastAnswered(let broadcast, let answer) = note.happening {
                 (broadcast, answer, note.source)
             } else {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// What there is to send goes out, over the channel and by tokens.
+    /// Delivers everything, over the channel and by tokens.
     private static func broadcast(_ h: EngineHarness) {
         for _ in 1...4 {
             while let request = h.take(route: 2) { h.answer(request, .accepted) }

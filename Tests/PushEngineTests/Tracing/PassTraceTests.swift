@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What the engine tells of the passes that bring an audience's event to its members.
+/// Tests what the engine reports, for tracing, of the passes that bring an audience's event to its members.
 @Suite struct PassTraceTests {
     private static let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -15,7 +15,7 @@ import Testing
         return h
     }
 
-    /// A pass as it was told.
+    /// A pass as it was reported.
     struct Told {
         var pass: TracedPass
         var source: SourcePosition
@@ -23,10 +23,10 @@ import Testing
         var end: PassEnd?
         var tally: PassTally?
     }
-    /// What was told of passes since the last call, in the order in which they began.
+    /// What was reported of passes since the last call, in the order in which they began.
     private static func passes(_ h: EngineHarness, _ told: [Told] = []) -> [Told] {
         var told = told
-        for note in h.traceNotes() {
+        for note in h.traceNotices() {
             switch note.happening {
             case .passBegan(let pass): told.append(Told(pass: pass, source: note.source))
             case .passAnswered(let id, let push):
@@ -62,12 +62,12 @@ import Testing
         let told = try #require(Self.passes(h, began).first)
         #expect(told.end == .finished)
         #expect(told.tally?.counts.due == 20 && told.tally?.counts.accepted == 20 && told.tally?.waitingCount == 0)
-        // A few of them, as examples.
+        // Some of its pushes are reported as examples.
         #expect(told.pushes.count == PassTraces.examplesMax)
         #expect(told.pushes.allSatisfy { $0.sentMillis == sentMillis && $0.priority == .high && $0.route == 0 })
         #expect(told.pushes.allSatisfy { $0.answer.result == .accepted && $0.attempt == 0 })
         #expect(Set(told.pushes.map(\.apnsIDLow)).count == told.pushes.count)
-        // Late members are nobody's example.
+        // A push to a late member is never an example.
         h.join(21)
         #expect(h.deliverAll().count == 1)
         #expect(Self.passes(h).isEmpty)
@@ -106,7 +106,8 @@ import Testing
         #expect(told.end == .finished && told.tally?.counts.repeated == 1)
     }
 
-    /// A version that has expired by the time it comes: the one before goes on, and does not begin anew.
+    /// A version has expired when it reaches the partition. The pass of the former version is resumed, and no new one
+    /// begins.
     @Test func whatHasExpiredOnItsWayIsNoNewPass() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -129,7 +130,7 @@ import Testing
         #expect(Set(told.map(\.pass.stampSeconds)).count == 1 && told.last?.tally?.counts.accepted == 10)
     }
 
-    /// What a channel was to bring, and the tokens bring after all, is the rest of the version's pass.
+    /// A channel did not bring a version, so the tokens do. That resumes the version's pass.
     @Test func whatAChannelHasNotBroughtGoesOn() throws {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...3 { h.join(member, channel: AudienceChannelTests.channel) }
@@ -170,7 +171,7 @@ import Testing
         #expect(told[0].pass.stampSeconds < told[1].pass.stampSeconds && told[0].pass.life == told[1].pass.life)
     }
 
-    /// What the version after it leaves unserved goes to the one before, whose pass goes on.
+    /// A version expires, and its members go back to the version before it, whose pass is resumed.
     @Test func aVersionExpires() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -206,7 +207,7 @@ import Testing
         #expect(told.first?.pushes.count == 6)
     }
 
-    /// The one before says how far it came, and the next owner goes on below the same span.
+    /// The former owner reports how far the pass came. The next owner resumes it below the same span.
     @Test func anotherOwnerGoesOn() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -227,7 +228,7 @@ import Testing
         #expect(next.tally?.counts.accepted == 10)
     }
 
-    /// Without a word: the partition is lost.
+    /// The partition is lost without a release, which ends its passes.
     @Test func aPartitionIsLost() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -242,7 +243,7 @@ import Testing
         let h = Self.harness()
         h.join(1)
         h.audienceEnd(1)
-        // It is refused for as long as its members stay.
+        // APNs refuses the end for as long as the audience has members.
         for _ in 0..<20_000 {
             guard h.counters.membersHeld > 0 else { break }
             if let push = h.take() { h.answer(push, .response(PushResponse(status: 503, reason: "Shutdown"))) }
@@ -267,7 +268,7 @@ import Testing
         #expect(told.count == 2 && told.allSatisfy { $0.source.offset == offset && $0.end == .finished })
         #expect(start.tally?.counts.due == 4 && start.tally?.counts.accepted == 4 && start.pushes.count == 4)
         #expect(update.tally?.counts.due == 1 && update.pushes.count == 1)
-        // The next version brings the start along, which has gone round.
+        // The next version carries the start along. The start's round is over, so no pass begins for it.
         h.audienceUpdate(2)
         _ = h.deliverAll(withinMillis: 2_000)
         #expect(Self.passes(h).map(\.pass.isStart) == [false])
@@ -299,18 +300,18 @@ import Testing
             for member in 1...10 { h.join(member) }
             h.audienceUpdate(1)
             h.deliverAll()
-            #expect(h.traceNotes().isEmpty, "\(traces), \(traceparent)")
+            #expect(h.traceNotices().isEmpty, "\(traces), \(traceparent)")
         }
     }
 
-    /// The first member of a partition is brought what was published long ago.
+    /// A member joins long after the version was published. Its push is not traced.
     @Test func whatIsLongPastIsNotTraced() throws {
         let h = Self.harness()
         h.audienceUpdate(1)
         h.advance(PassTraces.ageMillisMax)
         h.join(1)
         #expect(h.deliverAll().count == 1)
-        #expect(h.traceNotes().isEmpty)
+        #expect(h.traceNotices().isEmpty)
     }
 
     @Test func moreThanSoManyAtATimeAreNotTraced() throws {
@@ -318,22 +319,22 @@ import Testing
         let count = PassTraces.liveMax + 3
         for number in 1...count { h.join(number, of: "match-\(number)") }
         for number in 1...count { h.audienceUpdate(1, of: "match-\(number)") }
-        let notes = h.traceNotes()
+        let notes = h.traceNotices()
         #expect(notes.count { if case .passBegan = $0.happening { true } else { false } } == PassTraces.liveMax)
         #expect(notes.count { $0.happening == .passSkipped } == 3)
         #expect(h.deliverAll().count == count)
-        let ends = h.traceNotes().count { if case .passEnded = $0.happening { true } else { false } }
+        let ends = h.traceNotices().count { if case .passEnded = $0.happening { true } else { false } }
         #expect(ends == PassTraces.liveMax)
         h.advance(2_000)
-        // There is room again.
+        // There is room for a pass again.
         h.audienceUpdate(2, of: "match-1")
         h.deliverAll()
-        #expect(h.traceNotes().contains { if case .passBegan = $0.happening { true } else { false } })
+        #expect(h.traceNotices().contains { if case .passBegan = $0.happening { true } else { false } })
     }
 
-    // MARK: Whatever happens
+    // MARK: Random events
 
-    /// Every pass that begins ends once, with every member accounted for.
+    /// Every pass that begins ends once, and accounts for every member.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyPassEndsOnce(seed: UInt64) throws {
         let h = Self.harness()

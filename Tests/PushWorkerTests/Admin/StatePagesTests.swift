@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What a running worker knows, asked over real sockets.
+/// Tests of what a running worker answers about its state, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct StatePagesTests {
     private static func object(_ body: String) throws -> [String: Any] {
@@ -78,7 +78,7 @@ struct StatePagesTests {
         }
     }
 
-    /// The owner's side and the members', in any shards.
+    /// An audience's owner and its members may be in any shards.
     @Test func anAudienceIsShownAsFarAsItIsHere() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -109,7 +109,7 @@ struct StatePagesTests {
         }
     }
 
-    /// Orders reach the partitions by Kafka, as those of the command line do.
+    /// Orders from the admin port reach the partitions by Kafka, as those of the command line do.
     @Test func anAudienceIsPausedAndResumed() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -157,7 +157,7 @@ struct StatePagesTests {
         }
     }
 
-    /// Two workers share the partitions: one of them has the activity, the other says where it is.
+    /// Two workers share the partitions. One has the activity, and the other says where it is.
     @Test func aKeyOfAnotherWorkerIsNotFoundHere() async throws {
         try await WorkerHouse.with { house in
             let one = try await house.readyWorker()
@@ -170,7 +170,7 @@ struct StatePagesTests {
             try await house.flush()
             let isOnes = one.snapshot().partitions.contains { Int($0.number) == partition }
             let (here, elsewhere) = isOnes ? (one, other) : (other, one)
-            try await WorkerHouse.wait(for: here) { $0.engine.activities == 1 }
+            try await WorkerHouse.wait(for: here) { $0.engine.slots == 1 }
             #expect(try await Self.get("/activities/homeless", here).status == 200)
             let answer = try await Self.get("/activities/homeless", elsewhere)
             #expect(answer.status == 404 && Self.kind(answer.body) == "elsewhere")
@@ -212,13 +212,13 @@ struct StatePagesTests {
         }
     }
 
-    /// A loop that hangs is not asked again and again.
+    /// Questions to a loop that hangs are limited in number and in time.
     @Test func questionsAreFewAndEndInTime() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
             let questions = try #require(worker.statePages).questions
             let gate = DispatchSemaphore(value: 0)
-            // Each takes a place until its shard turns again.
+            // Each question is under way until its shard's next turn.
             let hanging = (0..<ShardQuestions.underWayMax).map { _ in
                 Task { () -> Result<[Int], ShardQuestions.Fault> in
                     do throws(ShardQuestions.Fault) {
@@ -236,7 +236,7 @@ struct StatePagesTests {
             let answer = try await Self.get("/activities/a", worker)
             #expect(answer.status == 503 && Self.kind(answer.body) == "busy")
             gate.signal()
-            // Places come back one by one.
+            // The questions are answered one by one.
             var answers: [Int] = []
             while answers.isEmpty, !Task.isCancelled {
                 answers = (try? await questions.ask { _ in 7 }) ?? []

@@ -31,10 +31,11 @@ struct ConfigurationLoaderTests {
         #expect(loaded.configuration.apps.map(\.bundleID) == ["com.example.pizza", "com.example.game"])
         #expect(loaded.configuration.topics.events == ["one", "two"])
         #expect(loaded.configuration.kafka.common["sasl.password"] == "hush")
-        #expect(loaded.notes.isEmpty)
+        #expect(loaded.warnings.isEmpty)
     }
 
-    /// A bundle id's capitals are no words of their own, and spaces around a comma belong to no topic.
+    /// Capitals in a bundle id do not begin a new word of a variable's name. Spaces around a comma do not belong to a
+    /// topic.
     @Test func variablesAreNamedAfterTheirSettings() throws {
         let loaded = try ConfigurationLoader.load(
             Array(
@@ -47,7 +48,7 @@ struct ConfigurationLoaderTests {
         #expect(loaded.configuration.apps.map(\.engine.budgetReserve) == [3])
         #expect(loaded.configuration.apps.map(\.engine.budgetPerHour) == [40])
         #expect(loaded.configuration.topics.events == ["one", "two"])
-        #expect(loaded.notes.isEmpty)
+        #expect(loaded.warnings.isEmpty)
     }
 
     @Test func jsonIsUnderstoodToo() throws {
@@ -242,7 +243,7 @@ struct ConfigurationLoaderTests {
             Loading.lines.dropLast().joined(separator: "\n") + "\napps: [com.example.pizza.push-type.liveactivity]"
         #expect(
             Loading.faults(text).map(\.text) == [
-                "com.example.pizza.push-type.liveactivity is no bundle id: expected the bundle id alone, without .push-type.liveactivity, which APNs' topic has behind it"
+                "com.example.pizza.push-type.liveactivity is no bundle id: expected the bundle id alone, without .push-type.liveactivity, which belongs to APNs' topic"
             ])
     }
 
@@ -258,7 +259,7 @@ struct ConfigurationLoaderTests {
         #expect(Loading.faults(text).first?.setting == "apps.c.d.apns.key-id")
     }
 
-    /// A fault names the setting as it was written, and is told once for all apps.
+    /// A fault names the setting as it was written, and appears once for all apps.
     @Test func faultsOfAppsAreNamedAsTheyWereGiven() {
         let start = Loading.lines.dropLast().joined(separator: "\n")
         let shared = Loading.faults(start + "\napps: [a.b, c.d]\nbudget: {per-hour: 2, reserve: 2}")
@@ -283,7 +284,8 @@ struct ConfigurationLoaderTests {
         #expect(faults.count == 1 && faults[0].text.hasPrefix(text))
     }
 
-    /// A wrong port is shown. What stands in the place of one and has other characters may be a password.
+    /// A wrong port is shown. A text with other characters where the port should be may be a password, and is not
+    /// shown.
     @Test(arguments: [("localhost:99999", true), ("user:hunter2", false), ("localhost:1,user:hunter2", false)])
     func wrongBrokersAreShownWhereTheyAreNoPassword(brokers: String, isShown: Bool) {
         let faults = Loading.faults(
@@ -299,7 +301,7 @@ struct ConfigurationLoaderTests {
                 "MAILBOAT_SERVICE_HOST": "10.0.0.1", "MAILBOAT_PORT_9464_TCP_ADDR": "10.0.0.1",
                 "MAILBOAT_TEST_BOOTSTRAP": "x",
             ])
-        #expect(loaded.notes.count == 2)
+        #expect(loaded.warnings.count == 2)
     }
 
     @Test func secretsStaySecret() throws {
@@ -310,7 +312,7 @@ struct ConfigurationLoaderTests {
         #expect(!"\(configuration)".contains("hush"))
     }
 
-    /// Whatever stands in a file, there is an answer.
+    /// Any content of a file is accepted or reported as a fault. None traps.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func noFileTraps(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -338,7 +340,7 @@ struct ConfigurationLoaderTests {
         }
     }
 
-    /// Found by `make fuzz TARGET=configuration SEED=3`: librdkafka ends this reason with a line's end.
+    /// librdkafka ends the reason for this fault with a line feed. `make fuzz TARGET=configuration SEED=3` found it.
     @Test(arguments: [
         "kafka.consumer.session.timeout.ms: 30065536", "budget.per-hour: |\n  a\n  b", "? |\n  a\n  b\n: 1",
     ])
@@ -351,7 +353,7 @@ struct ConfigurationLoaderTests {
         }
     }
 
-    /// A number that no arithmetic stands is refused by name, as any other outside librdkafka's range.
+    /// An extreme number is refused by name, like any other outside librdkafka's range.
     @Test(arguments: [Int64.min, .max, 0]) func noSessionTimeoutTraps(millis: Int64) {
         let settings = KafkaSettings([.init("session.timeout.ms", "\(millis)")])
         #expect(SessionTimeout.millisRange.contains(SessionTimeout.millis(settings)))

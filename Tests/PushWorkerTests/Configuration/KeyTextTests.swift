@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// A provider key that is given as a text: from the environment alone, and never shown.
+/// Tests of a provider key that is given as text. It is taken only from the environment, and never shown.
 struct KeyTextTests {
     private static let lines = """
         kafka.bootstrap: localhost:9092
@@ -24,18 +24,18 @@ struct KeyTextTests {
         Loading.faults(text, environment: environment).map { "\($0.setting) \($0.text)" }
     }
 
-    @Test("A key from the environment signs, with line breaks and with \\n in their place")
+    @Test("A key from the environment signs, with line breaks or with \\n instead")
     func environmentIsTaken() throws {
         let pem = try Self.pem()
         for text in [pem, pem.replacing("\n", with: "\\n")] {
             let configuration = try Self.load(["MAILBOAT_APNS_KEY": text])
-            // Making the token store reads the key and signs with it.
+            // The token store reads the key and signs with it when it is made.
             #expect(configuration.fileFaults().isEmpty)
             #expect(WorkerPlan(configuration).keys.map(\.content) == [Array(pem.utf8)])
         }
     }
 
-    @Test("A text that is no key is refused without being shown")
+    @Test("A text that is not a key is refused and not shown")
     func wrongTextIsRefused() throws {
         let faults = Self.faults(["MAILBOAT_APNS_KEY": "hush-hush"])
         #expect(faults.count == 1 && faults[0].hasPrefix("apns.key is ") && !faults[0].contains("hush"))
@@ -46,7 +46,7 @@ struct KeyTextTests {
         #expect(!found[0].text.contains("hush"))
     }
 
-    @Test("A settings file is no place for a key, for all apps or for one")
+    @Test("A key in a settings file is refused, for all apps and for one app")
     func fileIsRefused() throws {
         let key = try Self.pem().replacing("\n", with: "\\n")
         let forAll = Self.faults([:], text: Self.lines + "\napns.key: \"\(key)\"\n")
@@ -62,7 +62,7 @@ struct KeyTextTests {
         #expect(!(forAll + forOne).contains { $0.contains("BEGIN") })
     }
 
-    @Test("A key goes with its id, and with no file")
+    @Test("A key as text needs its id, and excludes a key file")
     func goesWithItsID() throws {
         let pem = try Self.pem()
         let nameless = Self.faults(
@@ -70,11 +70,11 @@ struct KeyTextTests {
         #expect(nameless.contains { $0.hasPrefix("apps.com.example.pizza.apns.key-id is missing") })
         let both = Self.faults(["MAILBOAT_APNS_KEY": pem, "MAILBOAT_APNS_KEY_FILE": "/keys/a.p8"])
         #expect(
-            both == ["apns.key is given beside apns.key-file: expected one of the two"])
+            both == ["apns.key is given as well as apns.key-file: expected one of the two"])
         #expect(Self.faults([:]).contains { $0.hasPrefix("apps.com.example.pizza.apns.key-file is missing") })
     }
 
-    @Test("Neither the hash nor a change tells anything of the key")
+    @Test("Neither the hash nor a change reveals the key")
     func keyIsNotTold() throws {
         let one = try Self.load(["MAILBOAT_APNS_KEY": Self.pem()])
         let other = try Self.load(["MAILBOAT_APNS_KEY": Self.pem()])

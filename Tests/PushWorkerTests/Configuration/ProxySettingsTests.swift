@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Which way connections to APNs take.
+/// Tests of the way that connections to APNs take.
 struct ProxySettingsTests {
     private static func way(
         _ lines: String..., environment: [String: String] = [:], to host: String = "api.push.apple.com", port: Int = 443
@@ -67,7 +67,7 @@ struct ProxySettingsTests {
 
     @Test func anEnvironmentThatNamesNoneIsSaid() throws {
         let text = (Loading.lines + ["apns.proxy: environment"]).joined(separator: "\n")
-        #expect(try Loading.loaded(text).notes.first?.contains("neither https_proxy nor HTTPS_PROXY is set") == true)
+        #expect(try Loading.loaded(text).warnings.first?.contains("neither https_proxy nor HTTPS_PROXY is set") == true)
     }
 
     @Test(arguments: ["http://user:s3cret@proxy:3128", "https://proxy", "socks5h://proxy:1"])
@@ -76,7 +76,7 @@ struct ProxySettingsTests {
         #expect(faults.first?.location == "https_proxy" && faults.first?.setting == "apns.proxy")
         #expect(faults.first?.text.contains("apns.proxy-credentials-file") == true)
         #expect(!"\(faults)".contains("s3cret"))
-        // Where it does not count it is nobody's business.
+        // The variable is ignored where the settings do not use it.
         #expect(Loading.faults(adding: "apns.proxy: none", environment: ["https_proxy": text]).isEmpty)
     }
 
@@ -99,7 +99,7 @@ struct ProxySettingsTests {
         #expect(fault() == nil)
     }
 
-    /// Pushes, broadcasts and questions about channels alike; and tools see the same way.
+    /// Pushes, broadcasts and questions about channels use the proxy. Tools see the same way.
     @Test func everyRouteTakesIt() throws {
         let configuration = try Loading.load(
             "apns.proxy: http://proxy:3128", "apns.environments: [production, development]",

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushWorker
 
-/// Every row of the tables, whatever it is about.
+/// Tests of every row of the tables.
 struct SettingsTests {
-    /// Values that no setting of that type takes.
+    /// Values that no setting of this type takes.
     private static func badValues(_ setting: SettingDescription) -> [String] {
         switch setting.shape {
         case .duration: ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]
@@ -25,7 +25,7 @@ struct SettingsTests {
     @Test(arguments: SettingsTable.all)
     func aBadValueIsNamedWithPlaceValueAndExpectation(setting: SettingDescription) throws {
         for value in Self.badValues(setting) {
-            // Required ones stand in the base already.
+            // The base already has the required settings.
             let lines = Loading.lines.filter {
                 !$0.hasPrefix(setting.name) && !setting.name.hasPrefix("apns.") || !$0.hasPrefix("apns")
             }
@@ -35,7 +35,7 @@ struct SettingsTests {
                 Loading.faults(text).first { $0.setting == setting.name }, "\(setting.name): \(value)")
             #expect(fault.location?.hasPrefix("worker.yaml:") == true)
             #expect(fault.text.contains("expected \(setting.expected)"))
-            // The value is named where a number or a word is wrong.
+            // The fault shows the value where a number or a word is wrong.
             let isClosed = setting.shape.isClosed && !value.hasPrefix("[")
             #expect(!isClosed || fault.text.contains("is \"\(value == "\"\"" ? "" : value)\""), "\(fault)")
         }
@@ -48,7 +48,7 @@ struct SettingsTests {
         _ = try Loading.load(environment: [ConfigurationLoader.variableName(of: setting.name): standard])
     }
 
-    /// The default that is shown is what stands in a fresh configuration, and its own row takes it.
+    /// The default in the table is the value in a fresh configuration, and the setting accepts it.
     @Test func aDefaultIsWhatIsThereAnyway() {
         Self.checkDefaults(WorkerConfiguration.settings)
         Self.checkDefaults(AppSettings.settings)
@@ -103,7 +103,8 @@ struct SettingsTests {
         #expect(Set(columns) == [6])
     }
 
-    /// What a worker could still write after another has its partitions would lie behind that one's records.
+    /// A producer must give up records before the session ends. Records that it wrote later would come after those of
+    /// the next owner.
     @Test(
         arguments: [
             (["kafka.producer: {message.timeout.ms: 60000}"], "kafka.producer.message.timeout.ms"),

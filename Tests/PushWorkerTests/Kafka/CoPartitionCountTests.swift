@@ -19,7 +19,8 @@ struct CoPartitionCountTests {
         }
     }
 
-    /// Events, routed, state, what the markers name; the count, and how many topics are remarked on.
+    /// Cases: the counts of `events`, `routed` and `state`, and the count in the markers. After them are the expected
+    /// count, and the number of topics with a remark.
     @Test(
         arguments: [
             (2, 2, 2, 2, 2, 0), (2, 2, 2, nil, 2, 0), (3, 2, 2, 2, 2, 1), (3, 2, 2, nil, 2, 1), (2, 3, 2, 2, 2, 1),
@@ -31,23 +32,25 @@ struct CoPartitionCountTests {
         #expect(verdict.count == count && verdict.remarks.count == remarks)
     }
 
-    /// The group divides the first topic: what another has beyond that is read by nobody, which is said.
+    /// The group distributes the partitions of the first topic. Further partitions of another topic are read by no
+    /// worker, and a remark says so.
     @Test func whatNobodyReadsIsNamed() {
         let verdict = Self.verdict([2, 3], 2, 2, named: 2)
         #expect(verdict.count == 2)
-        #expect(verdict.remarks.count == 1 && verdict.remarks[0].contains("partition 2 and beyond are read by nobody"))
-        #expect(!Self.verdict([3, 3], 2, 2, named: 2).remarks.joined().contains("read by nobody"))
+        #expect(verdict.remarks.count == 1 && verdict.remarks[0].contains("partition 2 and beyond are not read"))
+        #expect(!Self.verdict([3, 3], 2, 2, named: 2).remarks.joined().contains("are not read"))
     }
 
-    /// By the ends of the logs alone: nothing is read as long as somebody has written to the last partition.
+    /// The ends of the logs decide whether a marker is read. If the last partition has ever been written to, nothing is
+    /// read.
     @Test func aMarkerIsReadOnlyWhereTheLastPartitionIsEmpty() {
         let logs: [Int32: (low: Int64, end: Int64)] = [0: (0, 90), 1: (5, 8), 2: (0, 0)]
         #expect(CoPartitionCount.look(logs, partitionCount: 2) == .all)
         #expect(CoPartitionCount.look(logs, partitionCount: 3) == .read([1, 0]))
         #expect(CoPartitionCount.look([0: (0, 0), 1: (0, 0)], partitionCount: 2) == .nothing)
-        // Emptied by retention it is one that was written to.
+        // A partition that retention has emptied was written to.
         #expect(CoPartitionCount.look([0: (0, 4), 1: (7, 7)], partitionCount: 2) == .all)
-        // One that cannot be asked says nothing.
+        // A partition whose ends are unknown decides nothing.
         #expect(CoPartitionCount.look([0: (0, 4)], partitionCount: 2) == .read([0]))
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Who of a group's members is no worker, by what a broker tells.
+/// Tests that tell workers from other members of a group, by what a broker reports.
 struct GroupCompanyTests {
     private static let events = WorkerConfiguration().topics.events[0]
 
@@ -24,7 +24,7 @@ struct GroupCompanyTests {
     @Test func workersAreNoStrangers() {
         let company = Self.company(Self.member("mailboat", Self.events, 0, 1), Self.member("mailboat"))
         #expect(company.complaint == nil && !company.keepsWorkersOut && company.memberCount == 2)
-        // While the group is rebalanced the broker tells no strategy, and an empty group has none.
+        // During a rebalance the broker reports no strategy, and an empty group has none.
         #expect(Self.company(Self.member("mailboat"), strategy: "").complaint == nil)
         #expect(Self.company(strategy: "range").complaint == nil)
         #expect(!Self.company(strategy: "range").keepsWorkersOut)
@@ -40,10 +40,10 @@ struct GroupCompanyTests {
         let company = Self.company(Self.member("mailboat"), Self.member("console-consumer", Self.events, 2, 3))
         #expect(company.complaint?.contains("console-consumer at 10.0.0.7 has 2 partitions of") == true)
         #expect(company.complaint?.contains("no worker sees") == true)
-        #expect(Self.company(Self.member("kcat")).complaint?.contains("is not called mailboat") == true)
+        #expect(Self.company(Self.member("kcat")).complaint?.contains("is not named mailboat") == true)
     }
 
-    /// An operator who names workers may name each differently: a name proves nothing then.
+    /// An operator may give each worker a different name, so a client's name proves nothing.
     @Test func namesThatAreGivenAreNotJudged() {
         var configuration = WorkerConfiguration()
         configuration.kafka.common.append("client.id", "push-0")
@@ -54,7 +54,7 @@ struct GroupCompanyTests {
     @Test func anotherStrategyKeepsWorkersOut() {
         let company = Self.company(Self.member("billing", Self.events, 0, 1), strategy: "range")
         #expect(company.keepsWorkersOut)
-        #expect(company.complaint?.contains("divides partitions by range, and workers by cooperative-sticky") == true)
+        #expect(company.complaint?.contains("assigns partitions by range, but workers use cooperative-sticky") == true)
         #expect(company.complaint?.contains("billing at 10.0.0.7") == true)
         var configuration = WorkerConfiguration()
         configuration.kafka.consumer.append("partition.assignment.strategy", "range,roundrobin")
@@ -71,14 +71,15 @@ struct GroupCompanyTests {
 
     // MARK: The worker
 
-    /// What keeps the worker out is why it is not ready; with a stranger beside it another worker would do no better.
+    /// A stranger that keeps the worker out makes it unready. A stranger beside the worker only degrades it, because
+    /// another worker would have the same stranger beside it.
     @Test func readinessTellsOfStrangersUntilTheyAreGone() {
         let hub = SnapshotHub(shardCount: 1)
         let watch = GroupWatch(
             WorkerConfiguration(), hub: hub, log: nil, logger: Logger(label: "x") { _ in SwiftLogNoOpLogHandler() })
         watch.took(Self.company(Self.member("kcat", Self.events, 1)))
         #expect(hub.snapshot.degraded.contains { $0.contains("kcat at 10.0.0.7") })
-        #expect(hub.snapshot.degraded.contains { $0.contains("group.id of its own") })
+        #expect(hub.snapshot.degraded.contains { $0.contains("group.id of their own") })
         #expect(hub.snapshot.errors.isEmpty)
         watch.took(Self.company(Self.member("billing"), strategy: "range"))
         #expect(hub.snapshot.degraded.isEmpty)
@@ -96,12 +97,12 @@ struct GroupCompanyTests {
         #expect(isDue(10_000, joined: false, rebalances: 0))
         #expect(!isDue(12_000, joined: false, rebalances: 0))
         #expect(isDue(20_000, joined: false, rebalances: 0))
-        // Another rebalance puts it off.
+        // Another rebalance postpones the look.
         #expect(!isDue(25_000))
         #expect(!isDue(30_000, rebalances: 2))
         #expect(!isDue(39_000, rebalances: 2))
         #expect(isDue(40_000, rebalances: 2))
-        // Then seldom, but for strangers.
+        // Later looks are rare, unless there are strangers.
         #expect(!isDue(99_000, rebalances: 2))
         #expect(isDue(100_000, rebalances: 2, strangers: true))
         #expect(!isDue(699_000, rebalances: 2))

@@ -35,7 +35,8 @@ struct StartPositionsTests {
         #expect(start.haltReason == nil)
     }
 
-    /// The note is for the next owner alone: it replaces it at once.
+    /// The last commit of a released partition has the time of the release as metadata. The next owner replaces it at
+    /// once.
     @Test(
         arguments: [
             ("mailboat released=1700000000123", nil, 1_700_000_000_123, [12]),
@@ -60,13 +61,13 @@ struct StartPositionsTests {
     @Test func aGroupThatNeverCommittedBeginsAsTold() {
         #expect(Self.starts((nil, 5, 20), (nil, 2, 9)).starts.map(\.nextOffset) == [5, 2])
         let end = Self.starts((nil, 5, 20), (nil, 2, 9), from: .end)
-        // What was forwarded was taken from the input before: it is never skipped.
+        // Forwarded records were already taken from the input, so they must not be skipped.
         #expect(end.starts.map(\.nextOffset) == [20, 2])
-        // Once an owner is at work: a commit before that would say of an empty state that it is lost.
+        // The commit waits until an owner is at work. An earlier commit would make an empty state look lost.
         #expect(end.toCommit.isEmpty && end.toConfirm.map(\.nextOffset) == [20, 2])
     }
 
-    /// Offsets are forgotten after a while, and `state` is not.
+    /// Kafka forgets the offsets of a group after a while, but `state` remains.
     @Test func aGroupThatStateKnowsNeverBeginsAtTheEnd() {
         var findings = LogFindings()
         findings.stateHasOwner = true
@@ -79,7 +80,7 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 2])
     }
 
-    /// Somebody has deleted the offsets of the input alone: those of the routed topic say that an owner was at work.
+    /// Only the offsets of the input were deleted. The offsets of the routed topic show that an owner was at work.
     @Test func offsetsOfOneTopicThatAreDeletedDoNotBeginAtTheEnd() {
         let start = StartPositions(
             partition: 3,
@@ -90,15 +91,15 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 7])
     }
 
-    /// By what lies at offset 11 now, and how far `state` goes.
+    /// Cases by the record at offset 11, and by the end of `state`.
     @Test(
         arguments: [
             (.record(millis: 110), 40, nil, []), (.record(millis: 111), 40, nil, ["events is another one"]),
-            (.nothing, 40, nil, []), (.nothing, 39, nil, ["lost what it knew"]), (.nothing, 39, 40, []),
+            (.nothing, 40, nil, []), (.nothing, 39, nil, ["lost records"]), (.nothing, 39, 40, []),
             (.nothing, nil, nil, []),
             (
                 .record(millis: 111), 0, 7,
-                ["events is another one", "lost what it knew", "offsets reset", "accept-empty"]
+                ["events is another one", "lost records", "offsets reset", "accept-empty"]
             ),
         ] as [(LogIdentity.Found, Int64?, Int64?, [String])])
     func anotherLogHaltsThePartition(
@@ -118,7 +119,8 @@ struct StartPositionsTests {
         for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
     }
 
-    /// What is decided by where `state` begins now. A worker that goes on says so in its commits; one that halts says what was said before.
+    /// The present beginning of `state` decides. A worker that goes on writes this beginning into its commits. A worker
+    /// that halts keeps the former one.
     @Test(
         arguments: [
             (3, nil, nil, 3), (2, nil, nil, 2), (4, nil, "begins at offset 4, and began at 3", 3), (4, 40, nil, 4),
@@ -143,10 +145,11 @@ struct StartPositionsTests {
         let grant = try #require(plan.grants[0]?.first)
         #expect((grant.haltReason == nil) == (reason == nil))
         #expect(grant.haltReason?.contains(reason ?? "") ?? true)
-        #expect(plan.notes.map(\.note.stateStart) == [told, told])
+        #expect(plan.metadata.map(\.metadata.stateStart) == [told, told])
     }
 
-    /// Kafka deletes the group's offsets with the topic: what the others' commits say remains. After a reset nothing is compared.
+    /// Kafka deletes the group's offsets of a deleted topic. Commits of other topics remain, and their metadata names a
+    /// position in the deleted topic. After a reset nothing is compared.
     @Test(
         arguments: [
             (nil, nil, 20, true), (nil, nil, 4, true), (0, "mailboat new-log", 20, false), (3, nil, 20, false),
@@ -163,7 +166,7 @@ struct StartPositionsTests {
         #expect((start.haltReason != nil) == halts)
     }
 
-    /// Offsets of the input that a person has set are the word of nobody who was at work.
+    /// Offsets of the input that were set by hand do not show that an owner was at work.
     @Test(
         arguments: [
             ("mailboat state=40", "mailboat state=38", 40), (nil, "mailboat state=38", nil),
@@ -187,7 +190,8 @@ struct StartPositionsTests {
         #expect(reason.contains("mailboat offsets reset"))
     }
 
-    /// Cut off while the worker runs: the same remedy. Of `state`, which is read from its beginning, moving an offset mends nothing.
+    /// The input is cut off while the worker runs, and the remedy is the same as at the start. `state` is read from its
+    /// beginning, so there a moved offset would not help.
     @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
         let failure = PartitionFailure.offsetOutOfRange(
             TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")
@@ -221,7 +225,7 @@ struct TopicCheckTests {
 
     @Test func equalCountsAreGood() { #expect(Self.topics([:]) == .agreed(partitionCount: 8)) }
 
-    /// Outcomes and dead letters may have any number.
+    /// Outcomes and dead letters may have any number of partitions.
     @Test func othersMayDiffer() {
         #expect(
             Self.topics(["liveactivity.outcomes": 1, "liveactivity.dead-letters": 3]) == .agreed(partitionCount: 8))
@@ -236,7 +240,7 @@ struct TopicCheckTests {
         #expect(faults.count == 1 && faults[0].contains(name))
     }
 
-    /// A cluster does not list what a client may not describe.
+    /// A cluster does not list topics that a client may not describe.
     @Test(arguments: [
         ("liveactivity.events", "Read"), ("liveactivity.routed", "Read and Write"),
         ("liveactivity.state", "Read and Write"),
@@ -258,7 +262,8 @@ struct TopicCheckTests {
         #expect(faults.count == 1 && faults[0].contains("\(name) has 4") && faults[0].contains("has 8"))
     }
 
-    /// A promise rests on these; what is only advised does not keep a worker from starting.
+    /// A wrong setting is a fault if a promise depends on it. A wrong setting that is only recommended does not keep a
+    /// worker from starting.
     @Test(arguments: [
         ("liveactivity.state", "cleanup.policy", "delete", true),
         ("liveactivity.state", "min.compaction.lag.ms", "0", true),
@@ -281,7 +286,8 @@ struct TopicCheckTests {
         #expect(faults.allSatisfy { $0.hasPrefix("\(setting) of the topic \(topic) is \(value), expected ") })
     }
 
-    /// Somebody has added partitions to both: what `state` was written for counts, and a look at settings does not know it.
+    /// `routed` and `state` have more partitions than `events`. The count for which `state` was written decides, and a
+    /// check of settings does not know that count.
     @Test func moreRoutedAndStatePartitionsAreNoFaultOfASetting() {
         let topics = WorkerConfiguration().topics
         var configurations: [String: [String: String]] = [:]
@@ -305,7 +311,7 @@ struct TopicCheckTests {
 struct AssignmentPlanTests {
     private static let topics = ["events", "routed"]
 
-    /// Partitions 0 to 4, each with its number in its offsets; the group has never committed in 3.
+    /// A plan for partitions 0 to 4, whose offsets contain their numbers. The group has never committed in partition 3.
     private static func plan(
         startFrom: WorkerConfiguration.StartFrom = .beginning, missingQueueOf missing: Int32? = nil
     ) -> AssignmentPlan {
@@ -331,7 +337,7 @@ struct AssignmentPlanTests {
         #expect(plan.grants[0]?[1].logEnds.map(\.nextOffset) == [102, 102])
     }
 
-    /// Kafka, the committer and the shard are told the same beginning.
+    /// Kafka, the committer and the shard must begin at the same offset.
     @Test func allAreToldTheSameBeginning() {
         let plan = Self.plan()
         #expect(plan.starts.count == 10 && plan.toRead.count == 10)
@@ -343,7 +349,8 @@ struct AssignmentPlanTests {
         #expect(plan.toCommit.isEmpty)
     }
 
-    /// Where a group begins at the end, that is committed once its owner is at work: a kill before that is no lost `state`.
+    /// A beginning at the end is committed once the owner is at work. A kill before that does not look like a lost
+    /// `state`.
     @Test func aBeginningAtTheEndIsCommitted() {
         let plan = Self.plan(startFrom: .end)
         #expect(plan.toCommit.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Liveness that means it: partitions with something to do get on, or `/healthz` says which does not.
+/// Tests of liveness. Partitions with something to do make progress, or `/healthz` names the one that does not.
 struct PartitionProgressTests {
     private typealias Reading = PartitionProgress.Reading
 
@@ -15,7 +15,7 @@ struct PartitionProgressTests {
             isExcused: isExcused)
     }
 
-    /// Each look: when, and what is seen then. The limit is 60 s.
+    /// Cases: the times of looks at a partition, and the reading at each look. The limit is 60 s.
     private static let stories: [(name: String, looks: [(Int64, Reading?)], stallsAtEnd: Bool)] = [
         (
             "stands still with records waiting",
@@ -78,7 +78,8 @@ struct PartitionProgressTests {
         #expect(stalls.first?.description == "events[4] is at offset 5 for 60 s, and 9 records wait")
     }
 
-    /// What the hub makes of the shards' reports: watermarks against the log's ends, restores, and what is known to hold a shard up.
+    /// The hub combines the shards' reports. They contain watermarks with ends of logs, restores, and known reasons for
+    /// a shard to wait.
     @Test func theHubTellsWhereEveryPartitionIs() {
         let hub = SnapshotHub(shardCount: 2)
         var first = ShardReport()
@@ -121,16 +122,16 @@ struct HealthTests {
         #expect(Self.faults() == nil)
         #expect(Self.faults(silences: [30_000, 0]) == nil)
         #expect(Self.faults { $0.lookedAtMillis = 700_000 } == nil)
-        // Kafka being away is for readiness: a restart would not bring it back.
+        // An unreachable Kafka concerns readiness, because a restart would not bring it back.
         #expect(Self.faults { $0.errors["kafka"] = "away" } == nil)
     }
 
     @Test func whatHangsIsNamed() {
-        #expect(Self.faults(silences: [0, 30_001]) == "shard 1 has not turned for 30001 ms")
+        #expect(Self.faults(silences: [0, 30_001]) == "shard 1 has not taken a turn for 30001 ms")
         let stall = PartitionProgress.Stall(
             subject: .init(topic: "events", partition: 3), position: 12, leftCount: 40, millis: 312_000)
         #expect(
             Self.faults { $0.stalls = [stall] } == "events[3] is at offset 12 for 312 s, and 40 records wait")
-        #expect(Self.faults { $0.lookedAtMillis = 699_999 } == "nobody has looked after the partitions for 300 s")
+        #expect(Self.faults { $0.lookedAtMillis = 699_999 } == "the partitions were not looked after for 300 s")
     }
 }

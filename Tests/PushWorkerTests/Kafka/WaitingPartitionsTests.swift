@@ -23,7 +23,7 @@ struct WaitingPartitionsTests {
         AskedPartitions([0, 1], answers: answers) { [Self.part("events", $0), Self.part("routed", $0)] }
     }
 
-    /// A partition with an unknown part waits; the others begin.
+    /// A partition for which something is still unknown waits, and the others begin.
     @Test func whatIsKnownBegins() {
         let all = [Self.part("events", 0), Self.part("routed", 0), Self.part("events", 1), Self.part("routed", 1)]
         #expect(Self.asked(Self.answers(known: all)).ready == [0, 1])
@@ -45,7 +45,7 @@ struct WaitingPartitionsTests {
         waiting.remove([1])
         #expect(waiting.toAsk.isEmpty)
         _ = waiting.wait(2, assignment: 2, reason: "nobody asks", isForGood: true)
-        #expect(waiting.toAsk.isEmpty && waiting.places.count == 1)
+        #expect(waiting.toAsk.isEmpty && waiting.waits.count == 1)
     }
 
     @Test func askingSlowsDownAndBeginsAnew() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Settings of a login by OAUTHBEARER that do not go together.
+/// Tests of settings for an OAUTHBEARER login that contradict each other.
 struct LoginFaultsTests {
     private static let mechanism = "kafka.properties: {security.protocol: SASL_SSL, sasl.mechanisms: OAUTHBEARER}"
     private static let endpoint =
@@ -73,7 +73,7 @@ struct LoginFaultsTests {
             ),
             (
                 "kafka.properties: {security.protocol: SASL_SSL, sasl.mechanisms: OAUTHBEARER, enable.sasl.oauthbearer.unsecure.jwt: true}",
-                "{token-file: /run/token}", "has librdkafka make tokens for tests"
+                "{token-file: /run/token}", "makes librdkafka generate test tokens"
             ),
             (Self.mechanism, "{token-fil: /run/token}", "did you mean kafka.oauth.token-file?"),
         ])
@@ -83,13 +83,13 @@ struct LoginFaultsTests {
         #expect(faults.first?.description.contains(words) == true, "\(faults)")
     }
 
-    /// `run --check` names it before anything waits.
+    /// `run --check` names the missing source before anything waits for a token.
     @Test func aMechanismWithoutASourceIsRefused() throws {
         let faults = try Loading.load(Self.mechanism).clientFaults()
         #expect(faults.count == 1, "\(faults)")
         #expect(
             faults.first?.description.hasPrefix(
-                "kafka.properties.sasl.mechanisms: is \"OAUTHBEARER\": nobody brings the tokens of this login: expected kafka.oauth.token-file"
+                "kafka.properties.sasl.mechanisms: is \"OAUTHBEARER\": there is no source of tokens for this login: expected kafka.oauth.token-file"
             )
                 == true, "\(faults)")
     }
@@ -112,7 +112,7 @@ struct LoginFaultsTests {
         for (fault, start) in zip(faults, starts) { #expect(fault.hasPrefix(start), "\(fault)") }
     }
 
-    /// As commands that have no worker's configuration are told.
+    /// Commands without a worker's configuration name the source by properties.
     @Test func propertiesMayNameTheSource() throws {
         let settings = KafkaSettings([
             .init("bootstrap.servers", "a:1"), .init("kafka.oauth.token-command", "/usr/bin/sign,--region,eu"),

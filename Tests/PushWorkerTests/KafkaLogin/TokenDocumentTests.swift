@@ -4,13 +4,13 @@ import Testing
 
 @testable import PushWorker
 
-/// What sources give, and what is made of it.
+/// Tests of how the answers of token sources are read.
 struct TokenDocumentTests {
     static let now: Int64 = 1_764_000_000_000
     private static let command = TokenSource.command(["/usr/bin/sign"])
     private static let file = TokenSource.file(path: "/var/run/kafka.token")
 
-    /// A JWT with these claims, as JSON.
+    /// A JWT with claims that are given as JSON.
     static func jwt(_ claims: String) -> String {
         let parts = [#"{"alg":"none"}"#, claims, "signature"].map { text in
             Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
@@ -25,7 +25,7 @@ struct TokenDocumentTests {
     @Test(
         arguments: [
             (Self.named, 60_500, "worker-1"), ("\n \(Self.named)\r\n", 60_500, "worker-1"),
-            // A name that a line of a log should not have is none.
+            // A subject that does not belong in a log line is left out.
             (Self.good, 60_000, nil),
             (#"{"access_token":"\#(Self.named)","expires_in":5,"token_type":"bearer"}"#, 60_500, "worker-1"),
             (#"{"access_token":"opaque","expires_in":3600,"token_type":"Bearer"}"#, 3_600_000, nil),
@@ -43,9 +43,9 @@ struct TokenDocumentTests {
     @Test(
         arguments: [
             ("", .content, "gave nothing: expected a JWT"), ("  \n", .content, "gave nothing"),
-            ("a", .content, "does not say when it ends"), ("a.b.c", .content, "does not say when it ends"),
-            ("two words", .content, "does not say when it ends"),
-            (Self.jwt(#"{"exp":"soon"}"#), .content, "does not say when it ends"),
+            ("a", .content, "a token without an expiry"), ("a.b.c", .content, "a token without an expiry"),
+            ("two words", .content, "a token without an expiry"),
+            (Self.jwt(#"{"exp":"soon"}"#), .content, "a token without an expiry"),
             ("{", .content, "something else than a token"),
             ("{\"a\":1}", .content, "JSON without access_token or token"),
             (#"{"access_token":1}"#, .content, "something else than a token"),
@@ -57,10 +57,10 @@ struct TokenDocumentTests {
                 "at most 32768"
             ),
             (#"{"token":"a","expiry":1764000900}"#, .content, "not in milliseconds since 1970"),
-            (#"{"access_token":"a","expires_in":0}"#, .expired, "ended already"),
-            (#"{"access_token":"a","expires_in":-1e300}"#, .expired, "ended already"),
-            (Self.jwt(#"{"exp":1763999999}"#), .expired, "ended already"),
-            (Self.jwt(#"{"exp":-9e99}"#), .expired, "ended already"),
+            (#"{"access_token":"a","expires_in":0}"#, .expired, "expired already"),
+            (#"{"access_token":"a","expires_in":-1e300}"#, .expired, "expired already"),
+            (Self.jwt(#"{"exp":1763999999}"#), .expired, "expired already"),
+            (Self.jwt(#"{"exp":-9e99}"#), .expired, "expired already"),
         ] as [(String, TokenFault.Cause, String)])
     func whatIsNoneIsNamed(text: String, cause: TokenFault.Cause, words: String) {
         let fault = #expect(throws: TokenFault.self) {
@@ -72,21 +72,21 @@ struct TokenDocumentTests {
         #expect(fault?.text.contains(words) == true, "\(fault?.text ?? "")")
     }
 
-    /// Nobody knows since when a file's token lives.
+    /// A file does not say when its token was issued, so a relative lifetime is not enough.
     @Test func aFileSaysWhenItsTokenEnds() {
         let relative = #"{"access_token":"a","expires_in":60}"#
         let fault = #expect(throws: TokenFault.self) {
             try TokenDocument.read(Array(relative.utf8), from: Self.file, wallMillis: Self.now)
         }
-        #expect(fault?.text.hasPrefix("/var/run/kafka.token holds a token that does not say when it ends") == true)
+        #expect(fault?.text.hasPrefix("/var/run/kafka.token holds a token without an expiry") == true)
         let ended = #expect(throws: TokenFault.self) {
             try TokenDocument.read(Array(Self.named.utf8), from: Self.file, wallMillis: Self.now + 60_000)
         }
         #expect(ended?.cause == .expired)
-        #expect(ended?.text.contains("whoever writes it does so no more") == true)
+        #expect(ended?.text.contains("its writer has stopped") == true)
     }
 
-    /// A life of centuries is one that can be counted with.
+    /// A lifetime of centuries is accepted without overflow.
     @Test func noNumberIsTooLarge() throws {
         for text in [
             Self.jwt(#"{"exp":1e300}"#), #"{"access_token":"a","expires_in":1e300}"#,
@@ -97,7 +97,7 @@ struct TokenDocumentTests {
         }
     }
 
-    /// What came may be a secret of any kind, or the token with something around it.
+    /// The answer may be a secret of any kind, or contain the token, so no fault may show it.
     @Test func noFaultTellsWhatCame() {
         for secret in PlantedSecret.all {
             for text in [

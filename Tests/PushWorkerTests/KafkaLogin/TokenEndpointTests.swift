@@ -6,7 +6,7 @@ import TraceCollecting
 
 @testable import PushWorker
 
-/// A server that gives tokens, on a socket of this machine.
+/// Tests of a server that issues tokens, on a socket of this machine.
 struct TokenEndpointTests {
     private static func with<Result>(_ body: (_ folder: String) async throws -> Result) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
@@ -24,7 +24,7 @@ struct TokenEndpointTests {
         }
         let source = TokenSource.endpoint(
             TokenEndpoint(url: endpoint, clientID: "worker:1", secretFile: secretFile, scope: scope, caFile: nil))
-        // It blocks, as the keeper's thread may.
+        // The call blocks its thread, as the keeper's call may.
         return await withCheckedContinuation { continuation in
             NIOThreadPool.singleton.submit { _ in
                 do throws(TokenFault) {
@@ -66,10 +66,10 @@ struct TokenEndpointTests {
             (401, "s3cret", .refused, "answers 401: check kafka.oauth.client-id"),
             (400, #"{"error":"s3cret"}"#, .refused, "answers 400: check"),
             (404, "", .refused, "check the path of the URL"),
-            (302, "", .refused, "answers 302: it is not followed"),
+            (302, "", .refused, "answers 302: redirect"),
             (500, "s3cret", .server, "answers 500; it is asked again"),
             (429, "", .server, "answers 429"), (200, "{", .content, "gave something else than a token"),
-            (200, "s3cret", .content, "does not say when it ends"),
+            (200, "s3cret", .content, "a token without an expiry"),
             (200, String(repeating: "a", count: 200_000), .content, "answers with more than 65536 bytes"),
         ] as [(Int, String, TokenFault.Cause, String)])
     func whatItRefusesIsNamed(status: Int, body: String, cause: TokenFault.Cause, words: String) async throws {
@@ -100,7 +100,7 @@ struct TokenEndpointTests {
             }
             #expect(fault.cause == .network)
             #expect(fault.text.contains("cannot be asked: Connection refused"), "\(fault.text)")
-            // Plain HTTP, where TLS was meant.
+            // The server speaks plain HTTP, but the client expects TLS.
             let plain = try await TraceCollector.start()
             let tls = await Self.ask(
                 plain.endpoint.replacing("http:", with: "https:"), secretFile: folder + "/secret")
@@ -145,7 +145,7 @@ struct TokenEndpointTests {
         #expect((TokenEndpoint.url(url) != nil) == isAccepted)
     }
 
-    /// In its answer, in what it is asked with, in its address.
+    /// A secret in an endpoint's answer, request or address is never shown.
     @Test func nothingTellsOfASecret() {
         for secret in PlantedSecret.all {
             let endpoint = TokenEndpoint(

@@ -29,7 +29,7 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == old.hash)
     }
 
-    /// Every setting that is written otherwise is told, and is taken as its row says.
+    /// Every changed setting is reported, and takes effect as its row says.
     @Test(arguments: SettingsTable.all)
     func aRowDecidesWhatBecomesOfItsChange(setting: SettingDescription) throws {
         let old = Self.configuration("a.b")
@@ -44,7 +44,7 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == (setting.effect == .restart ? old.hash : new.hash))
     }
 
-    /// The rows say what needs a restart, and an engine keeps just that for its life: it takes whatever a row calls live.
+    /// The rows say which settings need a restart. An engine must take every other setting while it runs.
     @Test(arguments: SettingsTable.all)
     func anEngineTakesWhateverNeedsNoRestart(setting: SettingDescription) throws {
         let old = Self.configuration("a.b")
@@ -56,7 +56,8 @@ struct ConfigurationChangeTests {
         #expect(faults.isEmpty || setting.effect == .restart)
     }
 
-    /// - Returns: the configuration with one setting changed, and the setting's whole name.
+    /// Changes one setting.
+    /// - Returns: the changed configuration, and the setting's full name.
     private static func changed(
         _ setting: SettingDescription, in old: WorkerConfiguration
     ) throws -> (configuration: WorkerConfiguration, name: String) {
@@ -75,7 +76,7 @@ struct ConfigurationChangeTests {
         return (new, name)
     }
 
-    /// With another value than it has, whatever the row takes.
+    /// A copy of `root` with another value, or `nil` when the row accepts none of the sample texts.
     private static func otherwise<Root>(_ row: SettingRow<Root>, _ root: Root) -> Root? {
         let texts = [
             "7s", "30s", "7ms", "90s", "3d", "3", "777", "0.5", "false", "true", "trust", "end", "failures", "defer",
@@ -118,19 +119,20 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == old.hash)
     }
 
-    /// Between two looks somebody has put another file there, had it read, and put the old one back.
+    /// Between two looks another file was put in place and read after a SIGHUP, and the old file was put back.
     @Test func aFileIsReadAgainAfterAHangUp() {
         let old = Array("old".utf8)
         var watch = FileWatch(old)
         func look() -> FileWatch.Finding { watch.looked(at: .content(old)) }
         #expect(look() == .nothing)
-        watch.noteHangUps(1)
+        watch.countHangUps(1)
         #expect(look() == .changed && look() == .nothing)
-        watch.noteHangUps(1)
+        watch.countHangUps(1)
         #expect(look() == .nothing)
     }
 
-    /// What was missing beside the file, such as a key, may come later. It is tried again now and then, until it is taken or another takes its place.
+    /// Something beside the file, such as a key, may be missing and arrive later. So a refused file is tried again from
+    /// time to time, until it is taken or replaced.
     @Test func aFileThatWasRefusedIsTriedAgain() {
         let (old, new, mended) = (Array("old".utf8), Array("new".utf8), Array("mended".utf8))
         var watch = FileWatch(old)
@@ -151,7 +153,7 @@ struct ConfigurationChangeTests {
         #expect(looks(2 * FileWatch.looksBetweenTries, at: new).allSatisfy { $0 == .nothing })
     }
 
-    /// Somebody may be writing the file while it is looked at.
+    /// The file may be looked at while it is being written.
     @Test func aFileIsReadWhenItHasStayedTheSameForTwoLooks() {
         let (old, half, new) = (Array("old".utf8), Array("ne".utf8), Array("new".utf8))
         var watch = FileWatch(old)
@@ -165,7 +167,8 @@ struct ConfigurationChangeTests {
         }
     }
 
-    /// Once each, and nothing is said of a file in whose place another is put, at once (a rename, a symlink of Kubernetes) or between two looks.
+    /// A missing file is reported once, and so is its return. A replaced file does not count as missing, whether it is
+    /// replaced at once (a rename, a symlink of Kubernetes) or between two looks.
     @Test func aFileThatIsGoneIsMissedOnceAndWelcomedOnce() {
         let (old, new) = (FileLook.content(Array("old".utf8)), FileLook.content(Array("new".utf8)))
         let none = FileLook.unreadable("mailboat.yaml cannot be read: No such file or directory")

@@ -12,7 +12,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Another configuration for a running worker, over real sockets.
+/// Tests of a new configuration for a running worker, over real sockets.
 struct ReloadTests {
     private static let game = "com.example.game"
 
@@ -25,7 +25,7 @@ struct ReloadTests {
         String(decoding: phone.device.contentState, as: UTF8.self)
     }
 
-    /// A key that APNs knows, in a file of its own.
+    /// Writes a key that APNs knows into its own file.
     private static func putKey(_ keyID: String, in house: WorkerHouse) throws -> String {
         let key = try ES256PrivateKey.generate()
         house.simulator.register(
@@ -39,7 +39,7 @@ struct ReloadTests {
         snapshot.routes.reduce(0) { $0 + $1.counters.closesTotal }
     }
 
-    /// Budget, app and key change while events flow: nothing is lost, and only the key asks for new connections.
+    /// Budget, app and key change while events flow. Nothing is lost, and only the new key needs new connections.
     @Test func whatChangesUnderLoadLosesNothing() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -54,10 +54,12 @@ struct ReloadTests {
             }
             var step = 0
 
-            /// Lets each order have a further update, and pushes go on until `isDone`.
+            /// Publishes further updates of every order until `isDone`.
             func push(until isDone: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws {
                 while true {
                     step += 1
+                    // The count is taken before the updates, because APNs may accept them all before they are flushed.
+                    let accepted = worker.snapshot().engine.pushesAccepted
                     for number in 0..<count {
                         try house.publish(
                             "order-\(number)",
@@ -65,7 +67,6 @@ struct ReloadTests {
                         )
                     }
                     try await house.flush()
-                    let accepted = worker.snapshot().engine.pushesAccepted
                     let snapshot = try await WorkerHouse.wait(for: worker) {
                         $0.engine.pushesAccepted > accepted || isDone($0)
                     }
@@ -74,7 +75,7 @@ struct ReloadTests {
             }
             try await push { $0.engine.pushesDowngraded > 0 }
 
-            // The budget: what was pushed with priority 5 for want of it has priority 10 again.
+            // The larger budget gives priority 10 again to pushes that had priority 5 without it.
             configuration.apps[0].engine.budgetPerHour = 1_000
             let first = try await worker.reload { configuration }
             #expect(first.taken.map(\.setting) == ["apps.\(WorkerHouse.app).budget.per-hour"])
@@ -82,7 +83,7 @@ struct ReloadTests {
             let high = worker.snapshot().engine.pushesHighPriority
             try await push { $0.engine.pushesHighPriority > high + UInt64(count) }
 
-            // An app, with a key of its own.
+            // An app with its own key is added.
             var game = AppSettings(bundleID: Self.game)
             game.teamID = WorkerHouse.teamID
             game.keyID = "GAMEKEY123"
@@ -100,16 +101,16 @@ struct ReloadTests {
             #expect(worker.snapshot().routes.contains { $0.name == "production/GAMEKEY123" })
             #expect(Self.closes(worker.snapshot()) == 0, "neither asks for another connection")
 
-            // The key: Apple's next, under its new id.
+            // The key is replaced by the next one, with its new id.
             configuration.apps[0].keyID = "NEXTKEY123"
             configuration.apps[0].keyFile = try Self.putKey("NEXTKEY123", in: house)
-            try await worker.reload { configuration }
             let connections = house.simulator.statistics().connectionsAccepted
+            try await worker.reload { configuration }
             try await push { snapshot in
                 snapshot.routes.contains { $0.name == "production/NEXTKEY123" }
                     && house.simulator.statistics().connectionsAccepted > connections
             }
-            // From here on nobody needs the one before.
+            // No push needs the former key now.
             house.simulator.revokeKey(id: WorkerHouse.keyID)
             let accepted = worker.snapshot().engine.pushesAccepted
             try await push { $0.engine.pushesAccepted > accepted + UInt64(2 * count) }
@@ -128,7 +129,7 @@ struct ReloadTests {
         }
     }
 
-    /// What is wrong with a configuration is named; what it says of other things is not taken either.
+    /// A fault in a configuration is named, and the rest of that configuration is not taken either.
     @Test func aFaultLeavesTheOldConfigurationInPlace() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -148,7 +149,7 @@ struct ReloadTests {
             missing.apps[0].keyID = nil
             await #expect(throws: ConfigurationError.self) { try await worker.reload { missing } }
 
-            let told = lines.all.filter { $0.contains("is not taken, the one before stays") }
+            let told = lines.all.filter { $0.contains("is not used; the previous one stays") }
             #expect(told.count == 2)
             #expect(told.contains { $0.contains("budget.reserve: is 9: expected less than budget.per-hour") })
             #expect(told.contains { $0.contains("apns.key-file") && $0.contains("AuthKey_NOWHERE123.p8") })
@@ -160,7 +161,7 @@ struct ReloadTests {
             #expect(page.contains("\nmailboat_config_last_reload_success 0\n"))
             #expect(page.contains("\nmailboat_config_info{hash=\"\(configuration.hash)\"} 1\n"))
 
-            // A repair is heard.
+            // A repaired configuration is noticed.
             let report = try await worker.reload { configuration }
             #expect(report.taken.isEmpty && report.held.isEmpty)
             #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 1\n") == true)
@@ -168,7 +169,7 @@ struct ReloadTests {
         }
     }
 
-    /// The rest is taken; what was given is told and counted until the restart.
+    /// Changes that need no restart are taken. A change that needs one is reported and counted until the restart.
     @Test func whatNeedsARestartKeepsItsValue() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -195,7 +196,7 @@ struct ReloadTests {
         }
     }
 
-    /// Between the load and the first look, and while Kafka cannot be reached.
+    /// The file changes after it was loaded and before the worker's first look, while Kafka cannot be reached.
     @Test func whatChangesBeforeItRunsIsSeenWhenItRuns() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -235,7 +236,7 @@ struct ReloadTests {
         }
     }
 
-    /// In Kubernetes the settings may be there before the key that they name.
+    /// In Kubernetes the settings may arrive before the key that they name.
     @Test func settingsThatNameAKeyTooEarlyAreTakenWhenItIsThere() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -268,7 +269,7 @@ struct ReloadTests {
         }
     }
 
-    /// A loop that has ended answers nobody.
+    /// A reload fails when the loops have ended, because they give no answer.
     @Test(.timeLimit(.minutes(2))) func whoComesWhenLoopsHaveEndedIsToldSo() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -281,7 +282,7 @@ struct ReloadTests {
         }
     }
 
-    /// While Kafka cannot be reached: it is followed as soon as the worker can.
+    /// A SIGHUP that arrives while Kafka cannot be reached takes effect as soon as the worker runs.
     @Test(.timeLimit(.minutes(2))) func aHangUpThatComesBeforeItRunsIsFollowedWhenItRuns() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -301,7 +302,8 @@ struct ReloadTests {
             }
             try await withThrowingTaskGroup { group in
                 group.addTask { try await service.run() }
-                // Many, and one more that is known to be in: what comes together is followed once, or once more.
+                // Five signals are sent, and at least one is known to be heeded. Signals that arrive together cause one
+                // or two reloads.
                 for _ in 0..<5 { kill(getpid(), SIGHUP) }
                 while !hangUps.isWished, !Task.isCancelled { await Task.yield() }
                 #expect(loads.load(ordering: .relaxed) == 0)
@@ -314,7 +316,7 @@ struct ReloadTests {
         }
     }
 
-    /// Many at once: none is refused, and what was loaded last holds.
+    /// None of many simultaneous reloads is refused, and the configuration that was loaded last holds.
     @Test func reloadsAreTakenOneAfterAnother() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -341,7 +343,7 @@ struct ReloadTests {
         }
     }
 
-    /// One that comes while another is half taken.
+    /// The second reload arrives while the first is half done.
     @Test func whatIsLoadedLastHolds() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -375,7 +377,7 @@ struct ReloadTests {
         func set() { self.value.store(true, ordering: .releasing) }
     }
 
-    /// Says one more each time it is read.
+    /// A file whose budget grows by one with each read.
     private final class BudgetFile: Sendable {
         static let before = 20
         private let budget = Mutex(before)
@@ -404,7 +406,7 @@ struct ReloadTests {
         #expect(await turnstile.enter())
     }
 
-    /// What a new app needs is read before shards are told: their loops read no file.
+    /// Files of a new app are read before shards get its settings, because their loops read no file.
     @Test func aFileThatGoesWhenItWasReadIsNotMissed() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -432,7 +434,8 @@ struct ReloadTests {
         }
     }
 
-    /// It takes over a partition with records of the new app after it was asked, and passes them over.
+    /// The shard has agreed to the new app. Before it gets the new settings it takes over a partition, and skips the
+    /// app's records there.
     @Test func aShardThatRefusesIsNoSuccess() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -446,19 +449,19 @@ struct ReloadTests {
             await former.stop()
 
             let worker = try house.worker(configuration)
-            // The group gives it partitions only seconds later.
+            // The group assigns the partitions only seconds later.
             try await worker.start()
             let half = try await worker.reload(
                 { both }, whenAsked: { _ = try? await WorkerHouse.wait(for: worker) { $0.isReady } })
             #expect(half.refusingShards.count == 1)
             #expect(!worker.snapshot().configuration.isLastTaken)
             #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 0\n") == true)
-            #expect(worker.snapshot().errors.contains { $0.contains("by the old configuration until a restart") })
+            #expect(worker.snapshot().errors.contains { $0.contains("the old configuration until a restart") })
             await worker.stop()
         }
     }
 
-    /// Another app with a route of its own, as it believes others.
+    /// Another app with its own route, because it trusts other certificate authorities.
     private static func gameApp(_ configuration: WorkerConfiguration, roots: String?) -> AppSettings {
         var game = configuration.apps[0]
         game.engine.bundleID = Self.game
@@ -472,7 +475,7 @@ struct ReloadTests {
             await #expect {
                 try await worker.reload { house.configuration() }
             } throws: {
-                "\($0)".contains("expected to be asked again when it runs")
+                "\($0)".contains("try again when it runs")
             }
         }
     }

@@ -5,13 +5,15 @@ import Testing
 
 @testable import PushWorker
 
-/// Secrets in the place of every setting and every property: nothing of them is said. The tables say what there is.
+/// Tests with secrets given instead of the value of every setting and every property. The tables name them all, and no
+/// output may show a secret.
 struct SecretSettingsTests {
-    /// All that is said of a configuration: its faults, what its files are found to be, its reflection, and how it differs from another.
+    /// All output about a configuration: its faults, the faults of its files, its reflection, and its difference from
+    /// another.
     private static func said(_ text: String, environment: [String: String] = [:]) -> String {
         do throws(ConfigurationError) {
             let loaded = try Loading.loaded(text, environment: environment)
-            var said = loaded.notes.joined(separator: "\n")
+            var said = loaded.warnings.joined(separator: "\n")
             for fault in loaded.configuration.fileFaults() { said += "\n\(fault)" }
             dump(loaded.configuration, to: &said)
             said += "\n\(loaded.configuration) \(String(reflecting: loaded.configuration))"
@@ -46,7 +48,7 @@ struct SecretSettingsTests {
         for secret in PlantedSecret.all {
             let lines = Self.withoutRow(name)
             var texts = [Self.said((lines + ["\(name): \(Self.quoted(secret.text))"]).joined(separator: "\n"))]
-            // As a list, as a map, below an app, and as the setting's name.
+            // The secret is in a list, in a map, below an app, and instead of the setting's name.
             texts.append(Self.said((lines + ["\(name): [a, \(Self.quoted(secret.text))]"]).joined(separator: "\n")))
             texts.append(
                 Self.said((lines + ["\(name): {\(Self.quoted(secret.text)): 1}"]).joined(separator: "\n")))
@@ -57,14 +59,14 @@ struct SecretSettingsTests {
                     lines.filter { !$0.hasPrefix("apps") }.joined(separator: "\n")
                         + "\napps: {com.example.pizza: {\(name): \(Self.quoted(secret.text))}}"))
             texts.append(Self.said((lines + ["\(Self.quoted(secret.text)): 1"]).joined(separator: "\n")))
-            // A text that is not quoted: no YAML, mostly.
+            // An unquoted text is usually not YAML.
             texts.append(
                 Self.said((lines + ["\(name): \(secret.text)", "\(name)x: [\(secret.text)"]).joined(separator: "\n")))
             texts.append(
                 Self.said(
                     lines.joined(separator: "\n"),
                     environment: [ConfigurationLoader.variableName(of: name): secret.text]))
-            // A name that nobody knows.
+            // The name of the variable is unknown.
             texts.append(
                 Self.said(
                     Loading.lines.joined(separator: "\n"),
@@ -76,7 +78,7 @@ struct SecretSettingsTests {
     @Test(arguments: ["properties", "consumer", "producer"]) func noPropertyTellsOfASecret(group: String) {
         let misspelt = ["sasl.pasword", "sasl.pass", "ssl.keystore.passphrase", "sasl.jaas.config", "x"]
         for name in KafkaSettings.knownNames + misspelt {
-            // Those of one group are those of the others: a few secrets each.
+            // The three groups have the same properties, so one secret is enough for two of them.
             for secret in group == "properties" ? PlantedSecret.all : [PlantedSecret.all[2]] {
                 let line = "kafka.\(group): {\(name): \(Self.quoted(secret.text))}"
                 let text = Self.said((Loading.lines + [line]).joined(separator: "\n"))
@@ -90,7 +92,7 @@ struct SecretSettingsTests {
         }
     }
 
-    /// What each file should hold, and another secret in its place.
+    /// Each file holds another secret instead of what it should hold.
     @Test func noFileTellsOfItsContent() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -112,7 +114,7 @@ struct SecretSettingsTests {
         }
     }
 
-    /// Whatever a service or a logger is given.
+    /// Values that a service or a logger may be given show no secret.
     @Test func typesThatHoldSecretsTellNothingOfThem() throws {
         let secret = PlantedSecret.all[2]
         let bytes = Array(secret.text.utf8)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What an operator sees and does when it is about APNs: whole workers against the simulator.
+/// Tests of what an operator sees and does about APNs: whole workers against the simulator.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct APNSOperationsTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xdef0_0000 + number) }
@@ -19,22 +19,23 @@ struct APNSOperationsTests {
         return (answer.status, answer.body)
     }
 
-    /// Nobody wrote a record: both readiness and metrics know all the same.
+    /// Readiness and metrics name the problem although no event was published.
     @Test func anAPNsThatIsAwayIsNamedWithoutTraffic() async throws {
         try await WorkerHouse.with { house in
             house.simulator.setMute(true)
             let worker = try house.worker()
             try await worker.start()
             let snapshot = try await WorkerHouse.wait(for: worker) {
-                $0.runningPartitionCount == 4 && $0.errors.contains { $0.contains("says nothing") }
+                $0.runningPartitionCount == 4 && $0.errors.contains { $0.contains("sends nothing") }
             }
             #expect(snapshot.errors.count == 1, "once, and not for each shard: \(snapshot.errors)")
             let away = try await Self.readiness(worker)
-            #expect(away.status == 503 && away.body.contains("says nothing"))
+            #expect(away.status == 503 && away.body.contains("sends nothing"))
             house.simulator.setMute(false)
             try await WorkerHouse.wait(for: worker) { $0.isReady && $0.degraded.isEmpty }
 
-            // From then on the worker is as good as any other.
+            // APNs was reached once. Later failures do not make this worker unready, because another worker could not
+            // reach APNs either.
             house.simulator.setRefusesConnections(true)
             _ = await house.simulator.performAndWait(.cut)
             let lost = try await WorkerHouse.wait(for: worker) { !$0.degraded.isEmpty }
@@ -51,7 +52,8 @@ struct APNSOperationsTests {
         }
     }
 
-    /// A directory of keys, pushes flowing all the time: a key APNs does not know, a new one, the old one revoked.
+    /// A directory of keys changes while pushes flow. A key that APNs does not know is added, then a good key, and then
+    /// the old key is revoked.
     @Test func theKeyIsChangedWithoutAStop() async throws {
         try await WorkerHouse.with { house in
             let keys = house.directory + "/keys"
@@ -70,12 +72,13 @@ struct APNSOperationsTests {
             let count = 200
             for number in 0..<count { try house.register("order-\(number)", token: Self.token(number)) }
 
-            /// Pushes until `isDone`, and how many of them.
+            /// Pushes updates until `isDone`.
             func push(until isDone: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws {
                 for step in 1... {
+                    // The count is taken before the updates, because APNs may accept them all before they are flushed.
+                    let accepted = worker.snapshot().engine.pushesAccepted
                     for number in 0..<count { try house.update("order-\(number)", step, priority: 5) }
                     try await house.flush()
-                    let accepted = worker.snapshot().engine.pushesAccepted
                     let snapshot = try await WorkerHouse.wait(for: worker) {
                         $0.engine.pushesAccepted > accepted || isDone($0)
                     }
@@ -95,10 +98,10 @@ struct APNSOperationsTests {
             let new = try ES256PrivateKey.generate()
             house.simulator.register(
                 RegisteredKey(keyID: "NEWKEY1234", teamID: WorkerHouse.teamID, publicKey: try new.publicKey()))
+            let before = house.simulator.statistics().connectionsAccepted
             try put(new, "NEWKEY1234")
             let metrics = try await AdminPort.get("/metrics", port: try #require(worker.adminPort)).body
             #expect(metrics.contains("mailboat_provider_token_age_seconds{key=\"\(WorkerHouse.keyID)\"}"))
-            let before = house.simulator.statistics().connectionsAccepted
             try await push { _ in house.simulator.statistics().connectionsAccepted > before }
             house.simulator.revokeKey(id: WorkerHouse.keyID)
             try FileManager.default.removeItem(atPath: "\(keys)/AuthKey_\(WorkerHouse.keyID).p8")
@@ -109,11 +112,11 @@ struct APNSOperationsTests {
             #expect(settled.engine.isConserved)
             #expect(settled.engine.count(.deadLettered) == 0 && settled.engine.count(.rejected) == 0)
             #expect(settled.errors.isEmpty, "\(settled.errors)")
-            // A few pushes met the unknown key, one on each new connection, and a few the revoked one.
+            // A few pushes met the unknown key, one on each new connection, and a few met the revoked key.
             let statistics = house.simulator.statistics()
             #expect(statistics.refused.keys.allSatisfy { $0 == "InvalidProviderToken" }, "\(statistics.refused)")
             #expect(statistics.refused["InvalidProviderToken", default: 0] >= 1)
-            // These were refused, and nothing else was wrong: no connection saw two keys or too many tokens.
+            // Only those were violations: no connection saw two keys or too many tokens.
             #expect(
                 UInt64(statistics.violations) == settled.engine.pushesRefused,
                 "\(house.simulator.violations().prefix(3))")
@@ -121,7 +124,7 @@ struct APNSOperationsTests {
         }
     }
 
-    /// The other way: the old key dies first, and the worker finds the next by itself.
+    /// The old key is revoked first, and the worker finds the next key by itself.
     @Test func aRevokedKeyGivesWayToTheOther() async throws {
         try await WorkerHouse.with { house in
             let keys = house.directory + "/keys"
@@ -133,7 +136,7 @@ struct APNSOperationsTests {
             house.simulator.register(
                 RegisteredKey(keyID: "OTHERKEY12", teamID: WorkerHouse.teamID, publicKey: try other.publicKey()))
             var configuration = house.configuration()
-            // To begin with.
+            // The worker begins with this key.
             configuration.apps[0].keyID = WorkerHouse.keyID
             configuration.apps[0].keyFile = keys
             let worker = try await house.readyWorker(configuration)

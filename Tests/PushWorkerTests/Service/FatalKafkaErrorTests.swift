@@ -1,13 +1,15 @@
 import KafkaLog
 import PushEngine
+import ShardLoop
 import Testing
 
 @testable import PushWorker
 
-/// Errors after which a client of librdkafka is finished. A consumer's ends the worker with the reason; a producer is replaced.
+/// Tests of errors that end a client of librdkafka. A consumer's error ends the worker with the reason, and a producer
+/// is replaced.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FatalKafkaErrorTests {
-    /// Another process has taken this member's place in the group.
+    /// Another process has replaced this member in the group.
     @Test func aFencedConsumerEndsTheWorkerAndTheNextGoesOn() async throws {
         try await WorkerHouse.with { house in
             let worker = try house.worker()
@@ -17,7 +19,7 @@ struct FatalKafkaErrorTests {
             try house.update("a", 1)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
-            // Kafka's number of Heartbeat.
+            // 12 is the number of Heartbeat in Kafka.
             house.kafka.failRequests(apiKey: 12, code: .fencedInstance, count: 1)
             let error = await #expect(throws: WorkerError.self) { try await run.value }
             #expect(error?.isRetriable == true)
@@ -33,15 +35,15 @@ struct FatalKafkaErrorTests {
         }
     }
 
-    /// The cluster does not allow this client to write without duplicates, until somebody grants it.
+    /// The cluster denies this client idempotent writes until the right is granted.
     @Test func aProducerThatMayNotWriteIsFollowedByAnother() async throws {
         try await WorkerHouse.with { house in
-            // InitProducerId, and Kafka's code for an authorization the cluster denies.
+            // 22 is InitProducerId, and 31 is CLUSTER_AUTHORIZATION_FAILED.
             house.kafka.failRequests(apiKey: 22, code: .init(rawValue: 31), count: 100)
             let worker = try house.worker()
             try await worker.start()
             let refused = try await WorkerHouse.wait(for: worker) {
-                $0.kafka.producersRenewed > 0 && !$0.errors.isEmpty
+                $0.kafka.outbox.producersRenewed > 0 && !$0.errors.isEmpty
             }
             #expect(!refused.isReady)
             #expect(
@@ -53,15 +55,15 @@ struct FatalKafkaErrorTests {
         }
     }
 
-    /// OUT_OF_ORDER_SEQUENCE_NUMBER finishes librdkafka's producer. INVALID_PRODUCER_EPOCH fails the record alone.
+    /// OUT_OF_ORDER_SEQUENCE_NUMBER (45) ends librdkafka's producer. INVALID_PRODUCER_EPOCH (47) fails only the record.
     @Test(arguments: [(45, 1), (47, 0)]) func aProducerThatEndsInTheMiddleLosesNothing(
         code: Int32, renewedCount: UInt64
     ) async throws {
         try await WorkerHouse.withWaitingUpdate { house, worker in
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: 1)
             let settled = try await WorkerHouse.wait(for: worker) {
-                $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.deliveriesFailed > 0
-                    && $0.kafka.producersRenewed == renewedCount
+                $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.outbox.deliveriesFailed > 0
+                    && $0.kafka.outbox.producersRenewed == renewedCount
             }
             #expect(settled.isReady && settled.engine.isConserved && settled.errors.isEmpty)
             try house.update("a", 3)
@@ -71,7 +73,7 @@ struct FatalKafkaErrorTests {
             #expect(try await house.outcomes() == ["applied": 1, "delivered": 3])
             #expect(try await house.committed().max() == 4)
 
-            // What lies in `state` is what a successor needs.
+            // A successor finds what it needs in `state`.
             let next = try await house.readyWorker()
             try house.update("a", 4)
             try await house.flush()

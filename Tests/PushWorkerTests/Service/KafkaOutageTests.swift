@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Kafka faults that a worker outlives: nothing is lost, readiness tells them, liveness does not.
+/// Tests of Kafka faults that a worker survives. Nothing is lost, readiness reports the fault, and liveness does not.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct KafkaOutageTests {
     private static func token(_ number: Int) -> String { "abc0000\(number)" }
@@ -17,7 +17,7 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Every broker is away for longer than the session: the lease ends, the partitions are lost and come back.
+    /// Every broker is away for longer than the session. The lease ends, and the partitions are lost and come back.
     @Test func brokersThatAreGoneForAWhileLoseNothing() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -30,11 +30,11 @@ struct KafkaOutageTests {
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 8 && $0.isSettled }
 
             house.kafka.setDown()
-            // Taken by the publisher, which waits for the brokers as well.
+            // The publisher takes these events, and waits for the brokers as well.
             for number in 0..<8 { try house.update("activity-\(number)", 2) }
-            // A moment later the partitions are lost, and with them what there was to confirm.
+            // A moment later the partitions are lost, together with everything that was still to be confirmed.
             try await WorkerHouse.wait(for: worker) {
-                $0.runningPartitionCount == 0 || $0.errors.contains { $0.contains("has not confirmed lately") }
+                $0.runningPartitionCount == 0 || $0.errors.contains { $0.contains("has not confirmed recently") }
             }
             #expect(try await AdminPort.get("/readyz", port: port).status == 503)
             #expect(try await AdminPort.get("/healthz", port: port).status == 200)
@@ -51,7 +51,7 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Kafka no longer takes records into `state`: the next owner repeats, so this is no stop in good order.
+    /// Kafka takes no more records for `state`. The next owner repeats the events, so the stop is not in good order.
     @Test func stoppingWithRecordsThatKafkaHasNotTakenIsTold() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -72,7 +72,8 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Nobody leads one partition of an input topic when the worker comes: the others begin at once, and it does when somebody leads it.
+    /// One partition of an input topic has no leader when the worker arrives. The other partitions begin at once, and
+    /// this one begins when it has a leader.
     @Test func aPartitionWithoutALeaderHoldsNoOther() async throws {
         try await WorkerHouse.with { house in
             let lost = TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: 1)
@@ -103,11 +104,11 @@ struct KafkaOutageTests {
         }
     }
 
-    /// What brokers answer while the leader of a partition, or the group's coordinator, moves.
+    /// Brokers answer with these errors while a partition's leader or the group's coordinator moves.
     @Test func leadersThatMoveLoseNothing() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
-            // Kafka's numbers: Produce, Fetch, OffsetCommit; not the leader, not the coordinator.
+            // 0 is Produce, 1 Fetch and 8 OffsetCommit. Error 6 means that the broker is not the leader.
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: 6), count: 6)
             house.kafka.failRequests(apiKey: 1, code: .init(rawValue: 6), count: 6)
             house.kafka.failRequests(apiKey: 8, code: .notCoordinator, count: 2)

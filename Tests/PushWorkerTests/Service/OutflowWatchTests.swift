@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// When it is said that events come and nothing leaves.
+/// Tests of when the watch reports that events come and nothing leaves.
 @Suite struct OutflowWatchTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var what: String
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: cases) func itIsSaidByWhatCameInTenMinutes(_ each: Case) {
         var watch = OutflowWatch()
-        // What was before does not matter.
+        // Earlier counts do not matter.
         var counts = OutflowWatch.Counts()
         (counts.taken, counts.accepted) = (1_000, 900)
         counts.outcomes[Int(Outcome.delivered.rawValue)] = 900
@@ -54,11 +54,11 @@ import Testing
         counts.outcomes[Int(Outcome.unregistered.rawValue)] = 10
         #expect(
             watch.look(counts, nowMillis: 600_000)
-                == "events come and nothing leaves: of 300 updates and starts in ten minutes APNs accepted none (10 unregistered, 290 superseded)"
+                == "events arrive and nothing is pushed: of 300 updates and starts in ten minutes APNs accepted none (10 unregistered, 290 superseded)"
         )
     }
 
-    /// It is looked every few seconds: the window moves on, and an accepted push clears it at once.
+    /// The watch looks every few seconds. Its window moves on, and an accepted push clears the report at once.
     @Test func itIsOverWhenSomethingLeavesOrNothingComes() {
         var watch = OutflowWatch()
         var counts = OutflowWatch.Counts()
@@ -71,7 +71,8 @@ import Testing
             if second == 1_500 { counts.accepted += 1 }
             if watch.look(counts, nowMillis: second * 1_000) != nil { saidAt.append(second) }
         }
-        // More than 100 have come after 105 s; then again ten minutes after the one that left, until the last ones are ten minutes old.
+        // More than 100 events have come 105 s after the first. The accepted push counts for ten minutes, and then the
+        // report returns. The report ends when the last events are ten minutes old.
         #expect(saidAt.first == 700)
         #expect(saidAt.last(where: { $0 < 1_500 }) == 1_495)
         #expect(saidAt.first(where: { $0 >= 1_500 }) == 2_100)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What readiness says of routes: each once, in words an operator can act on.
+/// Tests of what readiness says about routes: each complaint once, in words that an operator can act on.
 struct RouteComplaintTests {
     private static func route(
         name: String = "production/K", shard: Int = 0, _ trouble: RouteTrouble?, wasReached: Bool = false
@@ -19,10 +19,11 @@ struct RouteComplaintTests {
         return route
     }
 
-    /// Whether the worker is unready: while it was never reached, and after it was.
+    /// Cases by trouble: whether the worker is unready when the route was never reached, and when it was. The text is a
+    /// part of the complaint.
     @Test(arguments: [
         (RouteTrouble.unreachable, true, false, "cannot be reached: because"),
-        (.silentNetwork, true, false, "no TCP connection"), (.silentServer, true, false, "says nothing"),
+        (.silentNetwork, true, false, "no TCP connection"), (.silentServer, true, false, "sends nothing"),
         (.noStreams, true, false, "SETTINGS_MAX_CONCURRENT_STREAMS"), (.notAPNs, true, true, "because"),
         (.noAnswers, false, false, "answers none"), (.serverBusy, false, false, "(Reason)"),
         (.credentialsRefused, true, true, "(Reason)"), (.providerTokenExpired, true, true, "clock"),
@@ -70,14 +71,14 @@ struct RouteComplaintTests {
         #expect(complaints[1].text.hasPrefix("route production/L: "))
     }
 
-    /// Those who ask about channels are told; a worker that pushes is ready all the same.
+    /// Requests about channels report the trouble themselves. A worker that pushes is ready all the same.
     @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
         var route = Self.route(name: "production/K/manage", trouble)
         route.status.carriesPushes = false
         #expect(RouteComplaint.about([route]).isEmpty)
     }
 
-    /// One shard got through: this worker's settings are good.
+    /// One shard has reached APNs, so this worker's settings are good.
     @Test func aRouteThatAnyShardHasReachedWasReached() {
         let complaints = RouteComplaint.about([
             Self.route(shard: 0, nil, wasReached: true), Self.route(shard: 1, .unreachable),

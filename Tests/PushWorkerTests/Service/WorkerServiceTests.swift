@@ -4,11 +4,13 @@ import Foundation
 import KafkaLog
 import PushEngine
 import PushModel
+import ShardLoop
 import Testing
 
 @testable import PushWorker
 
-/// Workers on real parts: embedded Kafka, simulated APNs, sockets, TLS. Few, and each waits for events.
+/// Tests of workers on real parts: embedded Kafka, simulated APNs, sockets, TLS. They are few, and each waits for
+/// events.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WorkerServiceTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xabc0_0000 + number) }
@@ -80,18 +82,19 @@ struct WorkerServiceTests {
             try house.update("a", 1)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
-            // Waits for the low-priority window: what fails is not the publisher's record but the worker's.
+            // The update waits for the low-priority window. So the next produced record is the worker's, not the
+            // publisher's.
             try house.update("a", 2, priority: 5)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
-            // Not retried by librdkafka: the worker has to, as a right may be granted again.
+            // librdkafka does not retry this error. The worker has to, because the right may be granted again.
             house.kafka.failRequests(apiKey: 0, code: .topicAuthorizationFailed, count: 3)
-            let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.deliveriesFailed > 0 }
+            let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.outbox.deliveriesFailed > 0 }
             #expect(!snapshot.isReady)
             let settled = try await WorkerHouse.wait(for: worker) {
                 $0.engine.pushesAccepted == 2 && $0.isSettled && $0.errors.isEmpty
             }
-            #expect(settled.engine.isConserved && settled.kafka.retriesWaiting == 0)
+            #expect(settled.engine.isConserved && settled.kafka.outbox.retriesWaiting == 0)
             #expect(Self.step(house.simulator, 1) == "{\"step\":2}")
             await worker.stop()
             #expect(try await house.outcomes() == ["applied": 1, "delivered": 2])
@@ -120,7 +123,7 @@ struct WorkerServiceTests {
         }
     }
 
-    /// It waits for Kafka, and would for ever.
+    /// The worker's start waits for Kafka, and would wait forever without the drain.
     @Test(.timeLimit(.minutes(2))) func aDrainEndsAStart() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -144,7 +147,7 @@ struct WorkerServiceTests {
         }
     }
 
-    /// Once per topic (contract: Placement), however many shards see it.
+    /// The worker warns once per topic about misplaced records (contract: Placement), even if several shards see them.
     @Test func misplacedRecordsAreWarnedAboutOnce() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -163,7 +166,8 @@ struct WorkerServiceTests {
         }
     }
 
-    /// Once per topic; the phone gets what it says, and no age has 56 years.
+    /// The worker warns once per topic about impossible record times. The phone gets the content, and no measured age
+    /// is 56 years.
     @Test func recordTimesThatCannotBeAreWarnedAboutOnce() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -179,7 +183,7 @@ struct WorkerServiceTests {
             #expect(snapshot.engine.untimed == 4)
             #expect(snapshot.recordToAccepted.maxMicros < 3_600_000_000)
             await worker.stop()
-            let warnings = lines.all.filter { $0.contains("record time that cannot be") }
+            let warnings = lines.all.filter { $0.contains("impossible record time") }
             #expect(warnings.count == 1)
             #expect(warnings.first?.contains("first=liveactivity.events[") == true)
             #expect(warnings.first?.contains("before 2017") == true)
@@ -218,7 +222,7 @@ struct WorkerServiceTests {
     }
 }
 
-/// Where a key does not belong.
+/// Finds a partition to which a key does not belong.
 enum Murmur2Partition {
     static func other(than key: String) -> Int32 {
         let bytes = Array(key.utf8)
@@ -226,7 +230,7 @@ enum Murmur2Partition {
     }
 }
 
-/// One request to the admin port.
+/// Sends one request to the admin port.
 enum AdminPort {
     static func get(_ path: String, port: Int) async throws -> (status: Int, body: String) {
         let result = await NamedThread.run("test-http") { () -> Result<(Int, String), any Error> in

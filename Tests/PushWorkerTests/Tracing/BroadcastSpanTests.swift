@@ -7,15 +7,15 @@ import TraceCollecting
 @testable import PushEngine
 @testable import PushWorker
 
-/// The span of a broadcast that brings an audience's version to a channel.
+/// Tests of the span of a broadcast that brings an audience's version to a channel.
 struct BroadcastSpanTests {
     private static let parent = TraceContext(
         traceIDHigh: 0x0af7_6519_16cd_43dd, traceIDLow: 0x8448_eb21_1c80_319c, spanID: 0xb7ad_6b71_6920_3331,
         isSampled: true)
     private static let source = SourcePosition(topic: 0, partition: 3, offset: 42)
 
-    private static func note(_ result: PushAnswer.Result, sentMillis: Int64) -> TraceNote {
-        TraceNote(
+    private static func note(_ result: PushAnswer.Result, sentMillis: Int64) -> TraceNotice {
+        TraceNotice(
             source: Self.source,
             happening: .broadcastAnswered(
                 TracedBroadcast(

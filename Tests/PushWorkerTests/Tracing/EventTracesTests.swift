@@ -9,12 +9,12 @@ import Tracing
 @testable import PushEngine
 @testable import PushWorker
 
-/// Spans as they are made of what the engine tells, without an engine.
+/// Tests of the spans that are made from the engine's notices, without an engine.
 struct EventTracesTests {
     private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let source = SourcePosition(topic: 0, partition: 3, offset: 42)
 
-    /// A shard's traces, its clock, and what came of them.
+    /// The event traces of a shard, its clock, and the resulting spans.
     private final class Room {
         let tracer: OTLPTracer
         let traces: EventTraces
@@ -35,7 +35,8 @@ struct EventTracesTests {
             self.traces.turnBegan(now: self.now)
         }
 
-        /// - Returns: what the event carries on.
+        /// Begins the trace of an event.
+        /// - Returns: the header that the event carries on, or `nil` when it is not traced.
         @discardableResult
         func begin(
             _ header: String = EventTracesTests.header, state: String? = nil, key: String = "order-7",
@@ -46,10 +47,10 @@ struct EventTracesTests {
         }
 
         @discardableResult
-        func tell(
-            _ happening: TraceNote.Happening, of source: SourcePosition = EventTracesTests.source
+        func take(
+            _ happening: TraceNotice.Happening, of source: SourcePosition = EventTracesTests.source
         ) -> AcceptedTrace? {
-            self.traces.take(TraceNote(source: source, happening: happening))
+            self.traces.take(TraceNotice(source: source, happening: happening))
         }
 
         func spans() throws -> [CollectedSpan] {
@@ -88,11 +89,12 @@ struct EventTracesTests {
 
     private static func answer(
         _ number: UInt64, _ result: PushAnswer.Result, millis: Int64
-    ) -> TraceNote.Happening {
+    ) -> TraceNotice.Happening {
         .answered(PushAnswer(id: PushID(rawValue: number), result: result, apnsMicros: millis * 1_000))
     }
 
-    /// What is well formed is carried on behind the worker's own `traceparent`; anything else is dropped, and the trace goes on.
+    /// A well-formed `tracestate` is carried on after the worker's own `traceparent`. Any other is dropped, and the
+    /// trace goes on.
     @Test(arguments: [
         ("vendor=1,other=2", "vendor=1,other=2"), ("", ""), ("Vendor=1", ""), ("a=1,a=2", ""),
         ("a=\(String(repeating: "x", count: 512))", ""),
@@ -102,12 +104,12 @@ struct EventTracesTests {
         let carried = try #require(room.begin(state: state))
         #expect(carried.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-"))
         #expect(carried.dropFirst(TraceContext.headerByteCount) == carriedState)
-        // Nobody has said anything of an event that begins a trace.
+        // An event that begins a trace carries no `tracestate`.
         let alone = try Room { $0.sampleRatio = 1 }
         #expect(alone.begin("", state: state)?.utf8.count == TraceContext.headerByteCount)
     }
 
-    /// Also an event that nothing was sent for is found by its key, which may be a token, or long.
+    /// An event for which nothing was sent can be found by its key, too. The key may be a token, or long.
     @Test(arguments: [
         ("order-7", "order-7"), (String(repeating: "ab", count: 32), "abababab…(64 digits)"),
         (String(repeating: "x", count: 300), String(repeating: "x", count: 256)),
@@ -115,7 +117,7 @@ struct EventTracesTests {
     func everyEventHasItsKey(key: String, shown: String) throws {
         let room = try Room()
         room.begin(key: key)
-        room.tell(.ended(.superseded, reason: "", into: nil))
+        room.take(.ended(.superseded, reason: "", into: nil))
         let span = try #require(try room.spans().last)
         #expect(span.attributes["messaging.kafka.message.key"] == shown)
     }
@@ -124,16 +126,16 @@ struct EventTracesTests {
         let room = try Room()
         let carried = try #require(room.begin(state: "vendor=1"))
         room.after(millis: 400)
-        room.tell(.sent(Self.push(1)))
+        room.take(.sent(Self.push(1)))
         room.after(millis: 30)
         let refusal = PushResponse(status: 503, reason: "ServiceUnavailable")
-        #expect(room.tell(Self.answer(1, .response(refusal), millis: 29)) == nil)
+        #expect(room.take(Self.answer(1, .response(refusal), millis: 29)) == nil)
         room.after(millis: 1_000)
-        room.tell(.sent(Self.push(2)))
+        room.take(.sent(Self.push(2)))
         room.after(millis: 20)
-        let accepted = room.tell(Self.answer(2, .accepted, millis: 15))
+        let accepted = room.take(Self.answer(2, .accepted, millis: 15))
         #expect(room.traces.counters == TracingCounters(eventsTraced: 1, eventsLive: 1))
-        room.tell(.ended(.delivered, reason: "", into: nil))
+        room.take(.ended(.delivered, reason: "", into: nil))
         #expect(room.traces.counters == TracingCounters(eventsTraced: 1, eventsLive: 0))
 
         let spans = try room.spans()
@@ -175,22 +177,22 @@ struct EventTracesTests {
                 == common.merging([
                     "http.response.status_code": "200", "http.request.resend_count": "1",
                 ]) { $1 })
-        // As the histograms have it: from the taking to the answer.
+        // The times agree with the histograms, which measure from taking the event to the answer.
         let example = try #require(accepted)
-        #expect(example.place.spanIDText == whole.spanID)
+        #expect(example.context.spanIDText == whole.spanID)
         #expect(example.takenToAcceptedMicros == 1_445_000)
         #expect(example.recordToAcceptedMillis == 1_700)
     }
 
-    /// A holder of a token can push to that phone: a collector must not.
+    /// With a token anyone can push to that phone, so a collector must not get it.
     @Test func noSpanShowsAWholeToken() throws {
         let room = try Room()
         let token = String(repeating: "0a1b2c3d", count: 8)
         room.begin()
         var push = Self.push(1)
         push.slotID = Array(token.utf8)
-        room.tell(.sent(push))
-        room.tell(.ended(.rejected, reason: "\(token) is no id", into: nil))
+        room.take(.sent(push))
+        room.take(.ended(.rejected, reason: "\(token) is no id", into: nil))
         let spans = try room.spans()
         #expect(spans.last?.attributes["mailboat.activity"] == "0a1b2c3d…(64 digits)")
         #expect(spans.last?.attributes["mailboat.reason"] == "0a1b2c3d…(64 digits) is no id")
@@ -203,8 +205,8 @@ struct EventTracesTests {
         let other = SourcePosition(topic: 0, partition: 3, offset: 43)
         room.begin("00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", at: other)
         room.after(millis: 5)
-        room.tell(.ended(.superseded, reason: "", into: other))
-        room.tell(.ended(.expired, reason: "was not sent before its expires", into: nil), of: other)
+        room.take(.ended(.superseded, reason: "", into: other))
+        room.take(.ended(.expired, reason: "was not sent before its expires", into: nil), of: other)
         let spans = try room.spans()
         #expect(spans.map(\.name) == ["queued", "process events", "queued", "process events"])
         #expect(spans[1].attributes["mailboat.into"] == "events/3/43")
@@ -216,11 +218,11 @@ struct EventTracesTests {
     @Test func aForwardedEventGoesOnBelowItsSpan() throws {
         let room = try Room()
         let carried = try #require(room.begin())
-        room.tell(.forwarded(partition: 5))
+        room.take(.forwarded(partition: 5))
         room.after(millis: 9)
-        // At the other partition's owner, which may be this worker.
+        // The owner of the other partition goes on. That may be this worker.
         room.begin(carried, routed: true)
-        room.tell(.ended(.applied, reason: "", into: nil))
+        room.take(.ended(.applied, reason: "", into: nil))
         let spans = try room.spans()
         #expect(spans.map(\.name) == ["process events", "process routed"])
         #expect(spans[1].parentSpanID == spans[0].spanID)
@@ -230,7 +232,7 @@ struct EventTracesTests {
         #expect(spans[1].attributes["messaging.kafka.offset"] == "7")
     }
 
-    // MARK: Who is traced
+    // MARK: What is traced
 
     @Test func whoIsNotSampledIsLeftAlone() throws {
         let room = try Room()
@@ -239,8 +241,8 @@ struct EventTracesTests {
         #expect(room.traces.counters == TracingCounters())
         #expect(room.begin("00-nonsense") == nil)
         #expect(room.traces.counters == TracingCounters(traceparentsInvalid: 1))
-        // Nobody is asked about events that are not traced.
-        #expect(room.tell(.ended(.delivered, reason: "", into: nil)) == nil)
+        // What happens to an untraced event is ignored.
+        #expect(room.take(.ended(.delivered, reason: "", into: nil)) == nil)
         #expect(try room.spans().isEmpty)
     }
 
@@ -264,13 +266,13 @@ struct EventTracesTests {
         }
         #expect(room.begin() == nil)
         #expect(room.traces.counters.eventsLive == EventTraces.liveMax)
-        // A partition that leaves takes its events along.
+        // The events of a partition that leaves end with it.
         room.traces.partitionsLeft([1, 9])
         #expect(room.traces.counters.eventsLive == EventTraces.liveMax / 2)
         let ends = Set(try room.spans().map { $0.attributes["mailboat.outcome"] })
         #expect(ends == ["handed over"])
         #expect(room.begin() != nil)
-        // Nothing stays for ever.
+        // A span that nothing ends is closed after a time.
         room.after(millis: EventTraces.ageMillisMax + 60_001)
         #expect(room.traces.counters.eventsLive == 0)
         #expect(try room.spans().allSatisfy { $0.attributes["mailboat.outcome"] == "still pending" })
@@ -288,7 +290,7 @@ struct EventTracesTests {
         for offset in 0..<Int64(1_000) {
             if let header = room.begin("", at: SourcePosition(topic: 0, partition: 0, offset: offset)) {
                 carried.insert(header)
-                room.tell(
+                room.take(
                     .ended(.applied, reason: "", into: nil),
                     of: SourcePosition(topic: 0, partition: 0, offset: offset))
             }
@@ -297,11 +299,11 @@ struct EventTracesTests {
         let spans = try room.spans().filter { $0.kind == .consumer }
         #expect(spans.allSatisfy { $0.parentSpanID == nil })
         #expect(Set(spans.map { "00-\($0.traceID)-\($0.spanID)-01" }) == carried)
-        // Who says that he is not sampled stays so.
+        // An event that is marked as not sampled stays untraced.
         #expect(room.begin(Self.header.dropLast(2) + "00") == nil)
     }
 
-    /// A program that runs a worker may have another tracer, which need not speak W3C Trace Context.
+    /// A program that runs a worker may use another tracer. That tracer may not know W3C Trace Context.
     @Test func anotherTracerDoesAsWell() throws {
         let tracer = InMemoryTracer()
         let traces = EventTraces(tracer: tracer, Self.configuration(.init()), randomSeed: 7)
@@ -313,12 +315,12 @@ struct EventTracesTests {
         let bytes = Array(Self.header.utf8)
         let carried = traces.begin(
             &record, traceparent: bytes.span, traceState: { "vendor=1" }, key: { Array("order-7".utf8) })
-        // The event keeps what it came with.
+        // The event keeps the headers that it came with.
         #expect(carried == bytes + Array("vendor=1".utf8) && record.isTraced)
-        _ = traces.take(TraceNote(source: Self.source, happening: .sent(Self.push(1))))
-        let accepted = traces.take(TraceNote(source: Self.source, happening: Self.answer(1, .accepted, millis: 3)))
+        _ = traces.take(TraceNotice(source: Self.source, happening: .sent(Self.push(1))))
+        let accepted = traces.take(TraceNotice(source: Self.source, happening: Self.answer(1, .accepted, millis: 3)))
         #expect(accepted == nil)
-        _ = traces.take(TraceNote(source: Self.source, happening: .ended(.delivered, reason: "", into: nil)))
+        _ = traces.take(TraceNotice(source: Self.source, happening: .ended(.delivered, reason: "", into: nil)))
         traces.handOver()
         #expect(tracer.finishedSpans.map(\.operationName) == ["queued", "push", "process events"])
     }

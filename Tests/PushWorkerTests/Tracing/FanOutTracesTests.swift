@@ -7,14 +7,14 @@ import TraceCollecting
 @testable import PushEngine
 @testable import PushWorker
 
-/// Spans of an audience's passes as they are made of what the engine tells, without an engine.
+/// Tests of the spans of an audience's passes, made from the engine's notices, without an engine.
 struct FanOutTracesTests {
     private static let parent = TraceContext(
         traceIDHigh: 0x0af7_6519_16cd_43dd, traceIDLow: 0x8448_eb21_1c80_319c, spanID: 0xb7ad_6b71_6920_3331,
         isSampled: true)
     private static let source = SourcePosition(topic: 0, partition: 3, offset: 42)
 
-    /// A shard's traces, its clock, and what came of them.
+    /// The traces of a shard, its clock, and the resulting spans.
     private final class Room {
         let tracer: OTLPTracer
         let traces: EventTraces
@@ -38,12 +38,12 @@ struct FanOutTracesTests {
             self.now.wallMillis += millis
             self.traces.turnBegan(now: self.now)
         }
-        func tell(_ happening: TraceNote.Happening) {
-            let accepted = self.traces.take(TraceNote(source: FanOutTracesTests.source, happening: happening))
+        func take(_ happening: TraceNotice.Happening) {
+            let accepted = self.traces.take(TraceNotice(source: FanOutTracesTests.source, happening: happening))
             #expect(accepted == nil)
         }
         func begin(_ number: UInt64, partition: Int32 = 5, audience: String = "match", isResumed: Bool = false) {
-            self.tell(
+            self.take(
                 .passBegan(
                     TracedPass(
                         id: PassTraceID(rawValue: number), app: 0, audience: Array(audience.utf8),
@@ -73,18 +73,18 @@ struct FanOutTracesTests {
         let id = PassTraceID(rawValue: 1)
         let sentMillis = room.now.steadyMillis
         room.after(millis: 20)
-        room.tell(.passAnswered(id, Self.push(.accepted, sentMillis: sentMillis)))
+        room.take(.passAnswered(id, Self.push(.accepted, sentMillis: sentMillis)))
         let dead = PushResponse(status: 410, reason: "Unregistered")
-        room.tell(.passAnswered(id, Self.push(.response(dead), sentMillis: sentMillis, attempt: 1)))
+        room.take(.passAnswered(id, Self.push(.response(dead), sentMillis: sentMillis, attempt: 1)))
         #expect(room.traces.counters == TracingCounters(passesTraced: 1, passesLive: 1))
         room.after(millis: 50)
         var counts = MemberCounters()
         (counts.due, counts.accepted, counts.gone, counts.failed, counts.repeated) = (10, 7, 1, 0, 1)
         let refusals = [PassTally.Refusal(reason: "Unregistered", count: 1)]
-        room.tell(.passEnded(id, .superseded, PassTally(counts: counts, waitingCount: 2, refusals: refusals)))
+        room.take(.passEnded(id, .superseded, PassTally(counts: counts, waitingCount: 2, refusals: refusals)))
         #expect(room.traces.counters == TracingCounters(passesTraced: 1, passesLive: 0))
-        // What comes after the end is nobody's.
-        room.tell(.passAnswered(id, Self.push(.accepted, sentMillis: sentMillis)))
+        // An answer after the end of the pass belongs to no span.
+        room.take(.passAnswered(id, Self.push(.accepted, sentMillis: sentMillis)))
 
         let spans = try room.spans()
         #expect(
@@ -125,10 +125,10 @@ struct FanOutTracesTests {
     @Test func onlySoManyBeginASecond() throws {
         let room = try Room(perSecondMax: 2)
         for number in 1...4 as ClosedRange<UInt64> { room.begin(number) }
-        room.tell(.passSkipped)
+        room.take(.passSkipped)
         #expect(room.traces.counters == TracingCounters(passesTraced: 2, passesLive: 2, passesSkipped: 3))
-        room.tell(.passAnswered(PassTraceID(rawValue: 3), Self.push(.accepted, sentMillis: 1_000)))
-        room.tell(
+        room.take(.passAnswered(PassTraceID(rawValue: 3), Self.push(.accepted, sentMillis: 1_000)))
+        room.take(
             .passEnded(PassTraceID(rawValue: 3), .finished, PassTally(counts: .init(), waitingCount: 0, refusals: [])))
         #expect(try room.spans().isEmpty)
         room.after(millis: 1_000)

@@ -2,15 +2,16 @@ import Testing
 
 @testable import PushWorker
 
-/// OpenTelemetry's own variables, and what a worker makes of them.
+/// Tests of what a worker makes of OpenTelemetry's own variables.
 struct OTelEnvironmentTests {
     private static func endpoint(_ variables: [String: String]) -> String? {
         let environment = OTelEnvironment(variables)
-        #expect((environment.endpoint == nil) == (variables.isEmpty || !environment.notes.isEmpty))
+        #expect((environment.endpoint == nil) == (variables.isEmpty || !environment.warnings.isEmpty))
         return environment.endpoint.map { "\($0.authority)\($0.path)" }
     }
 
-    /// A base has the path put behind it; the address for traces alone wins, and is taken as it is.
+    /// The path for traces is appended to a base address. The address for traces alone has precedence, and is taken as
+    /// it is.
     @Test(
         arguments: [
             ("http://collector:4318", nil, "collector:4318/v1/traces"), ("http://c:4318/", nil, "c:4318/v1/traces"),
@@ -46,7 +47,7 @@ struct OTelEnvironmentTests {
         variables["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://c:4318"
         let environment = OTelEnvironment(variables)
         #expect(environment.endpoint == nil)
-        #expect(environment.notes.count == (variables.values.contains("grpc") ? 1 : 0))
+        #expect(environment.warnings.count == (variables.values.contains("grpc") ? 1 : 0))
         variables["OTEL_TRACES_EXPORTER"] = "console,otlp"
         variables["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
         variables["OTEL_SDK_DISABLED"] = "no"
@@ -83,7 +84,7 @@ struct OTelEnvironmentTests {
         #expect(resource([:], instance: nil) == resource([:], instance: nil))
     }
 
-    /// Nothing of them is shown, and nothing stops for them.
+    /// Variables that cannot be used are named without their values, and stop nothing.
     @Test(arguments: [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:s3cret@c"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "s3cret"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "s3cret"), ("OTEL_EXPORTER_OTLP_HEADERS", "host=s3cret"),
@@ -94,7 +95,7 @@ struct OTelEnvironmentTests {
     ])
     func whatCannotBeUsedIsNoted(name: String, value: String) throws {
         let loaded = try Loading.loaded(Loading.lines.joined(separator: "\n"), environment: [name: value])
-        let note = try #require(loaded.notes.first)
+        let note = try #require(loaded.warnings.first)
         #expect(note.contains(name) && note.contains("expected") || note.contains("visible ASCII"), "\(note)")
         #expect(!note.contains("s3cret") && !"\(loaded.configuration.tracing)".contains("s3cret"))
         #expect(loaded.configuration.tracing.environment.attributes.isEmpty)

@@ -2,16 +2,17 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// An activity that is updated all the time gets its push each second although records gather. A slot's next push waits
-/// for the state record of the push before, which waits for its outcome.
+/// An activity that is updated all the time must get a push each second although records gather. A slot's next push
+/// waits for the state record of the push before. That record waits for the outcome.
 struct GatheringRhythmTests {
     /// One activity of a loop under virtual time, with a slow Kafka and a slow APNs.
     private struct Shard: ~Copyable {
         private var harness: LoopHarness
         private let answerMillis: Int64
         private let acknowledgementMillis: Int64
-        /// With Kafka, and with APNs: how many were given together, and until when.
+        /// Batches at Kafka: the number of records in each, and when it will be done.
         private var written: [(doneMillis: Int64, count: Int)] = []
+        /// Batches of requests at APNs: the number of requests in each, and when it will be done.
         private var sent: [(doneMillis: Int64, count: Int)] = []
         private var writtenCount = 0
         private(set) var sentMillis: [Int64] = []
@@ -57,10 +58,10 @@ struct GatheringRhythmTests {
             }
         }
 
-        /// Notes what has left since the last call.
+        /// Counts what has left since the last call.
         private mutating func note() {
             let nowMillis = self.harness.now.steadyMillis
-            let recordCount = self.harness.log.untold.count - self.writtenCount
+            let recordCount = self.harness.log.unanswered.count - self.writtenCount
             if recordCount > 0 {
                 self.batchCount += 1
                 self.writtenCount += recordCount
@@ -74,7 +75,7 @@ struct GatheringRhythmTests {
         }
     }
 
-    /// The distances between pushes while updates come.
+    /// Plays a minute of updates. Returns the distances between pushes, and how many batches were written.
     private static func distances(
         everyMillis: Int64, answerMillis: Int64, acknowledgementMillis: Int64, publication: OutcomePublication = .pushes
     ) -> (distances: [Int64], batchCount: Int) {
@@ -99,11 +100,11 @@ struct GatheringRhythmTests {
             everyMillis: everyMillis, answerMillis: kafka.answer, acknowledgementMillis: kafka.acknowledgement)
         #expect(distances.count >= 58)
         #expect(distances.allSatisfy { $0 == 1_000 }, "\(distances)")
-        // Outcome and state of each push, and little else.
+        // Each push has an outcome and a state record, and little else is written.
         #expect(batchCount <= 2 * distances.count + 10)
     }
 
-    /// Pushes without outcomes: nothing to wait for before the state record.
+    /// No outcomes of pushes are published, so the state record does not wait for one.
     @Test func theSameWithoutOutcomes() {
         let (distances, _) = Self.distances(
             everyMillis: 250, answerMillis: 100, acknowledgementMillis: 100, publication: .failures)

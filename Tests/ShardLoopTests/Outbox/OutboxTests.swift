@@ -3,9 +3,9 @@ import Testing
 
 @testable import ShardLoop
 
-/// The way of records to Kafka, through the loop.
+/// Tests the way of records to Kafka, through the loop.
 @Suite struct OutboxTests {
-    /// Registers many activities of one partition: a state record each.
+    /// Registers many activities of one partition. Each makes a state record.
     private static func begin(_ harness: inout LoopHarness, activities: Range<Int>) {
         harness.carryOut(.assign([LoopHarness.grant(0)]))
         harness.settle()
@@ -21,7 +21,7 @@ import Testing
     @Test func laterRecordsWaitForOneThatFailed() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
-        let first = harness.log.untold.filter { $0.record.topic == .state }.map(\.record.acknowledgement)
+        let first = harness.log.unanswered.filter { $0.record.topic == .state }.map(\.record.acknowledgement)
         #expect(first.count == 2)
         harness.log.answer(isFailure: true)
         harness.turn()
@@ -44,7 +44,7 @@ import Testing
     @Test func aFailedRecordWaitsForWhatIsUnderWay() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
-        let failed = harness.log.untold.first { $0.record.topic == .state }?.record.acknowledgement
+        let failed = harness.log.unanswered.first { $0.record.topic == .state }?.record.acknowledgement
         func tries(_ log: ScriptedLog) -> Int { log.state().count { $0.acknowledgement == failed } }
         harness.log.answer(1, isFailure: true)
         harness.turn()
@@ -77,20 +77,20 @@ import Testing
         for activity in 10..<16 { #expect(keys.contains { $0.hasSuffix("order-\(activity)") }) }
     }
 
-    /// Records that nobody waits for gather, and go together.
+    /// Records that nobody waits for gather, and leave together.
     @Test func recordsGatherForAMoment() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
         harness.writeUpdate(1)
         harness.accept()
-        let written = harness.log.untold.count
+        let written = harness.log.unanswered.count
         // With a fast Kafka records gather for the configured time.
         harness.wait(millis: 299)
         let waiting = harness.loop.waitingRecordCount
         #expect(waiting == 1)
-        #expect(harness.log.untold.count == written)
+        #expect(harness.log.unanswered.count == written)
         harness.wait(millis: 1)
-        #expect(harness.log.untold.count == written + 1)
+        #expect(harness.log.unanswered.count == written + 1)
     }
 
     @Test func aRefusedRecordIsKept() {
@@ -111,8 +111,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition belongs to another worker. Its `state` records that gather, or find no room, are not written. The
-    /// new owner's are.
+    /// A partition moves to another worker. Its `state` records that still gather, or that find no room, are not
+    /// written. Records of a partition that stays are written.
     @Test(arguments: [false, true])
     func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)
@@ -122,7 +122,7 @@ import Testing
             harness.wait(millis: 25)
         }
         let written = (harness.log.state(0).count, harness.log.state(1).count)
-        // The first record that leaves is the other partition's.
+        // The one record for which there is room is the other partition's.
         if findsNoRoom { harness.log.room = 1 }
         for partition in [1, 0] as [Int32] {
             harness.write("order-1", #"{"event":"register","token":"aa"}"#, partition: partition)
@@ -144,8 +144,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition belongs to another worker. What its owner wanted to tell other partitions is no longer written to
-    /// any of them. Messages of the partitions that stay are written.
+    /// A partition moves to another worker. Its messages to other partitions are no longer written. Messages of a
+    /// partition that stays are written.
     @Test(arguments: [false, true])
     func whatALostPartitionTellsOthersIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness()
@@ -154,7 +154,7 @@ import Testing
             harness.settle()
             harness.wait(millis: 25)
         }
-        // The first record to leave is one of `state`.
+        // The one record for which there is room is one of `state`.
         if findsNoRoom { harness.log.room = 1 } else { harness.log.refusedTopics = [.routed] }
         for partition in [0, 1] as [Int32] {
             harness.log.events[partition, default: []].append(

@@ -23,12 +23,12 @@ import Testing
         harness.writeUpdate(1)
         harness.accept()
         harness.wait(millis: 200)
-        #expect(!harness.log.untold.isEmpty)
+        #expect(!harness.log.unanswered.isEmpty)
         let sentBefore = harness.log.sent.count
         harness.log.end()
         harness.turn()
         #expect(harness.log.renewedCount == 1)
-        // Kafka has not acknowledged the marker: no other record of the partition leaves for `state`.
+        // Kafka has not acknowledged the marker, so no other record of the partition leaves for `state`.
         let first = harness.log.sent[sentBefore...].filter { $0.topic == .state }
         #expect(first.map(\.key) == [Self.markerKey])
         let markerOffset = Int64(harness.log.state().count - 1)

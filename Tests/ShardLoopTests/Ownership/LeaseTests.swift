@@ -4,7 +4,8 @@ import Testing
 
 @testable import ShardLoop
 
-/// A shard without the group's confirmation takes in what it is told, and does nothing (contract: One owner).
+/// Tests that a shard without the group's confirmation only takes in what arrives, and does nothing else (contract: One
+/// owner).
 @Suite struct LeaseTests {
     @Test func nothingIsReadPushedWrittenOrCommittedWithoutIt() {
         var harness = LoopHarness()
@@ -27,7 +28,7 @@ import Testing
         #expect(harness.log.positions[0] == read)
         #expect(harness.log.commits.count == commits)
         let errors = harness.loop.errors
-        #expect(errors.contains { $0.contains("has not confirmed lately") }, "\(errors)")
+        #expect(errors.contains { $0.contains("has not confirmed recently") }, "\(errors)")
         harness.log.leaseEndsMillis = .max
         harness.turn()
         harness.settle()
@@ -40,7 +41,7 @@ import Testing
         #expect(harness.log.commits.count > commits)
     }
 
-    /// The end of the lease is a deadline: a report shows it even if nothing else happens.
+    /// The end of the lease is a deadline. So a report shows it even if nothing else happens.
     @Test func itsEndIsLookedAt() {
         var harness = LoopHarness()
         harness.begin()
@@ -55,7 +56,7 @@ import Testing
         #expect(hasChanged)
     }
 
-    /// A shard without partitions needs no lease: nothing of it could be another's.
+    /// A shard without partitions needs no lease, because it has nothing that could be another's.
     @Test func aShardWithoutPartitionsIsNotHeldBack() {
         var harness = LoopHarness()
         harness.log.leaseEndsMillis = .min

@@ -4,20 +4,22 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// An app in trouble, and another whose events are in a log of their own (contract: Overload).
+/// Tests two apps that share a shard: one in trouble, and another whose events are in a log of their own (contract:
+/// Overload).
 struct AppShareTests {
-    /// What became of the other app's updates.
+    /// Results for the updates of the app that is not in trouble.
     private struct Measured {
-        /// Milliseconds from being written to leaving, in ascending order. Updates that have not left count to the end.
+        /// Milliseconds between writing and leaving, in ascending order. Updates that have not left count as leaving at
+        /// the end.
         var waits: [Int64] = []
         var leftBehind = 0
-        /// Greatest number of pending updates of both apps.
+        /// Largest number of pending updates of both apps.
         var pendingMax = 0
         var p50: Int64 { self.waits.isEmpty ? .max : self.waits[self.waits.count / 2] }
     }
 
-    /// Plays fifty seconds. Many activities of the first app are updated, and APNs answers 429 to each push, or takes
-    /// them all.
+    /// Plays fifty seconds. Many activities of the first app are updated, and APNs accepts each push, or answers 429
+    /// in a storm.
     private static func play(share: Double, isStorm: Bool) -> Measured {
         var h = LoopHarness {
             $0.settings.pendingMax = 200
@@ -72,7 +74,7 @@ struct AppShareTests {
                 }
             }
             seen = push.requests.count
-            measured.pendingMax = max(measured.pendingMax, h.loop.engine.counters.activitiesPending)
+            measured.pendingMax = max(measured.pendingMax, h.loop.engine.counters.slotsPending)
             h.settle()
             h.wait(millis: 20)
         }
@@ -82,8 +84,8 @@ struct AppShareTests {
         return measured
     }
 
-    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and the others
-    /// wait.
+    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and the other
+    /// app waits.
     @Test func aStormOfOneAppLeavesTheOtherAlone() {
         let calm = Self.play(share: 0.5, isStorm: false)
         let storm = Self.play(share: 0.5, isStorm: true)
@@ -93,7 +95,7 @@ struct AppShareTests {
         )
         #expect(calm.leftBehind == 0 && storm.leftBehind == 0)
         #expect(storm.p50 <= max(20, 2 * calm.p50))
-        // A log that is not known to be the full app's passes its share a little, and never the limit for all.
+        // A log that is not known to be the full app's exceeds its share a little, but never the limit for all.
         #expect(storm.pendingMax <= 100 + 100 && unshared.pendingMax <= 200)
         #expect(unshared.p50 > 1_000, "the storm does not bite: there is nothing to be seen")
     }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import ShardLoop
 
-/// A partition of an input topic that did not exist when `state` was written: it has records and nothing else.
+/// Tests an inlet: a partition of an input topic that did not exist when `state` was written. It has input records, but
+/// no `state`.
 @Suite struct InletLoopTests {
     private static let number: Int32 = 5
 
@@ -12,7 +13,7 @@ import Testing
         CommitPosition(topic: 0, partition: Self.number, nextOffset: offset)
     }
 
-    /// A harness with records in an inlet, and four partitions that count.
+    /// A harness with an inlet that has records. All keys belong to partitions 0 to 3.
     private static func harness(records: Int) -> LoopHarness {
         var harness = LoopHarness(placement: .check)
         let grant = PartitionGrant(
@@ -25,7 +26,7 @@ import Testing
     }
 
     private static func forwarded(_ log: ScriptedLog) -> [KeptRecord] {
-        (0..<4).flatMap { log.logs[ScriptedLog.Place(topic: .routed, partition: $0)] ?? [] }
+        (0..<4).flatMap { log.logs[ScriptedLog.LogID(topic: .routed, partition: $0)] ?? [] }
     }
 
     @Test func nothingIsTakenBeforeItIsLetIn() {
@@ -37,7 +38,7 @@ import Testing
         #expect(harness.loop.watermarks == [Self.position(0)])
 
         harness.carryOut(.letIn([Self.position(7)]))
-        // A partition of `routed` has one hand-over under way at a time.
+        // One record at a time is on its way to each partition of `routed`.
         harness.settle()
         let forwarded = Self.forwarded(harness.log)
         #expect(forwarded.count == 7)
@@ -62,7 +63,8 @@ import Testing
         #expect(harness.log.commits.last == Self.position(6))
     }
 
-    /// Records behind a good event that no topic takes would be dropped unseen.
+    /// A good event can neither be forwarded nor dead-lettered. Its inlet halts, or the records behind it would be
+    /// lost unseen.
     @Test func aGoodEventThatNobodyTakesHaltsIt() {
         var harness = Self.harness(records: 6)
         harness.log.refuses = { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
@@ -84,7 +86,7 @@ import Testing
         #expect(takenThen == taken, "nothing more is taken")
     }
 
-    /// An inlet leaves as every partition does, and returns as one.
+    /// An inlet leaves as every partition does, and returns as an inlet.
     @Test func itLeavesWhenEverythingIsAcknowledged() {
         var harness = Self.harness(records: 4)
         harness.carryOut(.letIn([Self.position(4)]))

@@ -4,9 +4,10 @@ import Testing
 
 @testable import ShardLoop
 
-/// A partition's way from its assignment to the moment when nothing of it is left.
+/// Tests a partition's way from its assignment until nothing of it is left.
 @Suite struct PartitionLifeTests {
-    /// Every state but the last can be left. Every state can be released, unless it is already leaving.
+    /// Every state but the last leads to another. Every state can be released, unless the partition is already
+    /// leaving.
     @Test(arguments: PartitionLife.allCases)
     func everyStateLeadsOut(life: PartitionLife) {
         #expect(life.followers.isEmpty == (life == .left))
@@ -71,7 +72,7 @@ import Testing
         #expect(harness.lives == [0: .writing])
         let waiting = harness.loop.waitingRecordCount
         #expect(waiting == 0, "what was left is written at once: somebody waits")
-        #expect(!harness.log.untold.isEmpty)
+        #expect(!harness.log.unanswered.isEmpty)
         _ = harness.takeNews()
         harness.settle()
         #expect(harness.lives == [0: .left])
@@ -82,8 +83,8 @@ import Testing
         #expect(harness.log.reading.isEmpty)
     }
 
-    /// A late answer of APNs adds records to a partition that was done. It leaves with the others when Kafka has those
-    /// records, too.
+    /// A delayed answer of APNs adds records to a partition that was done. Partitions that leave together wait until
+    /// Kafka has those records, too.
     @Test func allThatLeaveTogetherAreSettledTogether() {
         var harness = LoopHarness()
         harness.begin()
@@ -98,8 +99,8 @@ import Testing
         harness.carryOut(.release(number: 1, [0, 1], times: ReleaseTimes(quietMillis: 500, limitMillis: 60_000)))
         harness.wait(millis: 500)
         #expect(harness.lives == [0: .writing, 1: .writing])
-        #expect(harness.log.untold.suffix(2).map(\.0.partition) == [0, 1], "what was left of each")
-        harness.log.answer(harness.log.untold.count - 1)
+        #expect(harness.log.unanswered.suffix(2).map(\.0.partition) == [0, 1], "what was left of each")
+        harness.log.answer(harness.log.unanswered.count - 1)
         harness.turn()
         harness.accept(1)
         harness.log.answer(1)
@@ -126,7 +127,7 @@ import Testing
         guard case .released(1, _, [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// A partition is lost while it is about to leave: those that wait for its release are told.
+    /// A partition is lost while it is being released. Callers that wait for the release get an answer.
     @Test func aLostOneEndsItsRelease() {
         var harness = LoopHarness()
         harness.begin()
@@ -137,7 +138,7 @@ import Testing
         guard case .released(4, [], [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// The next owner writes to the partition from here on.
+    /// After a partition is forgotten, its next owner writes to it, and this shard writes nothing.
     @Test func nothingOfAForgottenOneIsWritten() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
@@ -156,11 +157,11 @@ import Testing
         #expect(unacknowledged == 0)
     }
 
-    /// A timer for a forgotten partition would fire without end.
+    /// A timer for a forgotten partition would fire again and again.
     @Test func nothingIsDueForAForgottenOne() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
-        // Only its state record gathers: other records would be handed over, and end the wait.
+        // Only a state record gathers here. Other records would be handed over and end the wait.
         harness.write("order-2", #"{"event":"register","token":"bb"}"#)
         harness.wait(millis: 100)
         let waiting = harness.loop.waitingRecordCount

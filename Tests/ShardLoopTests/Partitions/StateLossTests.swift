@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// `state` has lost records: the partition stops, and nothing of it is pushed, written or committed.
+/// Tests of partitions whose `state` has lost records. They halt, and nothing of them is pushed, written or committed.
 @Suite struct StateLossTests {
     private static func grant(stateEnd: Int64?) -> PartitionGrant {
         var grant = LoopHarness.grant(0)
@@ -12,7 +12,7 @@ import Testing
         return grant
     }
 
-    /// The record with which a person accepts the loss.
+    /// The `state` record with which a person accepts the loss.
     private static func acceptance(of end: Int64) -> KeptRecord {
         KeptRecord(
             topic: .state, partition: 0, key: StateAcceptance.key,
@@ -21,7 +21,7 @@ import Testing
             acknowledgement: 0)
     }
 
-    /// By what `state` holds before the claim: nothing, claims of owners that never ran, or an accepted loss.
+    /// What `state` holds before the claim: nothing, claims of owners that never ran, or an accepted loss.
     @Test(
         arguments: [
             (nil, 0, nil, true), (2, 0, nil, false), (9, 0, nil, false), (2, 3, nil, false), (nil, 3, nil, true),
@@ -42,7 +42,7 @@ import Testing
         guard !runs else { return }
         #expect(harness.log.state().count == written, "its claim is all that it wrote")
         let errors = harness.loop.errors
-        #expect(errors.first?.contains("has lost what it knew of partition 0") == true)
+        #expect(errors.first?.contains("has lost records of partition 0") == true)
         harness.write("register", #"{"event":"register","token":"aa"}"#)
         harness.writeUpdate(1)
         harness.wait(millis: 3_000)
@@ -51,7 +51,7 @@ import Testing
         guard case .released(1, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
     }
 
-    /// The next owner finds the former owner's note, and its end.
+    /// The next owner finds the former owner's record, and trusts it unless the end of `state` is missing.
     @Test(arguments: [0, 400] as [Int64])
     func anOwnersWordIsEnoughUnlessTheEndIsMissing(more: Int64) {
         var former = LoopHarness()
@@ -63,8 +63,8 @@ import Testing
         #expect(harness.lives == [0: more == 0 ? .running : .haltedUnrestored])
     }
 
-    /// An owner's records under way are stored in the new log after its `state` was deleted. Their epoch is of the old
-    /// log: it says nothing in the new one, and outdates nothing there.
+    /// `state` was deleted, and an owner's records on their way are stored in the new log. Their epoch belongs to the
+    /// old log, so it makes no record of the new log obsolete.
     @Test func anEpochOfAnotherLogSaysNothing() throws {
         var old = LoopHarness()
         for _ in 0..<60 { old.log.append(state: Self.acceptance(of: 1)) }
@@ -95,7 +95,7 @@ import Testing
         later.carryOut(.assign([Self.grant(stateEnd: Int64(next.log.state().count))]))
         later.settle()
         #expect(later.lives == [0: .running])
-        // The record has an offset that nobody has applied.
+        // The offset of this record has not been applied by anybody.
         later.write("order-3", #"{"event":"register","token":"cc"}"#)
         for key in ["order-1", "order-2"] {
             later.write(key, #"{"event":"update","priority":10,"content-state":{"n":1}}"#)
@@ -105,8 +105,8 @@ import Testing
         #expect(later.push.requests.count == 2, "both are registered")
     }
 
-    /// `state` is made anew under its owner: Kafka acknowledges the next record at an offset that it had acknowledged
-    /// before.
+    /// `state` is recreated under its owner. Kafka then acknowledges the next record at an offset that it had
+    /// acknowledged before.
     @Test func aRunningOneStopsWhenItsStateGoesBack() {
         var harness = LoopHarness()
         harness.begin()

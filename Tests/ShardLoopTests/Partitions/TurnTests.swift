@@ -3,9 +3,10 @@ import Testing
 
 @testable import ShardLoop
 
-/// What one turn does, and what it leaves for the next.
+/// Tests what one turn does, and what it leaves for the next.
 @Suite struct TurnTests {
-    /// An offset is handed on only when its state record is stored in Kafka, and together with others of the moment.
+    /// An offset is committed only when its state record is in Kafka. It is committed together with others that are
+    /// due.
     @Test func offsetsAreCommittedBehindTheirStateRecord() {
         var harness = LoopHarness()
         harness.begin()
@@ -38,7 +39,7 @@ import Testing
         #expect(hasMore)
         harness.turn()
         #expect(harness.log.positions.values.reduce(0, +) == 1_800)
-        let activities = harness.loop.engine.counters.activities
+        let activities = harness.loop.engine.counters.slots
         #expect(activities == 1_800)
     }
 
@@ -68,7 +69,7 @@ import Testing
         #expect(isSettled)
     }
 
-    /// A foreign record in an own partition is read and overwritten; pushes of the activity wait for that.
+    /// A foreign record in the shard's own partition is read and overwritten. Pushes of its activity wait for that.
     @Test func aGapInStateIsRepaired() {
         var harness = LoopHarness()
         harness.begin()

@@ -58,10 +58,10 @@ struct LoopHarness: ~Copyable {
         repeat {
             self.log.answer()
             self.turn()
-        } while !self.log.untold.isEmpty
+        } while !self.log.unanswered.isEmpty
     }
 
-    /// Moves the clock. Turns are run when they are due, at least a millisecond apart.
+    /// Moves the clock. Turns run when they are due, at least a millisecond apart.
     mutating func wait(millis: Int64) {
         let endMillis = self.now.steadyMillis + millis
         while self.now.steadyMillis < endMillis {
@@ -73,7 +73,7 @@ struct LoopHarness: ~Copyable {
         }
     }
 
-    /// Lets APNs accept the first requests that it has not answered; `nil`: all.
+    /// Lets APNs accept the first `count` unanswered requests; `nil`: all of them.
     mutating func accept(_ count: Int? = nil) {
         let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
@@ -83,7 +83,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Lets APNs answer all requests that it has not answered.
+    /// Lets APNs answer all unanswered requests.
     mutating func answer(_ result: (PushRequest) -> PushAnswer.Result) {
         let answers = self.push.requests[self.answeredCount...].map {
             PushAnswer(id: $0.id, result: result($0), apnsMicros: 1_000)

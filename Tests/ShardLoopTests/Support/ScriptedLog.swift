@@ -3,59 +3,63 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A Kafka in memory that does what a test says. Records are stored at once; the test decides when that is reported.
+/// A Kafka in memory that does what a test says. Records are stored at once, and the test decides when that is
+/// reported.
 final class ScriptedLog: ShardLog {
-    struct Place: Hashable {
+    struct LogID: Hashable {
         var topic: EngineRecord.Topic
         var partition: Int32
     }
 
     var leaseEndsMillis = Int64.max
-    /// By partition: the records of `events`, and how far they were read.
+    /// The records of `events` by partition.
     var events: [Int32: [(key: String, value: String)]] = [:]
+    /// Number of records that were read of each partition.
     private(set) var positions: [Int32: Int] = [:]
+    /// Partitions that are being read.
     private(set) var reading: Set<Int32> = []
     /// The failure of the next read of a partition.
     var readFailures: [Int32: LogFailure] = [:]
-    private(set) var logs: [Place: [KeptRecord]] = [:]
+    private(set) var logs: [LogID: [KeptRecord]] = [:]
     /// Records that were handed over and are not reported yet, in order.
-    private(set) var untold: [(record: KeptRecord, offset: Int64)] = []
-    private var told: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
-    /// What Kafka says of a record when the test lets it report.
+    private(set) var unanswered: [(record: KeptRecord, offset: Int64)] = []
+    private var answered: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
+    /// Why Kafka refuses a record, or `nil` when it accepts the record. It is asked when the test lets Kafka report.
     var refuses: (KeptRecord) -> ProduceError? = { _ in nil }
-    /// Limit of records of a topic in one batch. Records that are reported together are one batch.
+    /// Greatest number of records of a topic in one batch. Records that are reported together are one batch.
     var batchCountMax: [EngineRecord.Topic: Int] = [:]
     /// Whether a refused record takes its whole batch with it.
     var refusesWholeBatch = false
-    /// The time that a record is reported with; 0: its own.
+    /// The time that Kafka reports for a record. 0: the record's own time.
     var deliveredTimeMillis: Int64 = 0
-    /// Offsets of events without a key.
+    /// Offsets of the events that have no key.
     var keyless: Set<Int> = []
-    /// Records in the order in which they were handed over; and those that Kafka took, in the order of its answers.
+    /// Records in the order in which they were handed over. `taken` has those that Kafka took, in the order of its
+    /// answers.
     private(set) var sent: [KeptRecord] = []
     private(set) var taken: [KeptRecord] = []
     private(set) var commits: [CommitPosition] = []
     private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
     /// Number of records that are taken before there is no room; `nil`: any number.
     var room: Int?
-    /// Topics that Kafka's library refuses at once.
+    /// Topics whose records the Kafka library refuses at once.
     var refusedTopics: Set<EngineRecord.Topic> = []
     /// The failure of such a refusal.
     var refusal = ProduceFailure("refused", .other)
-    /// The failure of a record that Kafka has not taken.
+    /// The failure that is reported for a record that Kafka has not stored.
     var failure = ProduceFailure("given up", .other)
 
-    func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[Place(topic: .state, partition: partition)] ?? [] }
+    func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[LogID(topic: .state, partition: partition)] ?? [] }
 
     // MARK: What the test does
 
-    /// Lets Kafka report the first records; `nil`: all. A failed one is reported as given up, and is removed from its
-    /// log.
+    /// Lets Kafka report the first `count` records; `nil`: all of them. A failed record is reported as given up, and
+    /// is removed from its log.
     func answer(_ count: Int? = nil, isFailure: Bool = false) {
-        let answered = self.untold.prefix(count ?? .max)
-        self.untold.removeFirst(answered.count)
+        let answered = self.unanswered.prefix(count ?? .max)
+        self.unanswered.removeFirst(answered.count)
         let counts = Dictionary(grouping: answered, by: \.record.topic).mapValues(\.count)
-        // Each record is judged once: a test may refuse the first time alone.
+        // Each record is judged once, because a test may refuse only the first time.
         let judged = answered.map { (record: $0.record, offset: $0.offset, refusal: self.refuses($0.record)) }
         let refused = Dictionary(
             judged.compactMap { one in one.refusal.map { (one.record.topic, $0) } },
@@ -64,17 +68,17 @@ final class ScriptedLog: ShardLog {
             var refusal = self.refusesWholeBatch ? refused[record.topic] : own
             if let max = self.batchCountMax[record.topic], counts[record.topic]! > max { refusal = .size }
             if refusal == nil, !isFailure { self.taken.append(record) }
-            self.told.append((record, isFailure || refusal != nil ? nil : offset, refusal))
+            self.answered.append((record, isFailure || refusal != nil ? nil : offset, refusal))
         }
     }
 
     /// Deletes a log and makes it anew, empty.
     func makeAnew(_ topic: EngineRecord.Topic, partition: Int32) {
-        self.logs[Place(topic: topic, partition: partition)] = []
+        self.logs[LogID(topic: topic, partition: partition)] = []
     }
 
     func append(state record: KeptRecord) {
-        self.logs[Place(topic: .state, partition: record.partition), default: []].append(record)
+        self.logs[LogID(topic: .state, partition: record.partition), default: []].append(record)
     }
 
     // MARK: ShardLog
@@ -133,17 +137,17 @@ final class ScriptedLog: ShardLog {
         guard !self.refusedTopics.contains(record.topic), !self.hasEnded else {
             return ProducedRun(doneCount: 1, failures: [(0, self.refusal)])
         }
-        let place = Place(topic: record.topic, partition: record.partition)
-        self.logs[place, default: []].append(record)
+        let logID = LogID(topic: record.topic, partition: record.partition)
+        self.logs[logID, default: []].append(record)
         self.sent.append(record)
-        self.untold.append((record, Int64(self.logs[place]!.count - 1)))
+        self.unanswered.append((record, Int64(self.logs[logID]!.count - 1)))
         return ProducedRun(doneCount: 1)
     }
 
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
         if self.hasEnded { batch.clientFailure = Self.fatal }
-        while batch.count < max, !self.told.isEmpty {
-            var (record, offset, refusal) = self.told.removeFirst()
+        while batch.count < max, !self.answered.isEmpty {
+            var (record, offset, refusal) = self.answered.removeFirst()
             if let offset {
                 let key = record.key ?? []
                 batch.append(
@@ -160,22 +164,23 @@ final class ScriptedLog: ShardLog {
 
     // MARK: The client that writes
 
-    /// Whether the client that writes has ended: each record that is handed over fails.
+    /// Whether the client that writes has ended, so that each record handed over fails.
     private(set) var hasEnded = false
-    /// Number of clients made after the first, and the failure of the next attempt to make one.
+    /// Number of clients made after the first.
     private(set) var renewedCount = 0
+    /// The failure of the next attempt to make a client.
     var renewalFailure: LogFailure?
 
-    /// Ends the client by a fatal error. Its records under way are returned, and none is in a log, unless the test
+    /// Ends the client by a fatal error. Its records on their way are returned. None is in a log, unless the test
     /// appends it later.
     func end() {
         self.hasEnded = true
         self.failure = ProduceFailure("given back", .other)
         self.refusal = Self.fatal
         self.answer(isFailure: true)
-        for (place, records) in self.logs {
+        for (logID, records) in self.logs {
             let taken = Set(self.taken.map(\.acknowledgement))
-            self.logs[place] = records.filter { taken.contains($0.acknowledgement) }
+            self.logs[logID] = records.filter { taken.contains($0.acknowledgement) }
         }
     }
     static let fatal = ProduceFailure("the client has ended", .other, isFatal: true)
@@ -190,7 +195,7 @@ final class ScriptedLog: ShardLog {
     func commit(_ positions: [CommitPosition]) { self.commits += positions }
 }
 
-/// A part of a `state` in memory.
+/// A section of `state` in memory.
 final class ScriptedSection: StateSection {
     private let records: [KeptRecord]
     private var next: Int
@@ -221,7 +226,7 @@ final class ScriptedSection: StateSection {
     func close() {}
 }
 
-/// An APNs that takes what it has credit for.
+/// An APNs that takes as many requests as it has credit for.
 final class ScriptedPushSide: PushSide {
     var credit = Int.max
     /// Answers for the next turn.

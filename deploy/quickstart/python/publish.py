@@ -36,7 +36,7 @@ producer.produce(
         "to": {"token": token},
         "content-state": {"driverName": "Anne", "minutes": 12},
         "priority": 10,
-    }),
+    }, ensure_ascii=False),
     headers={"traceparent": f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"},
     on_delivery=acknowledged,
 )

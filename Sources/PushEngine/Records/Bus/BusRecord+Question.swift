@@ -7,13 +7,19 @@ extension BusRecord {
         var partition: Int32 = 0
         /// The newest life that the partition knows; 0: none.
         var life: Int64 = 0
-        /// When the newest member there joined, seconds since 1970.
+        /// When the partition's newest update member joined, seconds since 1970; 0: none has.
         var lastJoinSeconds: Int64 = 0
         /// Until when the partition keeps start members, seconds since 1970; 0: it has none.
         var startsUntilSeconds: Int64 = 0
-        /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not said, as its app has no
-        /// channels.
+        /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not stated, because its app
+        /// has no channels.
         var environments: UInt8 = 0
+
+        /// Whether the partition's members had joined when the version's event was written. That event may arrive
+        /// before the question that the first join leads to. Times of joins are in whole seconds.
+        func hasMembers(before version: Version) -> Bool {
+            self.lastJoinSeconds > 0 && self.lastJoinSeconds <= version.layer.recordMillis / 1_000
+        }
 
         func write(to writer: inout ByteCursor) {
             BusRecord.writeHead(self.bundleID, to: &writer)

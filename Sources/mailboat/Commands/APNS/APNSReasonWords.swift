@@ -4,7 +4,7 @@ import APNSProtocol
 enum APNSReasonWords {
     /// What APNs holds against the request, as a clause. For an unknown reason, the meaning of its status.
     static func meaning(status: UInt16, reason: String) -> String {
-        if (200...299).contains(status) { return "APNs took it; what the phone does with it, nobody says" }
+        if (200...299).contains(status) { return "APNs took it; what the phone does with it is not reported" }
         return Self.meanings[reason] ?? Self.meaning(ofStatus: status)
     }
 
@@ -33,7 +33,7 @@ enum APNSReasonWords {
         "FeatureNotEnabled": "broadcasts are not switched on for the app's id",
         "Forbidden": "APNs does not allow this to the key",
         "IdleTimeout": "the connection was idle for too long",
-        "InternalServerError": "APNs failed; a later attempt may do",
+        "InternalServerError": "APNs failed; a later attempt may succeed",
         "InvalidProviderToken":
             "the provider token is not valid: key id, team id and key file do not belong together, or the key was revoked",
         "InvalidPushType": "apns-push-type does not fit the topic",
@@ -45,11 +45,11 @@ enum APNSReasonWords {
         "MissingTopic": "apns-topic is missing",
         "PayloadEmpty": "the payload is empty",
         "PayloadTooLarge": "the payload is larger than 4,096 bytes",
-        "Service Unavailable": "APNs cannot serve now; a later attempt may do",
-        "ServiceUnavailable": "APNs cannot serve now; a later attempt may do",
-        "Shutdown": "the server shuts down; another connection may do",
+        "Service Unavailable": "APNs cannot serve now; a later attempt may succeed",
+        "ServiceUnavailable": "APNs cannot serve now; a later attempt may succeed",
+        "Shutdown": "the server is shutting down; another connection may work",
         "TooManyProviderTokenUpdates":
-            "the provider token was renewed too often: less than 20 minutes lie between two. Is the key used elsewhere, too?",
+            "the provider token was renewed too often: at least 20 minutes must pass between two. Is the key used elsewhere, too?",
         "TooManyRequests": "too many pushes to this token in a row",
         "TopicDisallowed":
             "the key may not push to this topic: the bundle id is wrong, the key is another team's, or it is for certain apps only",
@@ -65,12 +65,12 @@ enum APNSReasonWords {
         case 404: "there is nothing at this path: is this APNs?"
         case 410: "the token is dead"
         case 429: "too many requests"
-        case 500...599: "APNs cannot serve now; a later attempt may do"
+        case 500...599: "APNs cannot serve now; a later attempt may succeed"
         default: "an answer that Apple does not document: is this APNs?"
         }
     }
 
-    /// What to do about it; `nil`: nothing beyond the meaning.
+    /// What to do about the reason; `nil`: nothing beyond the meaning.
     static func remedy(status: UInt16, reason: String) -> String? {
         switch ReasonTable.verdict(status: status, reason: reason, timestampMillis: nil) {
         case .credentialRefused:
@@ -79,7 +79,7 @@ enum APNSReasonWords {
                 : "check apns.key-id, apns.team-id and apns.key-file against Apple's developer portal"
         case .topicRefused: "check the bundle id below apps, and for which apps the key is"
         case .providerTokenExpired: "set this machine's clock, and keep it with NTP"
-        case .providerTokenTooManyUpdates: "wait 20 minutes; let no two programs sign with one key"
+        case .providerTokenTooManyUpdates: "wait 20 minutes; no two programs may sign with one key"
         case .tokenDead: "use the token that the app has now; check apns.environments and environment in 'register'"
         case .serverBusy, .tokenThrottled, .connectionUnusable: "try again in a few minutes"
         case .accepted, .messageRefused, .expirationRefused: nil

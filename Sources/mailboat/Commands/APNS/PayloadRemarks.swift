@@ -47,7 +47,7 @@ enum PayloadRemarks {
         let ahead = timestamp - nowSeconds
         if ahead > Self.aheadSecondsMax {
             return [
-                "has a “timestamp” \(MomentText.span(millis: min(ahead, 1 << 40) * 1_000)) ahead: the phone ignores what is older than that"
+                "has a “timestamp” \(MomentText.span(millis: min(ahead, 1 << 40) * 1_000)) ahead: the phone then ignores later pushes with an earlier timestamp"
             ]
         }
         if ahead < -Self.behindSecondsMax {

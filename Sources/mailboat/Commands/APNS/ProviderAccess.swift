@@ -13,7 +13,7 @@ struct ProviderAccess: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A worker's configuration: apps, keys, and where APNs is reached.", valueName: "file"), completion: .file())
+            "A worker's configuration: apps, keys, and APNs' hosts.", valueName: "file"), completion: .file())
     var config: String
 
     @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"), form: .bundleID)
@@ -49,7 +49,7 @@ struct ProviderAccess: ParsableArguments {
 
 /// A provider token that was just signed.
 struct SignedToken {
-    /// The key that signed it.
+    /// The key that signed the token.
     var keyID: String
     /// `iat`, seconds since 1970.
     var issuedAtSeconds: Int64
@@ -73,4 +73,4 @@ extension SignedToken {
     }
 }
 
-extension SignedToken: Untold {}
+extension SignedToken: Redacted {}

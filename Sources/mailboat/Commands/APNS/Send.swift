@@ -13,14 +13,14 @@ struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send one push straight to APNs, as Apple's curl example does.",
         discussion: """
-            For finding out whether a token, a key and a payload are good: past Kafka, workers, budgets and coalescing. The payload goes out byte \
-            by byte as it is; what Apple would find strange about it is said on standard error, and it is sent all the same. A worker does \
-            not know of it: give it a 'timestamp' that is not ahead of those to come, or the phone ignores them. Other users of this machine see a \
-            command's words, the token among them.
+            Shows whether a token, a key and a payload are good, without Kafka, workers, budgets or coalescing. The payload is sent byte \
+            for byte; remarks about it are written to standard error, and it is sent all the same. Workers do not know of this push: its \
+            'timestamp' must not be ahead of later events, or the phone ignores those. Other users of this machine can see a command's \
+            words, including the token.
 
-            Prints the status, the apns-id and what APNs' reason means. One attempt: without an answer nobody knows whether the phone has it.
+            Prints the status, the apns-id and what APNs' reason means. It makes one attempt: without an answer it is unknown whether the phone has the push.
 
-            Exit status: 0 when APNs took it, 1 when it did not or no answer came, 64 when the command line is wrong.
+            Exit status: 0 when APNs took the push, 1 when it did not or no answer arrived, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat send --config mailboat.yaml --token 80e0... --payload payload.json
@@ -58,7 +58,7 @@ struct Send: AsyncParsableCommand {
     var apnsID: String?
 
     @Option(
-        help: ArgumentHelp("How long it may take, the connection included.", valueName: "seconds"),
+        help: ArgumentHelp("The longest time it may take, including the connection.", valueName: "seconds"),
         form: .whole(1...600, "seconds"))
     var timeout = 20
 
@@ -91,10 +91,11 @@ struct Send: AsyncParsableCommand {
             StandardError.print("note: the payload \(remark)")
         }
         let report = try await self.send(payload, bundleID: bundleID, route: route)
-        let result = SendResult(
+        var result = SendResult(
             apnsID: report.apnsID, app: bundleID, topic: report.topic, host: "\(route.host):\(route.port)",
             priority: self.priority, report.report)
-        for line in self.format == .json ? [result.json] : result.lines { StandardOutput.tell(line) }
+        result.remedy = result.remedy.map { Advice.naming(settings: self.access.config, in: $0) }
+        for line in self.format == .json ? [result.json] : result.lines { StandardOutput.printAlways(line) }
         if !result.isAccepted { throw ExitCode.failure }
     }
 
@@ -110,7 +111,7 @@ struct Send: AsyncParsableCommand {
         let probe = APNSProbe(
             host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots,
             limit: .seconds(self.timeout))
-        // Apple's console shows pushes of development by this id.
+        // In Apple's console, a push in development is found by this id.
         let report = await probe.run(push.request(try SignedToken(route.key), keptField: "apns-unique-id"))
         return (report, push.apnsID ?? "", push.topic)
     }

@@ -13,11 +13,11 @@ struct TokenCommand: ParsableCommand {
         commandName: "token",
         abstract: "Print a provider token (JWT), for pushing with curl.",
         discussion: """
-            Signs with the app's key. The token is the only line on standard output; how long it is good, and a curl command, are said on \
-            standard error. Whoever has the token can push to every app of the key until then: do not paste it anywhere.
+            Signs with the app's key. The token is the only line on standard output; its life and a curl command are written to standard \
+            error. Anyone who has the token can push to every app of the key until it expires: do not paste it anywhere.
 
             Apple wants at least 20 minutes between two tokens of a key (TooManyProviderTokenUpdates), and workers sign their own: use one \
-            for as long as it is good.
+            token until it expires.
 
             Exit status: 0, 1 when the key cannot be used, 64 when the command line is wrong.
 
@@ -35,10 +35,10 @@ struct TokenCommand: ParsableCommand {
         guard let text = token.text else {
             throw CommandFailure("the key makes no bearer token: this should not happen")
         }
-        StandardOutput.tell(text)
+        StandardOutput.printAlways(text)
         let nowMillis = Int64(Date().timeIntervalSince1970 * 1_000)
         for line in Self.explanation(token, bundleID: bundleID, route: route, nowMillis: nowMillis) {
-            StandardError.print(line)
+            StandardError.print(Advice.naming(settings: self.access.config, in: line))
         }
     }
 
@@ -54,7 +54,7 @@ struct TokenCommand: ParsableCommand {
             "-H 'apns-topic: \(String(decoding: DeviceRequest.topicValue(bundleID: bundleID), as: UTF8.self))'",
             "-H 'apns-push-type: liveactivity' -H 'apns-priority: 10'",
             "-d '{\"aps\":{\"timestamp\":\(token.issuedAtSeconds),\"event\":\"update\",\"content-state\":{}}}'",
-            "https://\(route.host)\(route.port == APNSHost.port ? "" : ":\(route.port)")/3/device/<token of the activity>",
+            "https://\(route.host)\(route.port == APNSHost.port ? "" : ":\(route.port)")/3/device/$DEVICE",
         ]
         // Each part is a line of its own, because a line end within a text would be escaped.
         let lines = curl.enumerated().map { index, part in
@@ -62,7 +62,8 @@ struct TokenCommand: ParsableCommand {
         }
         return [
             "key \(token.keyID) of team \(route.key.teamID); good until \(MomentText.moment(millis: until * 1_000, nowMillis: nowMillis))",
-            "TOKEN=$(mailboat token ...)",
+            "TOKEN=$(mailboat token --config FILE)",
+            "DEVICE=80e0a1b2  # the activity's token",
         ] + lines
     }
 }

@@ -10,9 +10,9 @@ struct ChannelsCommand: ParsableCommand {
         commandName: "channels",
         abstract: "Make, look at and delete the broadcast channels of an app.",
         discussion: """
-            A broadcast to a channel reaches every phone whose Live Activity listens to it (iOS 18). Channels are made here, their ids go to the \
-            app or into the 'input-push-channel' of a start. They stay until they are deleted, an app may have 10,000 in each environment, and \
-            whoever has the key may make and delete them: a list shows all there are.
+            A broadcast to a channel reaches every phone whose Live Activity listens to it (iOS 18). Channels are made here, their ids go \
+            to the app or into the 'input-push-channel' of a start. They stay until they are deleted, and an app may have 10,000 in each \
+            environment. Anyone who has the key may make and delete channels; a list shows all of them.
 
             Before the first one, switch broadcasts on in Apple's developer portal: Certificates, Identifiers & Profiles, Identifiers, the App \
             ID, Push Notifications, Broadcast Capability. Switching it off again deletes every channel.
@@ -23,16 +23,16 @@ struct ChannelsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a channel and print its id.",
             discussion: """
-                The id is the only line on standard output; what was made is said on standard error.
+                The id is the only line on standard output; standard error describes the channel.
 
-                What a channel keeps cannot be changed later. 'none': only phones that are connected get a broadcast; Apple allows more of them, \
-                and recommends it for what changes often, such as a match. 'most-recent': the last broadcast is kept for phones that are off, \
-                for at most 8 hours; for what changes seldom, such as a flight.
+                What a channel keeps cannot be changed later. 'none': only phones that are connected get a broadcast; Apple allows more \
+                broadcasts, and recommends this for frequent changes, such as a match. 'most-recent': the last broadcast is kept for \
+                phones that are off, for at most 8 hours; for rare changes, such as a flight.
 
-                A creation that gets no answer is not repeated, as each would take one of 10,000 places: the message says so, and 'mailboat \
-                channels list' shows what there is.
+                A creation that gets no answer is not repeated, because each one may take one of the 10,000 places. The message says so, \
+                and 'mailboat channels list' shows all channels.
 
-                Exit status: 0 when the channel was made, 1 when it was not or nobody knows, 64 when the command line is wrong.
+                Exit status: 0 when the channel was made, 1 when it was not or the result is unknown, 64 when the command line is wrong.
 
                 EXAMPLES
                   mailboat channels create --config mailboat.yaml --storage none
@@ -46,14 +46,15 @@ struct ChannelsCommand: ParsableCommand {
         var storage: MessageStoragePolicy
 
         func run() async throws {
-            try await self.options.withDesk { desk, home in
+            try await self.options.withDesk { desk, home, status in
                 do throws(ChannelFailure) {
                     let channel = try await desk.create(self.storage, in: home)
+                    status.end()
                     if self.options.isJSON {
-                        StandardOutput.tell(
+                        StandardOutput.printAlways(
                             JSONLine.text(ChannelRecord(home, channel: channel, storage: self.storage)))
                     } else {
-                        StandardOutput.tell(channel)
+                        StandardOutput.printAlways(channel)
                         StandardError.print("made a channel of \(home) with storage \(self.storage.name)")
                     }
                     // Print the id on standard error if standard output fails. Without its id, nobody could use the
@@ -80,10 +81,11 @@ struct ChannelsCommand: ParsableCommand {
         var channel: String
 
         func run() async throws {
-            try await self.options.withDesk { desk, home in
+            try await self.options.withDesk { desk, home, status in
                 do throws(ChannelFailure) {
                     let storage = try await desk.storagePolicy(of: self.channel, in: home)
-                    StandardOutput.tell(
+                    status.end()
+                    StandardOutput.printAlways(
                         self.options.isJSON
                             ? JSONLine.text(ChannelRecord(home, channel: self.channel, storage: storage))
                             : "\(self.channel)  \(home)  storage \(storage.name)")
@@ -96,8 +98,9 @@ struct ChannelsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete channels for good.",
             discussion: """
-                Asks nothing. Ids never come back, and nobody who listens is told: end the activities first. Says of each channel whether it was \
-                deleted, goes on after one that was not, and ends with 1 then. Phones that are off may still get what a storing channel kept.
+                Deletes without a question. An id is never used again, and phones that listen are not informed: end the activities first. \
+                Reports for each channel whether it was deleted, and continues after a failure. Phones that are off may still get the \
+                message that a channel has stored.
 
                 Exit status: 0 when every channel was deleted, 1 when one was not, 64 when the command line is wrong.
 
@@ -117,8 +120,7 @@ struct ChannelsCommand: ParsableCommand {
         }
 
         func run() async throws {
-            let isComplete = try await self.options.withDesk { desk, home in
-                let status = StatusLine()
+            let isComplete = try await self.options.withDesk { desk, home, status in
                 var failedCount = 0
                 for (index, channel) in self.channels.enumerated() {
                     status.show("deleting channel \(index + 1) of \(self.channels.count)")
@@ -134,7 +136,7 @@ struct ChannelsCommand: ParsableCommand {
                             status.print(
                                 JSONLine.text(ChannelRecord(home, channel: channel, deleted: false, failure: error)))
                         }
-                        status.report("\(error)")
+                        status.report(Advice.naming(settings: self.options.config, in: "\(error)"))
                     }
                 }
                 status.end()

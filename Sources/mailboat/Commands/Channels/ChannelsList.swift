@@ -7,10 +7,10 @@ import PushWorker
 extension ChannelsCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the ids of all channels of an app, whoever made them.",
+            abstract: "Print the ids of all channels of an app, including those made by others.",
             discussion: """
-                One id a line on standard output, in APNs' order; how many there are, and how many there may be, on standard error. With \
-                --details each channel is asked for what it keeps: that is a request for each, and a line of progress says how far it is.
+                Prints one id per line on standard output, in APNs' order; the number of channels and the limit are written to standard \
+                error. With --details there is a request for each channel about what it keeps, and a line shows the progress.
 
                 Exit status: 0 when the list is whole, 1 when it is not or APNs cannot be asked, 64 when the command line is wrong.
 
@@ -22,23 +22,18 @@ extension ChannelsCommand {
 
         @OptionGroup var options: ChannelsOptions
 
-        @Flag(help: "Ask each channel for what it keeps.")
+        @Flag(help: "Also show what each channel keeps.")
         var details = false
 
         /// Number of channels whose details are asked for at a time.
         private static let askedMax = 16
 
         func run() async throws {
-            let isWhole = try await self.options.withDesk { desk, home in
-                let status = StatusLine()
-                status.show("asking for the channels of \(home)")
+            let isWhole = try await self.options.withDesk { desk, home, status in
                 let channels: [String]
                 do throws(ChannelFailure) {
                     channels = try await desk.list(in: home)
-                } catch {
-                    status.end()
-                    throw self.options.refusal(error)
-                }
+                } catch { throw self.options.refusal(error) }
                 var failedCount = 0
                 if self.details {
                     failedCount = await self.showDetails(of: channels, desk, home, status)

@@ -10,20 +10,20 @@ import PushWorker
 struct ChannelsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A worker's configuration: apps, keys, and where the management service of APNs is reached.",
+            "A worker's configuration: apps, keys, and the hosts of APNs' management service.",
             valueName: "file"), completion: .file())
     var config: String
 
-    @OptionGroup var place: ChannelsPlace
+    @OptionGroup var selection: ChannelsSelection
 
-    var isJSON: Bool { self.place.isJSON }
-    func refusal(_ failure: ChannelFailure) -> any Error { self.place.refusal(failure) }
+    var isJSON: Bool { self.selection.isJSON }
+    func refusal(_ failure: ChannelFailure) -> any Error { self.selection.refusal(failure, settings: self.config) }
 
     /// Opens a desk for the selected app and environment, and closes it when `body` has ended.
     func withDesk<Result>(
-        _ body: (ChannelDesk, ChannelHome) async throws -> Result
+        _ body: (ChannelDesk, ChannelHome, StatusLine) async throws -> Result
     ) async throws -> Result {
-        try await self.place.withDesk(of: try self.configuration(), body)
+        try await self.selection.withDesk(of: try self.configuration(), body)
     }
 
     private func configuration() throws -> WorkerConfiguration {
@@ -37,7 +37,7 @@ struct ChannelsOptions: ParsableArguments {
 }
 
 /// Selects the app and environment, and how answers are shown.
-struct ChannelsPlace: ParsableArguments {
+struct ChannelsSelection: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
     enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
 
@@ -52,9 +52,10 @@ struct ChannelsPlace: ParsableArguments {
 
     var isJSON: Bool { self.format == .json }
 
-    /// Opens a desk for the selected app and environment, and closes it when `body` has ended.
+    /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The line of progress says
+    /// who is asked, until `body` says more.
     func withDesk<Result>(
-        of configuration: WorkerConfiguration, _ body: (ChannelDesk, ChannelHome) async throws -> Result
+        of configuration: WorkerConfiguration, _ body: (ChannelDesk, ChannelHome, StatusLine) async throws -> Result
     ) async throws -> Result {
         let home: ChannelHome
         do throws(ChannelHomeFault) {
@@ -70,25 +71,41 @@ struct ChannelsPlace: ParsableArguments {
         do {
             desk = try await ChannelDesk(configuration, bundleIDs: [home.bundleID], logger: logger)
         } catch { throw CommandFailure("\(error)") }
+        let status = StatusLine()
+        status.show("asking \(Self.address(of: home, configuration)) about channels of \(home)")
         do {
-            let result = try await body(desk, home)
+            let result = try await body(desk, home, status)
+            status.end()
             await desk.close()
             return result
         } catch {
+            status.end()
             await desk.close()
             throw error
         }
     }
 
+    /// Where APNs is asked about the channels of a home.
+    private static func address(of home: ChannelHome, _ configuration: WorkerConfiguration) -> String {
+        let route = configuration.plannedRoutes.first { route in
+            route.uses.contains {
+                $0.purpose == .management && $0.bundleID == home.bundleID
+                    && $0.environment.rawValue == home.environment.name
+            }
+        }
+        return route.map { "\($0.host):\($0.port)" } ?? "APNs"
+    }
+
     /// Shows why something could not be done: always as a line for a person, and also as JSON if that was asked for.
     /// - Returns: the error to exit with.
-    func refusal(_ failure: ChannelFailure) -> any Error {
-        guard self.isJSON else { return CommandFailure("\(failure)") }
-        StandardOutput.tell(
+    func refusal(_ failure: ChannelFailure, settings path: String?) -> any Error {
+        let text = Advice.naming(settings: path, in: "\(failure)")
+        guard self.isJSON else { return CommandFailure(text) }
+        StandardOutput.printAlways(
             JSONLine.text(
                 ChannelRecord(failure.home, channel: failure.channel.isEmpty ? nil : failure.channel, failure: failure))
         )
-        StandardError.print("Error: \(failure)")
+        StandardError.print("Error: \(text)")
         return ExitCode.failure
     }
 }

@@ -11,22 +11,22 @@ import PushWorker
 extension ChannelsCommand {
     struct Reconcile: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Compare APNs' list of channels with what workers remember of those kept for audiences.",
+            abstract: "Compare APNs' list of channels with those that workers keep for audiences.",
             discussion: """
                 Asks APNs for the channels of an app, reads from the state topic which of them are kept for audiences, and prints a line for each \
                 on which the two disagree:
 
-                  delete         ours, and of no use: it has no audience, or its deletion was begun
+                  delete         ours, and useless: it has no audience, or its deletion was begun
                   open again     ours, of an audience that lives, and missing from APNs' list
-                  forget         ours, wanted by nobody, and missing from APNs' list
+                  forget         ours, no longer needed, and missing from APNs' list
                   possibly ours  a creation whose answer was lost may have made it
                   unknown        not in state: somebody else's, or made by 'mailboat channels create'
 
                 A worker that keeps channels does the first three by itself, slowly. --execute does the first at once, for an app whose \
-                workers are gone or do not keep channels any more. It deletes nothing but ids that state names as ours, and reads state again \
-                before it deletes a channel that a worker may have given to an audience meanwhile. It opens nothing, as an audience's owner has to \
-                be told the new id: that is left to the worker, and so is what it remembers. What is possibly ours and what is unknown is shown \
-                and never touched: 'mailboat channels delete' deletes what you know to be of no use.
+                workers are gone or no longer keep channels. It deletes only ids that state names as ours, and reads state again before it \
+                deletes a channel that a worker may have given to an audience meanwhile. It opens no channel, because the audience's owner \
+                must learn the new id; a worker does that, and updates state. Channels that are possibly ours or unknown are shown and \
+                never touched. Use 'mailboat channels delete' for those that you know to be useless.
 
                 Exit status: 0 when everything could be read, and with --execute deleted; 1 when something could not; 64 when the command line is \
                 wrong.
@@ -39,16 +39,16 @@ extension ChannelsCommand {
                 """)
 
         @OptionGroup var kafka: KafkaOptions
-        @OptionGroup var place: ChannelsPlace
+        @OptionGroup var selection: ChannelsSelection
 
         @Option(help: "The state topic. Default: that of --config.", form: .topic)
         var topic: String?
 
-        @Flag(help: "Delete. Without it nothing is done: what would be is printed.")
+        @Flag(help: "Delete. Without it nothing is deleted, and the command prints what it would do.")
         var execute = false
 
         func validate() throws {
-            guard self.kafka.cluster.hasConfiguration else {
+            guard self.kafka.cluster.settingsFile != nil else {
                 throw ValidationError("--config is missing: it names the apps, their keys and where APNs is reached")
             }
         }
@@ -56,14 +56,12 @@ extension ChannelsCommand {
         func run() async throws {
             let configuration = try self.kafka.cluster.configuration()
             let topic = self.topic ?? configuration.topics.state
-            let isComplete = try await self.place.withDesk(of: configuration) { desk, home in
-                let status = StatusLine()
-                status.show("asking for the channels of \(home)")
+            let isComplete = try await self.selection.withDesk(of: configuration) { desk, home, status in
                 let listed: [String]
                 do throws(ChannelFailure) { listed = try await desk.list(in: home) } catch {
-                    status.end()
-                    throw self.place.refusal(error)
+                    throw self.selection.refusal(error, settings: self.kafka.cluster.settingsFile)
                 }
+                status.end()
                 let records = try await self.records(of: home, in: topic, status)
                 let app = configuration.apps.first { $0.bundleID == home.bundleID }?.engine
                 let report = ReconcileReport(
@@ -72,7 +70,7 @@ extension ChannelsCommand {
                 var failedCount = 0
                 for finding in report.findings {
                     guard self.execute, finding.verdict == .delete else {
-                        status.print(self.place.isJSON ? report.json(finding) : ReconcileReport.text(finding))
+                        status.print(self.selection.isJSON ? report.json(finding) : ReconcileReport.text(finding))
                         continue
                     }
                     if try await !self.delete(finding, of: report, desk, topic, status) { failedCount += 1 }
@@ -81,7 +79,7 @@ extension ChannelsCommand {
                 for fault in records.unreadable {
                     StandardError.print("\(topic)[\(fault.partition)]@\(fault.offset) cannot be read: \(fault.reason)")
                 }
-                self.tell(report, failedCount: failedCount, isKept: app?.audienceChannel == .auto)
+                self.printSummary(report, failedCount: failedCount, isKept: app?.audienceChannel == .auto)
                 return failedCount == 0 && records.unreadable.isEmpty
             }
             if !isComplete { throw ExitCode.failure }
@@ -123,7 +121,7 @@ extension ChannelsCommand {
                 let now = try await self.records(of: report.home, in: topic, status).channels[number]
                 guard ReconcileReport.mayStillBeDeleted(finding, now: now) else {
                     status.print(
-                        self.place.isJSON
+                        self.selection.isJSON
                             ? report.json(finding, deleted: false)
                             : "left alone     \(finding.id)  its record in state has changed meanwhile")
                     return true
@@ -133,19 +131,19 @@ extension ChannelsCommand {
                 status.show("deleting channel \(finding.id)")
                 try await desk.delete(finding.id, in: report.home)
                 status.print(
-                    self.place.isJSON
+                    self.selection.isJSON
                         ? report.json(finding, deleted: true)
                         : "deleted        \(finding.id)  \(ReconcileReport.why(finding))")
                 return true
             } catch {
                 if error.kind == .channelNotFound {
                     status.print(
-                        self.place.isJSON
+                        self.selection.isJSON
                             ? report.json(finding, deleted: false)
                             : "gone already   \(finding.id)  \(ReconcileReport.why(finding))")
                     return true
                 }
-                if self.place.isJSON { status.print(report.json(finding, deleted: false, failure: error)) }
+                if self.selection.isJSON { status.print(report.json(finding, deleted: false, failure: error)) }
                 status.report("\(error)")
                 return false
             }
@@ -153,7 +151,7 @@ extension ChannelsCommand {
 
         /// Prints the report.
         /// - Parameter isKept: whether workers with this configuration keep channels for the app's audiences.
-        private func tell(_ report: ReconcileReport, failedCount: Int, isKept: Bool) {
+        private func printSummary(_ report: ReconcileReport, failedCount: Int, isKept: Bool) {
             StandardError.print(report.summary)
             let (deletes, left) = (report.count(.delete), report.count(.openAgain) + report.count(.forget))
             if self.execute {
@@ -163,7 +161,7 @@ extension ChannelsCommand {
             }
             if left > 0 {
                 StandardError.print(
-                    "what is to be opened again or forgotten is left to the worker that keeps the app's channels"
+                    "the worker that keeps the app's channels opens and forgets the others"
                         + (isKept ? "" : "; with this configuration none opens any, as audience.channel is none"))
             }
         }

@@ -125,7 +125,7 @@ struct ReconcileReport {
         }
     }
 
-    // MARK: For a person
+    // MARK: Text for a person
 
     static func text(_ finding: Finding) -> String {
         let word =
@@ -151,7 +151,7 @@ struct ReconcileReport {
             return finding.channel?.phase == .open
                 ? "ours, of no audience, open since \(since)" : "ours, its deletion was begun at \(since)"
         case .openAgain: return "of \(owner ?? "nobody"): missing from APNs' list"
-        case .forget: return "ours, wanted by nobody, and missing from APNs' list"
+        case .forget: return "ours, no longer needed, and missing from APNs' list"
         case .tooYoung:
             let opened = finding.channel.map { Self.time(millis: $0.openedMillis) } ?? ""
             return "ours, made at \(opened), and not in APNs' list yet, which may lag: ask again in a minute"
@@ -167,16 +167,17 @@ struct ReconcileReport {
         Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
     }
 
-    /// The finding in one line.
+    /// The report in one line.
     var summary: String {
         "\(self.home): \(self.listedCount) channels in APNs' list, \(self.recordCount) records in state;"
             + " \(self.count(.delete)) to delete, \(self.count(.openAgain)) to be opened again,"
             + " \(self.count(.forget)) to be forgotten, \(self.count(.possiblyOurs)) possibly ours,"
             + " \(self.count(.unknown)) unknown"
-            + (self.count(.tooYoung) == 0 ? "" : ", \(self.count(.tooYoung)) left out as too young for the list")
+            + (self.count(.tooYoung) == 0
+                ? "" : ", \(self.count(.tooYoung)) left out because the list may not show them yet")
     }
 
-    // MARK: For a program
+    // MARK: JSON for a program
 
     private struct Line: Encodable {
         var app: String

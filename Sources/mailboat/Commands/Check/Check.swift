@@ -8,7 +8,7 @@ struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check events and print the APNs request each would become.",
         discussion: """
-            Reads JSON values, one per line or written over several lines. Each is an event alone, as it stands in a Kafka record's value:
+            Reads JSON values, one per line or written over several lines. Each is an event alone, as in a Kafka record's value:
 
               {"event": "update", "content-state": {"driverName": "Anne"}}
 
@@ -17,12 +17,12 @@ struct Check: ParsableCommand {
               {"key": "order-7", "value": {"event": "register", "token": "80e0…"}}
               {"key": "80e0…", "value": {"event": "register", "audience": "match-7"}}
 
-            An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become; the production host stands for \
-            the environment that the app's configuration names, unless the event names one. An event for an audience \
-            ("to": {"audience": …}) is shown as the push that each member would get; the production host stands for each member's own. \
-            An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
-            sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
-            shortened. Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
+            An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become, with the production host unless the \
+            event names its environment; a worker uses the one in the app's configuration. An event for an audience ("to": {"audience": \
+            …}) is shown as the push that each member would get, with the production host; a worker uses that of each member's \
+            environment. An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
+            sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown shortened. \
+            Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
             lines that a person sees.
@@ -45,11 +45,11 @@ struct Check: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The time to check against, in place of this machine's clock.", valueName: "seconds since 1970"),
+            "The time to check against, instead of this machine's clock.", valueName: "seconds since 1970"),
         form: .whole(0...Self.nowSecondsMax, "seconds since 1970"))
     var now: Int64?
 
-    @Flag(name: .shortAndLong, help: "Show only what is refused.")
+    @Flag(name: .shortAndLong, help: "Show only refused events.")
     var quiet = false
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -98,7 +98,7 @@ struct Check: ParsableCommand {
             var line: Int
             /// The verdict: `taken` or `refused`.
             var verdict: String
-            /// The request that it would become, as lines for a person.
+            /// The request that the value would become, as lines for a person.
             var text: [String]?
             var reason: String?
         }

@@ -14,6 +14,8 @@ struct EventCheck {
 
     /// The app of events that name no app.
     var app: String
+    /// The configured apps; `nil`: no configuration is known.
+    var apps: [String]?
     /// The clock, seconds since 1970.
     var nowSeconds: Int64
     private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
@@ -21,6 +23,8 @@ struct EventCheck {
     private var members: Set<[UInt8]> = []
     private var event = DecodedEvent()
 
+    /// How the line of a warning begins.
+    static let warningStart = "(warning: "
     /// Number of a token's digits that are shown.
     private static let tokenDigitsShown = 8
 
@@ -41,6 +45,7 @@ struct EventCheck {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
+            try self.checkApp()
             // A record without a key is judged as if it had the key of the activity, channel or audience that it names.
             let isGroup = self.event.target == .channel || self.event.target == .audience
             let named = isGroup ? self.event.audienceInText : self.event.activityInText
@@ -57,6 +62,11 @@ struct EventCheck {
         } catch { return .refused(error) }
     }
 
+    private func checkApp() throws(EventRejection) {
+        guard let apps, !self.event.appInText.isEmpty, !apps.contains(self.bundleID) else { return }
+        throw EventRules.unknownApp(self.event.text.span.extracting(self.event.appInText.range), configured: apps)
+    }
+
     // MARK: Answers
 
     private mutating func registration(_ record: RecordText) -> String {
@@ -70,7 +80,7 @@ struct EventCheck {
             self.registrations[key] = self.event.kind == .register ? (token, environment) : nil
         }
         let who = Self.activity(record)
-        guard self.event.kind == .register else { return "\(who) has no token any more" }
+        guard self.event.kind == .register else { return "\(who) no longer has a token" }
         let budget = self.event.frequentUpdates ? ", frequent updates" : ""
         return "\(who) gets token \(Self.shortened(token)) (\(environment)\(budget))"
     }
@@ -126,10 +136,10 @@ struct EventCheck {
             rest.append("(not sent, but expired: its stale-date is over, and a phone shows no card that begins stale)")
         }
         let dates = DoubtfulDates.find(
-            inContentState: Array(value[self.event.contentStateInValue.range]), nowSeconds: self.nowSeconds)
+            inContentState: Array(value[self.event.contentStateInValue.range]))
         for date in dates {
             rest.append(
-                "(warning: \(date) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)")
+                "\(Self.warningStart)\(date) looks like a date, and Swift's Date is a number of seconds since 2001)")
         }
         if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
         return head + rest

@@ -46,18 +46,19 @@ struct DeadLetter {
 
     /// Whether the record can be published again, and would be accepted.
     enum Verdict: Equatable {
-        /// - Parameter condition: what has to be so by then, and is not known here; `nil`: nothing.
+        /// The record can be sent.
+        /// - Parameter if: what must hold by then, and is not known here; `nil`: nothing.
         case sendable(if: String?)
-        /// Only with `--force`, and why.
+        /// The record can be sent only with `--force`. The text says why.
         case doubtful(String)
-        /// Never. The text says why.
+        /// The record can never be sent. The text says why.
         case impossible(String)
     }
 
     /// Judges the record as it would be taken if it were published now.
     /// - Parameters:
     ///   - check: knows the clock.
-    ///   - apps: those of the configuration; `nil`: there is none.
+    ///   - apps: bundle ids in the configuration; `nil`: there is none.
     func verdict(check: inout EventCheck, apps: [String]?) -> Verdict {
         guard self.source != nil else {
             return .impossible("its headers do not say which topic it came from")
@@ -67,7 +68,8 @@ struct DeadLetter {
         let isReadable = (try? EventDecoder.decode(value.span, into: &event)) != nil
         if let count = self.record.text(of: .valueBytes) {
             return .impossible(
-                "Kafka did not take it whole: its value of \(count) bytes was left out, and lies where it came from")
+                "Kafka did not take it whole: its value of \(count) bytes was left out; the original record still has it"
+            )
         }
         // A start that APNs refused is recorded without its token, which is a secret, and without attributes. It cannot
         // be decoded.
@@ -87,17 +89,13 @@ struct DeadLetter {
                 "it would be refused again"
                     + (self.reason == reason ? ", for the same reason" : ": “\(rejection.field)” \(rejection.reason)"))
         }
-        let app = String(decoding: event.text[event.appInText.range], as: UTF8.self)
-        if let apps, app.isEmpty ? apps.count != 1 : !apps.contains(app) {
-            return .doubtful(
-                app.isEmpty
-                    ? "it would be refused again: it names no app, and the configuration has \(NumberText.count(apps.count, "app"))"
-                    : "it would be refused again: the configuration has no app \(TokenText.shortened(app))")
+        if let reason = AppOfConfiguration.fault(of: event, apps: apps) {
+            return .doubtful("it would be refused again: \(reason)")
         }
         if let expires = event.expiresSeconds, expires <= check.nowSeconds {
-            return .doubtful("it has expired: its “expires” lies \(check.nowSeconds - expires) s back")
+            return .doubtful("it has expired: its “expires” was \(check.nowSeconds - expires) s ago")
         }
-        // Only a configuration tells whether that has changed.
+        // Only a configuration says whether that has changed.
         let isOfApp = self.record.text(of: .field) == "app" && apps == nil
         return .sendable(if: isOfApp ? "if workers have its app by now, which --config tells" : nil)
     }

@@ -6,7 +6,8 @@ import Redaction
 
 /// Selects dead letters.
 struct DeadLetterFilter: ParsableArguments {
-    @Option(help: ArgumentHelp("Only those whose reason contains this, in capitals or not.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp("Only those whose reason contains this text, in upper or lower case.", valueName: "text"))
     var reason: String?
 
     @Option(
@@ -27,7 +28,7 @@ struct DeadLetterFilter: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only those written since: seconds since 1970, or so long ago, such as 30m, 2h or 7d.", valueName: "time"))
+            "Only those written since: seconds since 1970, or a time ago such as 30m, 2h or 7d.", valueName: "time"))
     var since: String?
 
     @Option(

@@ -7,10 +7,10 @@ struct DeadLetterSender {
     private let kafka: KafkaOptions
     private let producer: KafkaProducer
     private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
-    /// Letters on their way, by the delivery's opaque.
+    /// Letters on their way, by the opaque number of their delivery.
     private var sent: [(letter: (partition: Int32, offset: Int64), topic: String, partition: Int32)] = []
     /// Receives the result of each letter.
-    private let tell: (RepublishLine) -> Void
+    private let report: (RepublishLine) -> Void
     private var failedCount = 0
 
     /// Most records on their way at a time.
@@ -18,10 +18,10 @@ struct DeadLetterSender {
     private static let queueWait = Duration.milliseconds(50)
 
     /// Creates the sender's producer.
-    /// - Parameter tell: called on the thread that sends and finishes.
-    init(_ kafka: KafkaOptions, tell: @escaping (RepublishLine) -> Void) throws {
+    /// - Parameter report: called on the thread that sends and finishes.
+    init(_ kafka: KafkaOptions, report: @escaping (RepublishLine) -> Void) throws {
         self.kafka = kafka
-        self.tell = tell
+        self.report = report
         self.producer = try kafka.producer()
     }
 
@@ -45,7 +45,7 @@ struct DeadLetterSender {
         if case .queued = result { return true }
         var line = RepublishLine(.notSent, letter)
         (line.topic, line.toPartition, line.because) = (name, partition, "\(result)")
-        self.tell(line)
+        self.report(line)
         self.failedCount += 1
         return true
     }
@@ -55,14 +55,14 @@ struct DeadLetterSender {
     mutating func finish() throws -> Int {
         let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)
         while self.producer.outstandingCount > 0, ContinuousClock.now < deadline { self.drain(within: Self.queueWait) }
-        // `message.timeout.ms` ends each of them. The count of outstanding records covers a producer that does not even
-        // report that.
+        // `message.timeout.ms` ends the wait for each letter. The count of outstanding records covers a producer that does not even
+        // report its records.
         return self.failedCount + self.producer.outstandingCount
     }
 
     private mutating func drain(within limit: Duration) {
         var failedCount = 0
-        let (sent, tell) = (self.sent, self.tell)
+        let (sent, report) = (self.sent, self.report)
         _ = self.producer.flush(within: limit) { delivery in
             let one = sent[Int(delivery.opaque)]
             var line = RepublishLine(
@@ -74,7 +74,7 @@ struct DeadLetterSender {
             } else {
                 line.toOffset = delivery.offset
             }
-            tell(line)
+            report(line)
         }
         self.failedCount += failedCount
     }

@@ -24,24 +24,19 @@ struct DeadLettersCommand: ParsableCommand {
 
         func topic() throws -> String { try self.givenTopic ?? self.kafka.cluster.configuration().topics.deadLetters }
 
-        /// Those that workers have; `nil`: no configuration was given.
-        func apps() throws -> [String]? {
-            guard self.kafka.cluster.hasConfiguration else { return nil }
-            return try self.kafka.cluster.configuration().apps.map(\.bundleID)
-        }
-
         @OptionGroup var filter: DeadLetterFilter
 
-        /// Hands each letter that is meant to `body`. Blocks. - Returns: what was read.
+        /// Hands each selected letter to `body`. Blocks.
+        /// - Returns: what was read.
         func forEach(_ body: (DeadLetter) -> Void) throws -> ReadInVain {
             let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let topic = try self.topic()
             let count = try self.kafka.partitionCount(of: topic)
             var read = ReadInVain()
             try self.kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { record in
-                read.noteRecord()
+                read.countRecord()
                 let letter = DeadLetter(record)
-                if let topic = letter.source?.topic { read.note(topic, of: Self.sourceTopicOption) }
+                if let topic = letter.source?.topic { read.add(topic, of: Self.sourceTopicOption) }
                 if matches(letter) { body(letter) }
             }
             return read
@@ -49,7 +44,7 @@ struct DeadLettersCommand: ParsableCommand {
 
         private static let sourceTopicOption = "--source-topic"
 
-        /// That none of the letters was meant, and which topic probably was.
+        /// Says that no letter was selected, and which topic was probably meant.
         func sentence(_ read: ReadInVain) throws -> String {
             try read.sentence(
                 asked: self.filter.sourceTopic.map { [(option: Self.sourceTopicOption, name: $0)] } ?? [],
@@ -86,7 +81,7 @@ struct DeadLettersCommand: ParsableCommand {
 
         private func list() throws {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
-            let apps = try self.selection.apps()
+            let apps = try self.selection.kafka.cluster.apps()
             var shownCount = 0
             let read = try self.selection.forEach { letter in
                 shownCount += 1
@@ -108,10 +103,11 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send dead letters back to where they came from.",
             discussion: """
-                Says what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, on the \
-                partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
-                'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an outcome of \
-                its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is 'superseded'.
+                Shows what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, \
+                on the partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
+                'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an \
+                outcome of its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is \
+                'superseded'.
 
                 Left out: records that would be refused again (with --config also those of an app that workers do not have), that have expired, and starts, which put up a card. --force sends these, too. A \
                 start that APNs refused cannot be sent back at all: the worker does not write its token down.
@@ -119,9 +115,9 @@ struct DeadLettersCommand: ParsableCommand {
                 With --format json each line is an object with partition and offset of the letter, 'action' (left-out, would-send, sent or not-sent), \
                 'to' (topic, partition, offset) and 'because'.
 
-                The dead letter itself stays where it is until retention takes it. Sending it back twice makes two events: use --since or --letter.
+                The dead letter itself stays in its topic until retention deletes it. Sending it back twice makes two events: use --since or --letter.
 
-                Exit status: 0 when everything meant was sent (or would be), 1 when something was left out or Kafka did not take it, 64 \
+                Exit status: 0 when everything selected was sent (or would be), 1 when something was left out or Kafka did not take it, 64 \
                 when the command line is wrong.
 
                 EXAMPLES
@@ -133,7 +129,7 @@ struct DeadLettersCommand: ParsableCommand {
 
         @OptionGroup var selection: Selection
 
-        @Flag(help: "Send. Without it nothing is written: what would be done is printed.")
+        @Flag(help: "Send. Without it nothing is written, and the command prints what it would do.")
         var execute = false
 
         @Flag(help: "Also send starts, and what would be refused again or has expired.")
@@ -152,10 +148,10 @@ struct DeadLettersCommand: ParsableCommand {
         /// - Returns: whether everything selected was sent, or would be.
         private func republish() throws -> Bool {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
-            let apps = try self.selection.apps()
+            let apps = try self.selection.kafka.cluster.apps()
             let isJSON = self.format == .json
-            let tell = { (line: RepublishLine) in StandardOutput.tell(isJSON ? line.json : line.text) }
-            var sender = self.execute ? try DeadLetterSender(self.selection.kafka, tell: tell) : nil
+            let report = { (line: RepublishLine) in StandardOutput.printAlways(isJSON ? line.json : line.text) }
+            var sender = self.execute ? try DeadLetterSender(self.selection.kafka, report: report) : nil
             var (sentCount, leftOutCount) = (0, 0)
             var failure: (any Error)?
             let read = try self.selection.forEach { letter in
@@ -166,12 +162,12 @@ struct DeadLettersCommand: ParsableCommand {
                     leftOutCount += 1
                     var line = RepublishLine(.leftOut, letter)
                     line.because = reason
-                    tell(line)
+                    report(line)
                 case .doubtful(let reason) where !self.force:
                     leftOutCount += 1
                     var line = RepublishLine(.leftOut, letter)
                     line.because = "\(reason) (--force sends it)"
-                    tell(line)
+                    report(line)
                 case .doubtful, .sendable:
                     guard let source = letter.source else { return }
                     guard self.execute else {
@@ -179,7 +175,7 @@ struct DeadLettersCommand: ParsableCommand {
                         var line = RepublishLine(.wouldSend, letter)
                         line.topic = source.topic
                         if case .sendable(let condition) = verdict { line.because = condition }
-                        return tell(line)
+                        return report(line)
                     }
                     do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
                         failure = error

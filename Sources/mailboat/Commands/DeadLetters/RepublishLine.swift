@@ -47,7 +47,7 @@ struct RepublishLine {
     }
 
     private struct Line: Encodable {
-        struct Place: Encodable {
+        struct Position: Encodable {
             var topic: String
             var partition: Int32?
             var offset: Int64?
@@ -55,7 +55,7 @@ struct RepublishLine {
         var partition: Int32
         var offset: Int64
         var action: String
-        var to: Place?
+        var to: Position?
         var because: String?
     }
 

@@ -16,17 +16,18 @@ import UnixSignals
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
-        abstract: "Shows in the browser what simulated phones make of your events.",
+        abstract: "Show in the browser how simulated phones display your events.",
         discussion: """
-            An embedded Kafka, a simulated APNs and a worker run in this process, in memory, beside a page: publish events with curl, with any \
-            Kafka client or on the page, and see the cards on simulated phones, what became of each event and push, and why. It takes no \
-            account and no configuration. An activity that is published to gets a phone by itself; elsewhere an event without a token waits for one, \
-            and has no outcome before 'registration-wait' (5 minutes) is over, as here with --no-phones.
+            An embedded Kafka, a simulated APNs and a worker run in this process, in memory, together with a web page. Publish events with \
+            curl, with any Kafka client or on the page, and see the cards on simulated phones, and what happened to each event and push, \
+            and why. No account and no configuration is needed. Any activity that you publish to gets a phone automatically. Without that \
+            (--no-phones, or a real worker), an event without a token waits for one, and has no outcome until 'registration-wait' (5 \
+            minutes) is over.
 
             Kafka clients find the broker by --kafka-port; it listens on a port of its own on 127.0.0.1, which 'kcat -L' shows.
 
-            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
-            command line is wrong.
+            Exit status: 0 when it was stopped (SIGINT, SIGTERM), 1 when it cannot be started, for example because a port is in use, 64 \
+            when the command line is wrong.
 
             EXAMPLES
               Start it, and open the page whose address it prints:
@@ -42,33 +43,33 @@ struct DevCommand: AsyncParsableCommand {
                   -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12'
             """)
 
-    @Option(help: "Address of the page. It has no authentication: another than loopback needs --expose, too.")
+    @Option(help: "Address of the page. It has no authentication: any address but loopback also needs --expose.")
     var host = "127.0.0.1"
 
     @Option(help: "Port of the page; 0 takes a free one.", form: .listeningPort)
     var port = 8484
 
-    @Flag(help: "Whoever can reach --host may see every event and publish some.")
+    @Flag(help: "Anyone who can reach --host can see every event and publish events.")
     var expose = false
 
     @Option(
         help:
-            "Port for Kafka clients, on 127.0.0.1; 0 takes a free one. Not given: 9092, or a free one if that is taken.",
+            "Port for Kafka clients, on 127.0.0.1; 0 takes a free one. Default: 9092, or a free one if that is in use.",
         form: .listeningPort)
     var kafkaPort: Int?
 
     @Option(
         name: .customLong("app"),
         help: ArgumentHelp(
-            "Bundle id of an app. May be repeated; events that name none are for the only one. Not given: com.example.app.",
+            "Bundle id of an app. May be repeated; events that name none are for the only one. Default: com.example.app.",
             valueName: "bundle id"), form: .bundleID)
     var apps: [String] = []
 
     @Option(
         help: ArgumentHelp(
             """
-            What your app asks of a content-state: its Swift type, as it stands in your source; a JSON Schema (type, properties, required, \
-            items and enum); or a sample, all of whose keys are then required. A push that does not fit shows nothing, as on a phone.
+            What your app expects of a content-state: its Swift type, as in your source; a JSON Schema (type, properties, required, items \
+            and enum); or a sample, all of whose keys are then required. A push that does not fit shows nothing, as on a phone.
             """, valueName: "file"), completion: .file())
     var contentSchema: String?
 
@@ -79,13 +80,13 @@ struct DevCommand: AsyncParsableCommand {
     var template: String?
 
     @Option(
-        help: "Pushes at priority 10 that a phone shows in an hour; it drops more in silence. Not given: it shows all.",
+        help: "Pushes at priority 10 that a phone shows in an hour; it silently drops more. Default: it shows all.",
         form: .whole(1...10_000))
     var phoneBudget: Int?
 
     @Flag(
         help:
-            "Leave an activity that is published to without a phone until one is registered. Otherwise it gets one by itself."
+            "Give an activity no phone until one is registered. Otherwise it gets one automatically."
     )
     var noPhones = false
 
@@ -126,8 +127,10 @@ struct DevCommand: AsyncParsableCommand {
         settings.makesPhones = !self.noPhones
         let page = try DevPageService(
             settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
-        ) { [settings, paths = stage.credentialPaths] address in
-            StandardOutput.show(Self.welcome(address, settings, authority: paths.authority, key: paths.providerKey))
+        ) { [settings, paths = stage.credentialPaths, takenPort = stage.kafkaPortTaken] address in
+            StandardOutput.show(
+                Self.welcome(
+                    address, settings, authority: paths.authority, key: paths.providerKey, takenPort: takenPort))
         }
         var configuration = ServiceGroupConfiguration(
             services: [page], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -144,26 +147,38 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     /// The text that is printed once the page can be opened.
+    /// - Parameter takenPort: the usual port for Kafka clients, where something else listens; `nil`: it was free.
     static func welcome(
-        _ address: DevPageAddress, _ settings: DevPageSettings, authority: String, key: String
+        _ address: DevPageAddress, _ settings: DevPageSettings, authority: String, key: String, takenPort: Int?
     ) -> String {
+        let taken = takenPort.map {
+            "\n         (another process listens on \($0), so give this address to every command)"
+        }
         var text = """
 
             Mailboat's development page. A Kafka, an APNs and a worker run here, in memory; Ctrl-C ends them.
 
               page   \(address.origin)
-              kafka  \(settings.bootstrapShown), topic \(settings.eventsTopic)
+              kafka  \(settings.bootstrapShown), topic \(settings.eventsTopic)\(taken ?? "")
               apns   https://\(settings.apnsShown), where the worker pushes to; your own client may, too,
                      with the authority \(authority)
                      and the key \(key), team \(DevStage.teamID)
 
-            Publish a first event. A simulated phone comes by itself:
+            Publish a first event. A simulated phone appears automatically:
 
             """
         for snippet in address.snippets {
             text += "\n# \(snippet.name)\n\(snippet.text)\n"
         }
-        return text + "\n"
+        let bootstrap = settings.bootstrapShown
+        return text + """
+
+            # A whole story, and what became of each event
+            mailboat trigger start --bootstrap \(bootstrap) --page \(address.origin)
+            mailboat tail --bootstrap \(bootstrap) --since 5m
+
+
+            """
     }
 
     private static func schema(_ path: String) throws -> GivenSchema {

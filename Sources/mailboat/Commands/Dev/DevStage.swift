@@ -31,7 +31,7 @@ final class DevStage: Sendable {
     }
 
     static let partitionCount = 4
-    private static let kafkaPortUnlessTold = 9_092
+    private static let kafkaPortByDefault = 9_092
     private static let keyID = "DEVKEY1234"
     static let teamID = "DEVTEAM123"
 
@@ -42,6 +42,8 @@ final class DevStage: Sendable {
     let configuration: WorkerConfiguration
     private let phoneBudgetPerHour: Int?
     private let forwarder: BootstrapForwarder
+    /// The usual port for Kafka clients, if something else listens there and no port was asked for.
+    let kafkaPortTaken: Int?
     /// Directory of keys and certificates, which is removed with the stage.
     private let directory: String
 
@@ -68,6 +70,8 @@ final class DevStage: Sendable {
             configuration.kafka.bootstrap = self.kafka.bootstrap
             configuration.kafka.common = self.kafka.settings
             self.forwarder = try await Self.openKafka(options.kafkaPort, brokers: self.kafka.bootstrap)
+            let isElsewhere = options.kafkaPort == nil && self.forwarder.port != Self.kafkaPortByDefault
+            self.kafkaPortTaken = isElsewhere ? Self.kafkaPortByDefault : nil
             self.simulator = try await Self.startSimulator(
                 options, credentials: credentials, store: self.store, logger: logger)
             configuration.apps = options.apps.map {
@@ -90,7 +94,7 @@ final class DevStage: Sendable {
         }
         do {
             return try await BootstrapForwarder.start(
-                host: "127.0.0.1", port: Self.kafkaPortUnlessTold, brokers: brokers)
+                host: "127.0.0.1", port: Self.kafkaPortByDefault, brokers: brokers)
         } catch {
             // The user's own Kafka is on that port.
             return try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: brokers)
@@ -125,7 +129,7 @@ final class DevStage: Sendable {
         app.production.host = "127.0.0.1"
         app.production.port = port
         app.production.caFile = credentials.authorityPath
-        // Not Apple's, which nothing here has business with.
+        // The worker must not reach Apple's management service.
         if let managementPort {
             app.production.manageHost = "127.0.0.1"
             app.production.managePort = managementPort

@@ -16,18 +16,18 @@ struct Doctor: AsyncParsableCommand {
               configuration  the settings, as 'mailboat run --check' reads them, and the files that they name
               key            each provider key: readable, P-256, its ids, who else may read it
               connection     each host and port that a worker would connect to: TCP, TLS with the certificate verified, HTTP/2
-              clock          this machine's clock beside the date of APNs' answer, where it has one (with --push-probe)
+              clock          this machine's clock, compared with the date of APNs' answer if it has one (with --push-probe)
               credentials    each app's key and topic (with --push-probe)
-              login          the token for Kafka, where the login is one by OAUTHBEARER
-              tracing        the collector of traces, where there is one: a request without a span
-              kafka, topics  the brokers, the topics, their partitions and settings, and what may not be asked
-              group          who is in the consumer group, and whether any of them is no worker
-              offsets        whether the group stands inside the logs
+              login          the token for Kafka, if the login is by OAUTHBEARER
+              tracing        the collector of traces, if there is one: a request without a span
+              kafka, topics  the brokers, the topics, their partitions and settings, and missing rights
+              group          the members of the consumer group, and whether any of them is not a worker
+              offsets        whether the group's offsets are inside the logs
 
-            --push-probe sends one push for each app and environment to something that is no token. APNs names what it does not accept, and \
-            key and topic are looked at before the token. No phone gets anything. APNs counts refusals, so do not repeat it in a loop.
+            --push-probe sends one push for each app and environment to an invalid token. APNs names what it does not accept, and checks \
+            key and topic before the token. No phone gets anything. APNs counts refusals, so do not repeat it in a loop.
 
-            A worker needs none of this: /readyz says what is wrong while it runs.
+            A running worker reports by itself what is wrong, at /readyz.
 
             Exit status: 0 when nothing fails, 1 when something does, 64 when the command line is wrong.
 
@@ -43,7 +43,7 @@ struct Doctor: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A worker's configuration.", valueName: "file"), completion: .file())
     var config: String
 
-    @Flag(help: "Also try keys and topics, with pushes that reach nobody.")
+    @Flag(help: "Also try keys and topics, with pushes that reach no phone.")
     var pushProbe = false
 
     @Option(help: "Copies of each partition that are expected.", form: .whole(1...1_000))
@@ -60,7 +60,9 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         var counts: [DoctorFinding.Level: Int] = [:]
         let status = StatusLine()
-        try await self.examine { finding in
+        try await self.examine { found in
+            var finding = found
+            finding.remedy = found.remedy.map { Advice.naming(settings: self.config, in: $0) }
             counts[finding.level, default: 0] += 1
             status.print(self.format == .json ? finding.json : finding.line)
             try StandardOutput.check()
@@ -76,50 +78,49 @@ struct Doctor: AsyncParsableCommand {
 
     /// Reports each finding as soon as it is known.
     func examine(
-        _ tell: (DoctorFinding) throws -> Void, progress: (String) -> Void = { _ in }
+        _ report: (DoctorFinding) throws -> Void, progress: (String) -> Void = { _ in }
     ) async throws {
-        guard let configuration = try self.configuration(tell) else { return }
+        guard let configuration = try self.configuration(report) else { return }
         let examination = DoctorExamination(configuration, limit: .seconds(self.timeout))
         progress("reading keys")
-        for finding in examination.keys() { try tell(finding) }
+        for finding in examination.keys() { try report(finding) }
         for route in configuration.plannedRoutes {
             progress("connecting to \(route.host):\(route.port)")
-            try tell(await examination.connection(route))
+            try report(await examination.connection(route))
         }
         if self.pushProbe {
             for route in configuration.plannedRoutes {
                 for use in route.uses where use.purpose == .pushes {
                     progress("trying the key of \(use.bundleID)")
-                    for finding in await examination.credentials(route, use) { try tell(finding) }
+                    for finding in await examination.credentials(route, use) { try report(finding) }
                 }
             }
         }
         if let probe = OTLPProbe(configuration.tracing) {
             progress("asking the collector of traces")
-            try tell(DoctorJudge.tracing(probe.shownEndpoint, await probe.run()))
+            try report(DoctorJudge.tracing(probe.shownEndpoint, await probe.run()))
         }
-        progress("asking Kafka")
         let command = self
-        for finding in await NamedThread.run("doctor", { DoctorKafka(command).findings() }) { try tell(finding) }
+        for finding in await NamedThread.run("doctor", { DoctorKafka(command).findings() }) { try report(finding) }
     }
 
     /// Reads the configuration and reports what is wrong with it.
     /// - Returns: the configuration; `nil`: the examination cannot continue.
-    private func configuration(_ tell: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
+    private func configuration(_ report: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
         func finding(_ level: DoctorFinding.Level, _ found: String) -> DoctorFinding {
             DoctorFinding(
                 level: level, check: .configuration, subject: ShownText.path(self.config) ?? "--config", found: found)
         }
         func named(_ fault: ConfigurationFault, _ remedy: String? = nil) -> DoctorFinding {
             var named = finding(.fail, "\(fault.setting): \(fault.text)")
-            // The location names the file.
+            // The fault's location names the file.
             named.subject = fault.location ?? named.subject
             named.remedy = remedy
             return named
         }
         let bytes: [UInt8]
         do { bytes = try InputFile.read(self.config) } catch {
-            try tell(finding(.fail, ShownText.path(self.config) == nil ? "\(error)" : error.complaint))
+            try report(finding(.fail, ShownText.path(self.config) == nil ? "\(error)" : error.complaint))
             return nil
         }
         let loaded: ConfigurationLoader.Loaded
@@ -129,17 +130,17 @@ struct Doctor: AsyncParsableCommand {
                 environment: ProcessInfo.processInfo.environment)
         } catch {
             for fault in error.faults {
-                try tell(named(fault, "'mailboat run --print-settings' lists all settings"))
+                try report(named(fault, "'mailboat run --print-settings' lists all settings"))
             }
             return nil
         }
-        for note in loaded.notes { try tell(finding(.warn, note)) }
+        for warning in loaded.warnings { try report(finding(.warn, warning)) }
         // Keys have their own check.
         let faults = loaded.configuration.startFaults().filter { !$0.setting.hasSuffix("apns.key-file") }
-        for fault in faults { try tell(named(fault)) }
+        for fault in faults { try report(named(fault)) }
         if faults.isEmpty {
             let apps = loaded.configuration.apps.map(\.bundleID).joined(separator: ", ")
-            try tell(finding(.ok, "the settings are good; apps: \(apps)"))
+            try report(finding(.ok, "the settings are good; apps: \(apps)"))
         }
         return loaded.configuration
     }

@@ -40,7 +40,7 @@ enum DoctorJudge {
         if let complaint = sight.complaints.first {
             return DoctorFinding(
                 level: .warn, check: .key, subject: subject, found: "\(found); \(complaint)",
-                remedy: "put it right: otherwise another key is used than was meant")
+                remedy: "correct it: otherwise another key than the intended one is used")
         }
         for (path, mode) in sight.modes.sorted(by: { $0.key < $1.key }) where mode & 0o007 != 0 {
             return DoctorFinding(
@@ -83,20 +83,20 @@ enum DoctorJudge {
                     "set \(Self.settingName(of: route)).port: \(otherPort.port), or let a firewall allow \(route.port)")
             }
             if let failure = report.proxyFailure { return finding(bad, failure.text, failure.remedy) }
-            let advice = "check the name's lookup, and that firewalls let TCP to port \(route.port) out"
+            let advice = "check the lookup of the name, and that firewalls allow TCP to port \(route.port)"
             return finding(
                 bad, "cannot be reached \(way): \(report.failure)",
                 route.proxy != nil
                     ? "look at the proxy's log"
                     : unusedProxy == nil
-                        ? "\(advice); where a proxy is the way out, apns.proxy names it"
+                        ? "\(advice); if a proxy is needed, name it in apns.proxy"
                         : "\(advice); apns.proxy: environment takes that proxy")
         case .connected:
             return finding(bad, Self.tlsFailure(report, nowSeconds: nowSeconds), Self.tlsRemedy(route, report))
         case .secured:
             return finding(
-                bad, "TLS stands, and no HTTP/2: \(report.failure)",
-                "whoever answers at this address is not APNs, or is overloaded")
+                bad, "TLS is connected, but HTTP/2 is not: \(report.failure)",
+                "the server at this address is not APNs, or is overloaded")
         case .ready, .answered:
             let streams =
                 report.streamsMax.map {
@@ -145,18 +145,18 @@ enum DoctorJudge {
 
     private static func tlsRemedy(_ route: PlannedRoute, _ report: APNSProbe.Report) -> String {
         guard case .certificateRejected(let code)? = report.tlsError?.kind else {
-            return "whoever answers at this address is not APNs: a proxy, or another service"
+            return "the server at this address is not APNs, but a proxy or another service"
         }
         if Self.nameMismatchCodes.contains(code) {
             return
-                "the name does not stand in the certificate: the setting names another host than the one that answers"
+                "the certificate does not have the name: the setting names another host than the one that answers"
         }
         if Self.dateCodes.contains(code) {
             return
-                "compare this machine's clock with those times; if it is right, whoever answers needs a new certificate"
+                "compare this machine's clock with those times; if it is right, the server needs a new certificate"
         }
         let setting = "\(Self.settingName(of: route)).ca-file"
-        // No trusted authority has signed it.
+        // No trusted authority has signed the certificate.
         return switch route.trustRoots {
         case .system, .pem:
             "APNs' certificates are signed by authorities in the package ca-certificates: install or update it; where a proxy opens TLS, or a simulator answers, \(setting) names a PEM file with the authority that signed"
@@ -214,14 +214,14 @@ enum DoctorJudge {
         let remedy = APNSReasonWords.remedy(status: answer.status, reason: reason)
         switch ReasonTable.verdict(status: answer.status, reason: reason, timestampMillis: nil) {
         case .tokenDead:
-            return finding(.ok, "key and topic are good: \(says), and there was no token to be pushed to", nil)
+            return finding(.ok, "key and topic are good: \(says), and the push had no valid token", nil)
         case .credentialRefused, .topicRefused, .providerTokenExpired:
             return finding(.fail, "\(says): \(meaning)", remedy)
         case .accepted:
             return finding(.warn, "\(says) to a push without a token", "this is not APNs: check the host")
         case .providerTokenTooManyUpdates, .tokenThrottled, .serverBusy, .connectionUnusable, .messageRefused,
             .expirationRefused:
-            return finding(.warn, "\(says): \(meaning)", remedy ?? "nothing was learnt of the key: try again")
+            return finding(.warn, "\(says): \(meaning)", remedy ?? "this shows nothing about the key: try again")
         }
     }
 
@@ -235,17 +235,17 @@ enum DoctorJudge {
         guard let status = report.status else {
             return finding(
                 .warn, "the collector cannot be reached: \(report.failure)",
-                "check tracing.otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT, and what lets the worker out to it")
+                "check tracing.otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT, and that the worker may connect to it")
         }
         switch status {
         case 200...299: return finding(.ok, "takes traces", nil)
         case 401, 403:
             return finding(
-                .warn, "the collector answers \(status): it wants to know who sends",
-                "put the header field that it wants into the file of tracing.headers-file, or into OTEL_EXPORTER_OTLP_HEADERS"
+                .warn, "the collector answers \(status): it requires authentication",
+                "put the required header field into the file of tracing.headers-file, or into OTEL_EXPORTER_OTLP_HEADERS"
             )
         case 404, 405:
-            return finding(.warn, "nobody takes traces there: the answer is \(status)", report.pathHint)
+            return finding(.warn, "traces are not accepted there: the answer is \(status)", report.pathHint)
         case 415:
             return finding(
                 .warn, "the collector answers 415: it takes no JSON", "name one that takes OTLP as http/json")
@@ -271,19 +271,19 @@ enum DoctorJudge {
         DoctorFinding(
             level: .fail, check: .login, subject: fault.setting, found: fault.text,
             remedy:
-                "Kafka was not asked: it lets nobody in without a token. deploy/KafkaLogin.md has an example for each provider"
+                "Kafka was not asked: it needs a token for the login. deploy/KafkaLogin.md has an example for each provider"
         )
     }
 
     /// Finding for a cluster that could not be reached.
     /// - Parameter found: why.
     static func kafkaUnreachable(_ found: String) -> DoctorFinding {
-        // The text that `KafkaError.remedy` has for an unknown authority.
+        // This is the text that `KafkaError.remedy` has for an unknown authority.
         let isUnknownAuthority = found.contains("ssl.ca.location")
         return DoctorFinding(
             level: .fail, check: .kafka, subject: "kafka.bootstrap", found: found,
             remedy: isUnknownAuthority
-                ? "let kafka.properties.ssl.ca.location name that file; without it only the system's authorities are believed (package ca-certificates)"
+                ? "let kafka.properties.ssl.ca.location name that file; without it only the system's authorities are trusted (package ca-certificates)"
                 : "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: deploy/Configuration.md"
         )
     }
@@ -328,7 +328,7 @@ enum DoctorJudge {
         return DoctorFinding(
             level: .fail, check: .topics, subject: topic,
             found:
-                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
+                "has lost records in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:
                 "'State is lost' in deploy/Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
         )
@@ -351,7 +351,8 @@ enum DoctorJudge {
         let isEmbedded = error.code == .unsupportedFeature
         return DoctorFinding(
             level: isEmbedded ? .ok : .warn, check: .group, subject: "group \(group)",
-            found: isEmbedded ? "not asked who is in it: \(error.text)" : "who is in it is not told: \(error)",
+            found: isEmbedded
+                ? "its members cannot be listed: \(error.text)" : "its members cannot be listed: \(error)",
             remedy: isEmbedded ? nil : "this client's user needs Describe on the group")
     }
 
@@ -366,21 +367,22 @@ enum DoctorJudge {
         if let first = others.map(\.description).sorted().first {
             return finding(
                 .fail,
-                "\(others.count) of \(positions.count) partitions are other logs than the group has read, such as \(first): the topic was made anew",
-                "'mailboat offsets reset --config FILE --to earliest' says what moving there reads")
+                "\(others.count) of \(positions.count) partitions are other logs than the group has read, such as \(first): the topic was created again",
+                "'mailboat offsets reset --config FILE --to earliest' says which events would be read")
         }
         let outside = positions.filter { !$0.isCommittedInLog }
         if let first = outside.first {
             return finding(
                 .fail,
-                "\(outside.count) of \(positions.count) partitions stand outside their log, such as \(first.topicPartition.topic)[\(first.topicPartition.partition)] at \(first.committed ?? 0), whose log has \(first.lowOffset) to \(first.endOffset)",
-                "'mailboat offsets reset --config FILE --to earliest' says what moving them loses")
+                "\(outside.count) of \(positions.count) partitions are outside their log, such as \(first.topicPartition.topic)[\(first.topicPartition.partition)] at \(first.committed ?? 0), whose log has \(first.lowOffset) to \(first.endOffset)",
+                "'mailboat offsets reset --config FILE --to earliest' says which events would be lost")
         }
         let committed = positions.filter { $0.committed != nil }
         guard !committed.isEmpty else { return finding(.ok, "no worker has ever committed", nil) }
         let behind = positions.reduce(Int64(0)) { $0 + max(0, $1.endOffset - ($1.committed ?? $1.lowOffset)) }
         return finding(
-            .ok, "stands in \(committed.count) of \(positions.count) partitions, \(behind) records before their ends",
+            .ok,
+            "has offsets in \(committed.count) of \(positions.count) partitions, \(behind) records before their ends",
             nil)
     }
 }

@@ -3,7 +3,7 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// Asks Kafka about everything that a worker needs. Blocks: on a thread of its own.
+/// Asks Kafka about everything that a worker needs. Blocks: use a thread of its own.
 struct DoctorKafka {
     private let command: Doctor
 
@@ -17,6 +17,9 @@ struct DoctorKafka {
         let found = login.map { [$0] } ?? []
         do {
             return found + (try self.ask())
+        } catch let failure as CommandFailure {
+            // The advice is to call the doctor.
+            return found + [DoctorJudge.kafkaUnreachable(failure.text)]
         } catch {
             return found + [DoctorJudge.kafkaUnreachable("\(error)")]
         }
@@ -67,7 +70,8 @@ struct DoctorKafka {
         } catch {
             findings.append(
                 DoctorFinding(
-                    level: .fail, check: .offsets, subject: "group \(group)", found: "\(error)",
+                    level: .fail, check: .offsets, subject: "group \(group)",
+                    found: (error as? CommandFailure)?.text ?? "\(error)",
                     remedy: "a worker needs Read on the group and on its topics"))
         }
         return findings

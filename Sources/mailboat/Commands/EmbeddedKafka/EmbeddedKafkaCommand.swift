@@ -3,11 +3,8 @@ import CommandSupport
 import Foundation
 import KafkaForwarding
 import KafkaLog
-import Listening
 import Logging
 import Redaction
-import ServiceLifecycle
-import UnixSignals
 
 /// `mailboat embedded-kafka`: a Kafka for trying things out, in memory.
 struct EmbeddedKafkaCommand: AsyncParsableCommand {
@@ -15,26 +12,27 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         commandName: "embedded-kafka",
         abstract: "A small Kafka in memory, for trying things out.",
         discussion: """
-            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of librdkafka (kcat, Python, Go, .NET), \
-            of kafkajs and of Java's kafka-clients work with it. Nothing is stored; it all ends with the process.
+            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of librdkafka (kcat, Python, Go, \
+            .NET), of kafkajs and of Java's kafka-clients work with it. Nothing is stored on disk; everything is gone when the process \
+            ends.
 
-            What it is not: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
+            Limits: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
             happened); no compaction or retention, no transactions, no static membership, no administration: topics are created here, by \
             --topic. A group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is \
             the shortest that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. Where \
             requests fail, set max.in.flight.requests.per.connection to 1 in idempotent producers: their sequence numbers are not checked, \
             and a batch that was lost before one that was taken counts as written.
 
-            Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
+            It takes two ports: --port for clients, and --control (9093) for curl. Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
 
-            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
-            command line is wrong.
+            Exit status: 0 when it was stopped (SIGINT, SIGTERM), 1 when it cannot be started, for example because a port is in use, 64 \
+            when the command line is wrong.
 
             EXAMPLES
               The topics of a worker, with 8 partitions each, on port 9092, faults on port 9093:
                 mailboat embedded-kafka
 
-              Topics of one's own:
+              Your own topics:
                 mailboat embedded-kafka --port 9192 --control 9193 \\
                   --topic liveactivity.events:16 --topic test:1
 
@@ -45,7 +43,7 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
                 kcat -b localhost:9092 -C -t liveactivity.outcomes -o beginning -e \\
                   -X fetch.wait.max.ms=10
 
-              Faults, with curl ('curl localhost:9093' explains them all):
+              Faults, with curl ('curl localhost:9093' explains all of them):
                 curl -X POST localhost:9093/broker/down
                 curl -X POST 'localhost:9093/latency?ms=200'
                 curl \\
@@ -89,31 +87,17 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
             topics: topics, brokerCount: self.brokers, log: { line in Self.log(line, to: logger) })
         let forwarder = try await BootstrapForwarder.start(
             host: self.host, port: self.port, setting: "--host and --port", brokers: kafka.bootstrap)
-        Self.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
-        for topic in topics { Self.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
+        ControlledCommand.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
+        for topic in topics { ControlledCommand.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
         let controlHost = self.controlHost
         let control = EmbeddedKafkaControl(kafka: kafka, host: controlHost, port: self.control, logger: logger) {
             port in
-            Self.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
+            ControlledCommand.say("control API   http://\(controlHost):\(port)  ('curl' it for help)")
         }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        do {
-            try await group.run()
-        } catch {
+        try await ControlledCommand.serve(control, host: controlHost, port: self.control, logger: logger) {
             await forwarder.stop()
             kafka.stop()
-            throw ListenFault(error, "--control-host and --control", host: controlHost, port: self.control) ?? error
         }
-        await forwarder.stop()
-        kafka.stop()
-    }
-
-    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
-    private static func say(_ line: String) {
-        StandardOutput.tell(line)
-        StandardOutput.flush()
     }
 
     private static func log(_ line: KafkaLogLine, to logger: Logger) {

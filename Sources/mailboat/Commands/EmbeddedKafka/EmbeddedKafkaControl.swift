@@ -24,13 +24,13 @@ struct EmbeddedKafkaControl: Service {
     static let help = """
         Control of an embedded Kafka.
 
-          GET  /status                                  brokers, topics, what each partition holds
+          GET  /status                                  brokers, topics, contents of each partition
           POST /broker/down[?broker=1]                  drop connections and refuse new ones; without 'broker', all brokers
           POST /broker/up[?broker=1]
           POST /latency?ms=200[&broker=1]               delay every answer; 0 ends it
           POST /errors?api=Produce&code=7[&count=1][&broker=1]
                                                         answer the next requests with an error
-          POST /errors/clear?api=Produce                forget what is left of them, but for those of one broker
+          POST /errors/clear?api=Produce                forget the remaining ones, except those of one broker
           POST /leader?topic=test&broker=2              let a broker lead all partitions of a topic
 
         'api' is a name (Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, FindCoordinator, JoinGroup, Heartbeat, LeaveGroup,
@@ -164,4 +164,4 @@ enum KafkaAPI {
     ]
 }
 
-extension EmbeddedKafkaControl: Untold {}
+extension EmbeddedKafkaControl: Redacted {}

@@ -8,20 +8,21 @@ import Redaction
 /// `mailboat explain`.
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say why a phone does not change: what became of an activity's newest event.",
+        abstract: "Say why a phone does not change: what happened to an activity's newest event.",
         discussion: """
-            Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes and dead letters, and \
-            where the workers stand. Prints one sentence that says where the newest event has got to, then the records that say so with their \
-            positions, then what to do. Joins no group, changes nothing, and shows no token.
+            Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes \
+            and dead letters, and the positions of the workers. Prints one sentence about how far the newest event has got, then the \
+            records that show it with their positions, then what to do. Joins no group, changes nothing, and shows no token.
 
-            Of each topic only the key's partition is read, backwards from its end, until the newest records are found or --depth records were \
-            read; the lines 'read' say how far that was. Of an audience 'state' is read on to see whether it is paused. With --config, topics, group and budgets are those of the workers. It follows an audience's \
-            event until it is handed on; members have pushes of their own: 'mailboat state dump --audience ID' shows them.
+            Only the key's partition of each topic is read, backwards from its end, until the newest records are found or --depth records \
+            were read; the lines 'read' say how far. For an audience, 'state' is read further to see whether it is paused. With --config, \
+            topics, group and budgets are those of the workers. It follows an audience's event until the event is handed to the members, \
+            which get pushes of their own: 'mailboat state dump --audience ID' shows them.
 
             With --format json: one object with 'verdict' (cause, sentence, next) and 'facts'. 'cause' is one of \
             \(ExplainVerdict.Cause.allCases.map(\.rawValue).joined(separator: ", ")).
 
-            Exit status: 0 when there is an answer, whatever it is, 1 when the cluster cannot be asked, 64 when the command line is wrong.
+            Exit status: 0 when there is an answer, 1 when the cluster cannot be asked, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat explain order-7 --config mailboat.yaml

@@ -1,3 +1,4 @@
+import Foundation
 import PushEngine
 
 /// Everything that was found about one key. `mailboat explain` decides from it, and shows it as evidence. Holds no
@@ -36,6 +37,8 @@ struct ExplainFacts: Equatable, Encodable {
         var hasAlert = false
         /// Whether the event registers a token for an audience.
         var isMembership = false
+        /// The audience that such an event names.
+        var audience: String?
         /// Values of `content-state` that a phone may not decode as a `Date`: path and value.
         var doubtfulDates: [String] = []
 
@@ -85,10 +88,10 @@ struct ExplainFacts: Equatable, Encodable {
         var slot: StateRecordDescription.Slot?
         /// Why the record cannot be read.
         var unreadable: String?
-        /// When it was written down that the token is dead, as far as records tell: it may have died before.
+        /// When a record first said that the token is dead, as far as records show. The token may have died before.
         var deadSinceMillis: Int64?
 
-        /// The newest of several records of a key, with what those before it tell.
+        /// The newest of several records of a key, with what the earlier ones show.
         /// - Parameter records: newest first.
         static func newest(of records: [Self]) -> Self? {
             guard var newest = records.first else { return nil }
@@ -160,9 +163,22 @@ struct ExplainFacts: Equatable, Encodable {
     /// Pauses of the audience and of all audiences of its app, if there are any.
     var pauses: [Pause] = []
     var outcomes: [Outcome] = []
+    /// The hash of the token that is the key, if the key is that of an audience's member.
+    var memberHash: String?
+    /// Another app under which the key has a live token; `nil`: none is known, or it is not needed.
+    var otherApp: String?
     var letters: [Letter] = []
     var progress: [Progress] = []
     var searches: [Search] = []
+    /// The options that direct another command to the same cluster; empty: none are known. A program that reads the
+    /// facts has them already.
+    var reach = ""
+    /// The file of `--config`; `nil`: none was given.
+    var settingsFile: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case key, nowMillis, settings, events, state, pauses, outcomes, letters, progress, searches
+    }
 }
 
 extension ExplainFacts {
@@ -207,12 +223,23 @@ extension ExplainFacts {
         }
     }
 
-    /// The hourly limit of pushes at priority 10, and the number already used.
+    /// A command for the same cluster, quoted for a sentence.
+    /// - Parameter words: the command without the options that name the cluster.
+    func command(_ words: String) -> String { "'mailboat \(words)\(self.reach.isEmpty ? "" : " \(self.reach)")'" }
+
+    /// The key as a part of a URL's path.
+    var keyInURL: String {
+        self.key.addingPercentEncoding(
+            withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "/")))
+            ?? "KEY"
+    }
+
+    /// The hourly limit of pushes at priority 10, and the number already used. An audience's budget counts versions.
     var budget: (limit: Int, out: Int) {
         let isFrequent = self.slot?.frequentUpdates == true
         return (
             isFrequent ? self.settings.budgetFrequentPerHour : self.settings.budgetPerHour,
-            self.slot?.budgetUnitsOut ?? 0
+            self.slot?.book?.budgetUnitsOut ?? self.slot?.budgetUnitsOut ?? 0
         )
     }
     /// Whether no budget is left for a push that is neither an alert nor an `end`.

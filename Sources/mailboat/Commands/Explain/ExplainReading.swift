@@ -5,10 +5,10 @@ import PushEngine
 import PushModel
 import PushWorker
 
-/// Gathers the facts about a key. Asks the cluster, and decides nothing. Blocks: on a thread of its own.
+/// Gathers the facts about a key. Asks the cluster, and decides nothing. Blocks: use a thread of its own.
 struct ExplainReading {
     let kafka: KafkaOptions
-    let key: [UInt8]
+    var key: [UInt8]
     let app: String?
     /// The consumer group; `nil`: that of the configuration.
     let group: String?
@@ -25,6 +25,8 @@ struct ExplainReading {
         let tail = try TailReader(self.kafka)
         var records = ExplainRecords(key: self.key, app: self.app, nowMillis: self.nowMillis)
         var facts = ExplainFacts(key: String(decoding: self.key, as: UTF8.self), nowMillis: self.nowMillis)
+        facts.reach = self.kafka.cluster.hint
+        facts.settingsFile = self.kafka.cluster.settingsFile
         var streams: [[ExplainFacts.Event]] = []
         for topic in topics.events + [topics.routed] {
             let isRouted = topic == topics.routed
@@ -48,6 +50,10 @@ struct ExplainReading {
         facts.outcomes = try self.read(topics.outcomes, known, tail, enough: self.outcomeCount, &facts) {
             records.outcome($0, topic: topics.outcomes).map { ($0, true) }
         }
+        if facts.events.first?.isMembership == true {
+            try self.readMemberOutcomes(topics.outcomes, known, tail, records, into: &facts)
+        }
+        facts.otherApp = try self.otherApp(topics.state, known, tail, records, stateReader, facts)
         facts.letters = try self.read(topics.deadLetters, known, tail, enough: 1, &facts) {
             records.letter($0, topic: topics.deadLetters).map { ($0, true) }
         }
@@ -58,10 +64,11 @@ struct ExplainReading {
         return facts
     }
 
-    /// Most records of a kind that a verdict uses: the newest.
+    /// Greatest number of records of a kind that a verdict uses: the newest.
     static let keptMax = 1_000
 
-    /// Pauses by operators, as recorded in the key's partition. Such a record may be far behind that of the audience.
+    /// Pauses by operators, as recorded in the key's partition. Such a record may be much further back than the
+    /// audience's own.
     private func pauses(
         of app: String, _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords,
         _ reader: StateRecordReader, _ facts: inout ExplainFacts
@@ -74,8 +81,46 @@ struct ExplainReading {
                 ($0, seen.insert($0.isOfApp).inserted)
             }
         }
-        // The newest record about each counts.
+        // The newest record counts: one for the app, and one for the audience.
         return [false, true].compactMap { isOfApp in found.first { $0.isOfApp == isOfApp }?.pause }
+    }
+
+    /// Reads the outcomes of a member of an audience. Their key is the hash of its token.
+    private func readMemberOutcomes(
+        _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords, into facts: inout ExplainFacts
+    ) throws {
+        var token: [UInt8] = []
+        guard (try? EventRules.memberToken(key: self.key.span, into: &token)) != nil else { return }
+        let hash = StateRecordReader.hash(token)
+        var (reading, records) = (self, records)
+        reading.key = Array(hash.utf8)
+        records.key = reading.key
+        facts.memberHash = hash
+        facts.outcomes += try reading.read(topic, known, tail, enough: self.outcomeCount, &facts) {
+            records.outcome($0, topic: topic).map { ($0, true) }
+        }
+    }
+
+    /// The app under which the key has a live token, if its newest event names an app under which it has none.
+    private func otherApp(
+        _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords, _ reader: StateRecordReader,
+        _ facts: ExplainFacts
+    ) throws -> String? {
+        let slot = facts.slot
+        guard self.app == nil, let app = records.app, slot?.tokenHash == nil, slot?.channel == nil,
+            slot?.isAudience != true
+        else { return nil }
+        var anyApp = records
+        anyApp.app = nil
+        var seen: Set<String> = [app]
+        // What this reading says about its reach is not shown.
+        var facts = facts
+        return try self.read(topic, known, tail, enough: 1, &facts) { record -> (String, Bool)? in
+            guard let state = anyApp.state(record, topic: topic, reader: reader), seen.insert(state.app).inserted,
+                state.slot?.tokenHash != nil, state.slot?.tokenIsDead == false
+            else { return nil }
+            return (state.app, true)
+        }.first
     }
 
     // MARK: Topics
@@ -89,9 +134,9 @@ struct ExplainReading {
     }
 
     private func look(at names: [String]) throws -> Topics {
-        let brokers = try self.kafka.cluster.brokers()
         let settings = try self.kafka.settings(for: .consumer)
-        do throws(KafkaError) {
+        return try self.kafka.cluster.ask("for its topics", within: self.kafka.limit) {
+            () throws(KafkaError) -> Topics in
             let admin = try KafkaAdmin(settings, log: { _ in })
             var topics = Topics()
             for topic in try admin.describeTopics(names, within: self.kafka.limit) {
@@ -100,16 +145,16 @@ struct ExplainReading {
             for name in names where topics.counts[name] == nil {
                 topics.refusals[name] =
                     try admin.refusal(toShow: name, within: self.kafka.limit).map { "\($0)" }
-                    ?? "it does not exist: 'mailboat topics check' looks at all topics, --config names them"
+                    ?? "it does not exist: \(self.kafka.cluster.command("topics check")) looks at all topics, --config names them"
             }
             return topics
-        } catch { throw CommandFailure("\(brokers) cannot be asked for its topics: \(error)") }
+        }
     }
 
-    /// Reads the key's partition of a topic backwards, and notes how far it got.
+    /// Reads the key's partition of a topic backwards, and records in `facts` how far it got.
     /// - Parameters:
     ///   - enough: number of counting records after which reading stops.
-    ///   - isNeeded: whether a verdict needs this topic. A failure is then thrown, and otherwise noted.
+    ///   - isNeeded: whether a verdict needs this topic. A failure is then thrown, and otherwise recorded.
     ///   - pick: reads a record, and says whether it counts.
     private func read<Found>(
         _ topic: String, _ known: Topics, _ tail: TailReader, enough: Int, isNeeded: Bool = false,
@@ -184,7 +229,7 @@ struct ExplainReading {
         let configured = configuration.apps.first { $0.bundleID == named }?.engine
         let app =
             configured ?? (named == nil ? configuration.apps.first?.engine : nil) ?? AppConfiguration(bundleID: "")
-        let hasFile = self.kafka.cluster.hasConfiguration
+        let hasFile = self.kafka.cluster.settingsFile != nil
         return ExplainFacts.Settings(
             hasFile: hasFile, group: self.group ?? configuration.kafka.groupID,
             outcomesPublish: configuration.engine.outcomePublication.rawValue,

@@ -6,7 +6,7 @@ import PushModel
 
 /// Reads records of the five topics as facts about one key. Each method returns `nil` for a record of another key.
 struct ExplainRecords {
-    let key: [UInt8]
+    var key: [UInt8]
     /// The app whose records are wanted; `nil`: any app that has the key.
     var app: String?
     let nowMillis: Int64
@@ -33,6 +33,9 @@ struct ExplainRecords {
             return event
         }
         event.isMembership = decoded.target == .audience && decoded.kind == .register
+        if event.isMembership {
+            event.audience = String(decoding: decoded.text[decoded.audienceInText.range], as: UTF8.self)
+        }
         if !decoded.appInText.isEmpty {
             event.app = String(decoding: decoded.text[decoded.appInText.range], as: UTF8.self)
         }
@@ -45,7 +48,7 @@ struct ExplainRecords {
         event.expiresSeconds = decoded.expiresSeconds
         event.hasAlert = !decoded.alertInValue.isEmpty
         event.doubtfulDates = DoubtfulDates.find(
-            inContentState: Array(value[decoded.contentStateInValue.range]), nowSeconds: self.nowMillis / 1_000)
+            inContentState: Array(value[decoded.contentStateInValue.range]))
         return event
     }
 
@@ -72,7 +75,7 @@ struct ExplainRecords {
             guard StateRecordReader.isOfSlot(key: stateKey) else { return nil }
         case .unknownVersion(let version): state.unreadable = "of version \(version), which this release does not know"
         case .malformed(let text): state.unreadable = "damaged: \(text)"
-        // These records are kept beside that of the slot.
+        // These records are kept beside the record of the slot.
         case .member, .crowd, .pause, .keptChannel, .marker: return nil
         }
         return state
@@ -165,14 +168,14 @@ struct OutcomeLine: Decodable {
     var tokenHash: String?
     var token: String?
     var version: Int64?
-    /// How many members a record tells of; `nil`: it tells of one event. `MemberCounts` says what became of them.
+    /// Number of members that a record is about; `nil`: it is about one event. `MemberCounts` says what became of them.
     var members: Int?
     /// What became of the start that a version brought.
     var starts: MemberCounts?
-    /// How many partitions such a record sums, and how many of them have finished.
+    /// Number of partitions that such a record sums up, and of those that have finished.
     var partitions: Int?
     var finished: Int?
-    /// Broadcasts of a version, by which members that listen to a channel get it.
+    /// Broadcasts of a version. They bring it to members that listen on a channel.
     var broadcasts: [Broadcast]?
     /// Events that were merged into a version.
     var sources: [Source]?
@@ -210,12 +213,12 @@ struct OutcomeLine: Decodable {
     }
 }
 
-/// What became of many members, as a record tells it.
+/// What became of many members, according to a record.
 struct MemberCounts: Decodable {
     private enum Name: String, CodingKey, CaseIterable {
         case members, accepted, superseded, expired, gone, failed, unknown, left, waiting, retried, returned
     }
-    /// In the order in which a record has them.
+    /// The counts, in the order in which a record has them.
     let all: [(name: String, count: Int)]
 
     init(from decoder: any Decoder) throws {
@@ -225,7 +228,7 @@ struct MemberCounts: Decodable {
         }
     }
 
-    /// `nil`: the record cannot be read.
+    /// Reads the counts of a record; `nil`: the record cannot be read.
     init?(of record: OwnedRecord) {
         guard let value = record.value, let counts = try? JSONDecoder().decode(Self.self, from: Data(value)) else {
             return nil

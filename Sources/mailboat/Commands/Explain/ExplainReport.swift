@@ -15,12 +15,12 @@ struct ExplainReport {
         facts.events = Array(facts.events.prefix(shownMax))
         facts.outcomes = Array(facts.outcomes.prefix(shownMax))
         facts.letters = Array(facts.letters.prefix(shownMax))
-        // The key is then a token, which must not be shown whole.
+        // In this case the key is a token, which must not be shown whole.
         if self.verdict.cause == .member { facts.key = TokenText.shortened(facts.key) }
         self.facts = facts
     }
 
-    // MARK: For a program
+    // MARK: JSON for a program
 
     private struct Line: Encodable {
         var verdict: ExplainVerdict
@@ -28,7 +28,7 @@ struct ExplainReport {
     }
     var json: String { JSONLine.text(Line(verdict: self.verdict, facts: self.facts)) }
 
-    // MARK: For a person
+    // MARK: Text for a person
 
     /// The verdict, a line for each record of the evidence, and what to do.
     var lines: [String] {
@@ -83,7 +83,7 @@ struct ExplainReport {
         ]
         let (limit, out) = self.facts.budget
         more.append(
-            "budget \(out) of \(limit) used, \(max(0, limit - out)) left"
+            "\(slot.isAudience ? "the audience's budget of versions:" : "budget") \(out) of \(limit) used, \(max(0, limit - out)) left"
                 + (slot.budgetReturnsMillis.map {
                     ", the first back \(MomentText.moment(millis: $0, nowMillis: self.facts.nowMillis))"
                 } ?? ""))
@@ -91,7 +91,9 @@ struct ExplainReport {
             more.append("applied up to \(applied.topic)[\(state.place.position.partition)]@\(applied.offset)")
         }
         return [head + words.joined(separator: ", "), Self.head("") + more.joined(separator: ", ")]
-            + slot.updates.map { Self.head("") + Self.text($0, partition: state.place.position.partition) }
+            + slot.updates.map {
+                Self.head("") + Self.text($0, partition: state.place.position.partition, slot.tokenIsDead)
+            }
     }
 
     private func text(_ pause: ExplainFacts.Pause) -> String {
@@ -99,14 +101,15 @@ struct ExplainReport {
             + (pause.isOfApp ? "pushes to members of all audiences of the app" : "pushes to members of the audience")
     }
 
-    private static func text(_ update: StateRecordDescription.Update, partition: Int32) -> String {
+    private static func text(_ update: StateRecordDescription.Update, partition: Int32, _ tokenIsDead: Bool) -> String {
         var words = [
             "waits: \(update.event)", "priority \(update.priority)", "timestamp \(update.timestampSeconds)",
             Self.count(update.mergedCount),
         ]
         if let stamp = update.stampSeconds { words.append("stamp \(stamp)") }
         if update.hasAlert { words.append("alert") }
-        if update.mayBeSent { words.append("may be on the phone") }
+        // APNs has refused a dead token for good.
+        if update.mayBeSent { words.append(tokenIsDead ? "was tried" : "may be on the phone") }
         words.append("newest \(update.newest.topic)[\(update.newest.partition ?? partition)]@\(update.newest.offset)")
         return words.joined(separator: ", ")
     }

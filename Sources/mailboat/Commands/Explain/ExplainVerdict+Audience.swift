@@ -21,8 +21,8 @@ extension ExplainVerdict {
             sentence = "This key is an audience, and nothing of it waits to be handed on."
         }
         let next = [
-            "Pushes to members are not followed here: 'mailboat state dump --audience \(facts.key)' shows versions, members, and what is paused.",
-            "'mailboat tail --outcome audience --outcome pass --since 1h' counts what the members got.",
+            "Pushes to members are not followed here: \(facts.command("state dump --audience \(ShellWord.quoted(facts.key))")) shows versions, members, and what is paused.",
+            "\(facts.command("tail --outcome audience --outcome pass --since 1h")) counts what the members got.",
             Self.memberHint,
         ]
         return Self.paused(facts, app: state.app, besides: sentence, next: next)
@@ -40,13 +40,14 @@ extension ExplainVerdict {
         let since = MomentText.moment(millis: first.sinceMillis, nowMillis: facts.nowMillis)
         let whose = first.isOfApp ? "all audiences of \(app)" : "this audience"
         let commands = facts.pauses.map {
-            "'mailboat audience resume \($0.isOfApp ? "--all" : ShellWord.quoted(facts.key)) --app \(ShellWord.quoted(app))'"
+            facts.command(
+                "audience resume \($0.isOfApp ? "--all" : ShellWord.quoted(facts.key)) --app \(ShellWord.quoted(app))")
         }
         return ExplainVerdict(
             cause: .audiencePaused,
             sentence: "The pushes to members of \(whose) are paused since \(since). \(sentence)",
             next: [
-                "\(commands.joined(separator: " and ")) (with --config FILE or --bootstrap host:port) \(commands.count == 1 ? "lets" : "let") the pushes go on with the newest state."
+                "\(commands.joined(separator: " and ")) \(commands.count == 1 ? "lets" : "let") the pushes go on with the newest state."
             ] + next)
     }
 }

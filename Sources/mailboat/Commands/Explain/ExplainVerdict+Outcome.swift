@@ -4,7 +4,7 @@ import PushEngine
 extension ExplainVerdict {
     static func outcome(_ facts: ExplainFacts) -> ExplainVerdict? {
         let event = facts.newestForPhone
-        // The event itself may have left the log. Then the newest outcome is used in its place.
+        // The event itself may have left the log. Then the newest outcome is used instead.
         guard
             let outcome = event.map({ facts.outcome(of: $0) })
                 ?? facts.outcomes.first(where: { $0.outcome != "applied" })
@@ -13,57 +13,65 @@ extension ExplainVerdict {
         let reason = outcome.reason.map { " (\($0))" } ?? ""
         switch outcome.outcome {
         case "delivered": return Self.accepted(facts, event: event, outcome: outcome)
-        case "superseded": return Self.superseded(outcome, age: age)
+        case "superseded": return Self.superseded(facts, outcome, age: age)
         case "late":
             return ExplainVerdict(
                 cause: .late,
-                sentence: "The newest event came \(age) after the activity's end, and was not sent\(reason).",
+                sentence: "The newest event arrived \(age) after the activity's end, and was not sent\(reason).",
                 next: [
-                    "A new life begins with a start, or with the registration of another token. Use an id once.",
-                    "If the end was not meant: look for what publishes it.",
+                    "A new life begins with a start, or with the registration of another token. Use each id only once.",
+                    "If the end was not intended, find the program that publishes it.",
                 ])
         case "duplicate":
             return ExplainVerdict(
                 cause: .duplicate, sentence: "The newest event changes nothing and was not sent, \(age)\(reason).",
-                next: ["A card that is up is updated with 'update'. For a second card use another key."])
+                next: ["An existing card is updated with 'update'. For a second card use another key."])
         case "expired":
             return ExplainVerdict(
                 cause: .expired, sentence: "The newest event was not sent in time, \(age)\(reason).",
                 next: [
                     "Are expires, or the stale-date of a start, too short, or in the past when it is published?",
-                    "Was there no token, or no budget, so long? Is the worker behind (mailboat_push_event_to_accepted_seconds)?",
+                    "Was there no token, or no budget, for that long? Is the worker behind (mailboat_push_event_to_accepted_seconds)?",
                 ])
         case "rejected", "unregistered": return Self.refused(facts, outcome, age: age, reason: reason)
         case "unknown":
             return ExplainVerdict(
                 cause: .unknown,
                 sentence:
-                    "Nobody knows whether the newest event reached the phone, \(age)\(reason). It is not sent again.",
+                    "It is unknown whether the newest event reached the phone, \(age)\(reason). It is not sent again.",
                 next: [
-                    "A start that got no answer may have put up the card: it has, if a token comes back. A start with another key may put up a second one.",
+                    "A start that got no answer may have put up the card: it has, if an update token is reported. A start with another key may put up a second one.",
                     "start.on-unknown: resend would send such starts again.",
                 ])
         case "dead-lettered":
             return ExplainVerdict(
                 cause: .deadLettered, sentence: "The newest event cannot be processed\(reason).",
-                next: ["'mailboat dead-letters list' shows the record. Correct the program that writes it."])
+                next: ["\(facts.command("dead-letters list")) shows the record. Correct the program that writes it."])
         default: return nil
         }
     }
 
-    private static func superseded(_ outcome: ExplainFacts.Outcome, age: String) -> ExplainVerdict {
+    private static func superseded(
+        _ facts: ExplainFacts, _ outcome: ExplainFacts.Outcome, age: String
+    ) -> ExplainVerdict {
         guard let into = outcome.into else {
+            var times = ""
+            if let event = facts.newestForPhone, event.source == outcome.source,
+                let accepted = facts.slot?.lastAcceptedSeconds, event.timestampSeconds < accepted
+            {
+                times = ": its timestamp is \(event.timestampSeconds), and \(accepted) was accepted before"
+            }
             return ExplainVerdict(
                 cause: .older,
                 sentence:
-                    "The newest event was not sent, \(age): \(outcome.reason ?? "it is older than what the phone shows").",
+                    "The newest event was not sent, \(age): \(outcome.reason ?? "it is older than what the phone shows")\(times).",
                 next: ["Are the clocks of all publishers right? Leave timestamp out, and the record's time counts."])
         }
         return ExplainVerdict(
             cause: .superseded,
             sentence:
-                "The newest event was taken up into \(ExplainText.position(into)), \(age), and goes out with that.",
-            next: ["What became of that one is what the phone shows: a larger --depth or --outcomes finds it."])
+                "The newest event was merged into \(ExplainText.position(into)), \(age), and is sent with it.",
+            next: ["The outcome of that event decides what the phone shows: a larger --depth or --outcomes finds it."])
     }
 
     private static func refused(
@@ -90,7 +98,7 @@ extension ExplainVerdict {
         return ExplainVerdict(
             cause: .rejected, sentence: "APNs refuses the newest event's token: given up \(age)\(reason).",
             next: [
-                "The token is dead, or it belongs to the other environment (environment in 'register', apns.environments) or to another app (app). Forget it; the app has to hand over the one it has now."
+                "The token is dead, or it belongs to the other environment (environment in 'register', apns.environments) or to another app (app). Forget it; the app has to report its current token."
             ])
     }
 
@@ -105,14 +113,14 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .rejected, sentence: "The newest event was not broadcast: given up \(age)\(reason).",
                 next: [
-                    "Correct what the reason names, and publish the newest state again. What is for an audience whose channel is kept goes to the audience (to.audience)."
+                    "Correct what the reason names, and publish the newest state again. Events for an audience whose channel is kept go to the audience (to.audience)."
                 ])
         }
         return Self.channelGone(
             "The newest event was given up \(age)\(reason): APNs says that the channel does not exist.")
     }
 
-    // MARK: APNs has it
+    // MARK: Events that APNs has
 
     static func accepted(
         _ facts: ExplainFacts, event: ExplainFacts.Event?, outcome: ExplainFacts.Outcome?
@@ -128,13 +136,17 @@ extension ExplainVerdict {
         if isDowngraded {
             let (limit, out) = facts.budget
             sentence +=
-                ", in place of 10, as its budget is used up (\(out) of \(limit) an hour, \(facts.settings.budgetReserve) kept for alerts and ends): the phone shows it when power allows."
+                ", instead of 10, because its budget is used up (\(out) of \(limit) an hour, \(facts.settings.budgetReserve) kept for alerts and ends): the phone shows it when power allows."
         } else {
-            sentence += ": the rest happens on the phone."
+            let dates = event?.doubtfulDates ?? []
+            sentence +=
+                dates.isEmpty
+                ? ": the rest happens on the phone."
+                : ", but a phone does not read \(dates[0]) as that date, unless the app's type does."
         }
         return ExplainVerdict(
             cause: isDowngraded ? .acceptedDowngraded : .accepted, sentence: sentence,
-            next: (isDowngraded ? ["Send at priority 10 only what has to come at once."] : [])
+            next: (isDowngraded ? ["Send at priority 10 only what must arrive at once."] : [])
                 + Self.phoneHints(facts, event: event, outcome: outcome))
     }
 
@@ -145,7 +157,7 @@ extension ExplainVerdict {
         var hints: [String] = []
         if let event, !event.doubtfulDates.isEmpty {
             hints.append(
-                "In content-state, \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001 (less 978307200), unless the type decodes it otherwise. What cannot be decoded shows nothing."
+                "In content-state, \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001, unless the type decodes it otherwise. What cannot be decoded shows nothing."
             )
         }
         if let stale = event?.staleDateSeconds, stale * 1_000 <= facts.nowMillis {
@@ -160,7 +172,7 @@ extension ExplainVerdict {
         }
         if event?.event == "start" {
             if facts.slot?.tokenHash == nil {
-                hints.append("No update token has come back yet: updates wait for one.")
+                hints.append("No update token has been reported yet: updates wait for one.")
             }
             hints.append(
                 "A start needs iOS 17.2, attributes-type as the Swift type is called, and attributes that the app can decode. Starts have a budget of their own, and five activities of an app run at a time; an input-push-channel needs iOS 18 and a channel that exists."
@@ -170,15 +182,15 @@ extension ExplainVerdict {
             "Does the app decode this content-state? Names are those of the Swift properties; APNs looks at none of it. Let a test of the app decode what you publish."
         )
         if outcome?.priority == 5, event?.priority != 10 {
-            hints.append("Priority 5 is shown when power allows: publish at priority 10 what has to come at once.")
+            hints.append("Priority 5 is shown when power allows: publish at priority 10 what must arrive at once.")
         }
         if let budget = facts.slot?.budgetUnitsOut, budget > 0 {
             hints.append(
-                "\(budget == 1 ? "1 push" : "\(budget) pushes") at priority 10 in the last hour: over its own budget, which Apple does not tell, the phone may drop updates although APNs says 200."
+                "\(budget == 1 ? "1 push" : "\(budget) pushes") at priority 10 in the last hour: over its own budget, which Apple does not publish, the phone may drop updates although APNs says 200."
             )
         }
         hints.append(
-            "Is the activity still on the phone? A dead token may be answered with 200, and nobody tells when a card is swiped away."
+            "Is the activity still on the phone? A dead token may be answered with 200, and nothing reports when a card is swiped away."
         )
         hints.append(
             "A phone that is off gets it later, if APNs has kept it. Another push with a later timestamp, from somewhere else, hides this one."

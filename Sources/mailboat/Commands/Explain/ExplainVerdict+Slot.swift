@@ -19,7 +19,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .tokenDead,
                 sentence:
-                    "The token is dead, APNs says (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
+                    "APNs says that the token is dead (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
                 next: [
                     Self.waitText(facts),
                     "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
@@ -35,9 +35,10 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .unanswered,
                 sentence:
-                    "An attempt to push the \(update.event) got no answer (written down \(since)): it is sent again.",
+                    "An attempt to push the \(update.event) got no answer, or was refused for now (written down \(since)): it is sent again.",
                 next: [
-                    "/readyz of the worker says whether APNs can be reached; 'mailboat doctor --config FILE' tries it from here."
+                    "The worker's admin port says at /activities/\(facts.keyInURL) what the next attempt waits for; its log has what APNs answers.",
+                    "/readyz of the worker says whether APNs can be reached; 'mailboat doctor --config FILE' tries it from here.",
                 ])
         }
         if slot.life == "starting" {
@@ -59,7 +60,7 @@ extension ExplainVerdict {
                     "The budget is used up (\(out) of \(limit) an hour, \(facts.settings.budgetReserve) of them kept for alerts and ends): the next push at priority 10 may leave"
                     + (back.map { " at \($0) at the earliest." } ?? " when the first unit is back."),
                 next: [
-                    "Publish at priority 5 what need not come at once: it spends nothing.",
+                    "Publish at priority 5 what need not arrive at once: it spends no budget.",
                     "With budget.policy downgrade it would go out now, at priority 5.",
                     "Apps with NSSupportsLiveActivitiesFrequentUpdates may register with frequent-updates: true, which has a larger budget.",
                 ])
@@ -68,7 +69,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .paced,
                 sentence:
-                    "\(what) keeps its distance from the broadcast before: it may leave at \(MomentText.moment(millis: channel.notBeforeMillis, nowMillis: facts.nowMillis)).",
+                    "\(what) keeps its distance from the previous broadcast: it may leave at \(MomentText.moment(millis: channel.notBeforeMillis, nowMillis: facts.nowMillis)).",
                 next: ["channel.minimum-distance sets the distance; APNs' refusals stretch it."])
         }
         return ExplainVerdict(
@@ -82,10 +83,10 @@ extension ExplainVerdict {
         return ExplainVerdict(
             cause: .ended,
             sentence:
-                "The activity has ended: APNs accepted its end (written down \(age)), and the phone ignores what comes after"
-                + (isLate ? "; the newest event came too late." : "."),
+                "The activity has ended: APNs accepted its end (written down \(age)), and the phone ignores later pushes"
+                + (isLate ? "; the newest event arrived too late." : "."),
             next: [
-                "A new life begins with a start, or with the registration of another token. Use an id once.",
+                "A new life begins with a start, or with the registration of another token. Use each id only once.",
                 "An ended card leaves the Dynamic Island at once, and the Lock Screen at dismissal-date, after 4 hours at the latest.",
             ])
     }
@@ -99,7 +100,8 @@ extension ExplainVerdict {
         return ExplainVerdict(
             cause: .nothingRegistered,
             sentence: "The token was unregistered \(age): nothing can be pushed until another is registered.",
-            next: ["If the card is up: what publishes 'unregister' for this key?"] + Self.registrationHints)
+            next: ["If the card is still shown: which program publishes 'unregister' for this key?"]
+                + Self.registrationHints)
     }
 
     static func deadToken(_ facts: ExplainFacts) -> ExplainVerdict? {
@@ -115,7 +117,7 @@ extension ExplainVerdict {
             sentence:
                 "The token has been dead since \(since) at the latest\(reason): the app has to register the new one.",
             next: [
-                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing is to be done.",
+                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done.",
                 "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
                 "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong.",
             ])
@@ -125,7 +127,7 @@ extension ExplainVerdict {
         ExplainVerdict(
             cause: .channelGone, sentence: sentence,
             next: [
-                "Somebody has deleted it, or switched broadcasts off for the app's id, which deletes all. Ids never come back: make another with 'mailboat channels create', and have the app listen on that.",
+                "Somebody has deleted it, or switched broadcasts off for the app's id, which deletes all. An id is never used again: make another channel with 'mailboat channels create --config FILE', and have the app listen on that.",
                 "Is it a channel of this app, in this environment? 'mailboat channels list --config FILE' shows those that Apple knows.",
             ])
     }
@@ -140,7 +142,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .forgotten,
                 sentence:
-                    "Nothing is registered under this key: workers have forgotten the activity (\(age)), because it was unregistered, its end is past, or nothing came for \(MomentText.span(millis: facts.settings.lifetimeMillis)).",
+                    "Nothing is registered under this key: workers have forgotten the activity (\(age)), because it was unregistered, its end is past, or nothing arrived for \(MomentText.span(millis: facts.settings.lifetimeMillis)).",
                 next: Self.registrationHints)
         }
         if let event = facts.newestForPhone, facts.outcome(of: event) == nil {
@@ -180,9 +182,9 @@ extension ExplainVerdict {
         ExplainVerdict(
             cause: .noTrace,
             sentence:
-                "The newest event (\(Self.name(event)), \(ExplainText.position(event.place.position))) was taken, and what became of it is not among the outcomes that were read.",
+                "The newest event (\(Self.name(event)), \(ExplainText.position(event.place.position))) was taken, and its outcome is not among those that were read.",
             next: [
-                "A larger --depth reads further back; retention may have cut it off.",
+                "A larger --depth reads further back; retention may have deleted it.",
                 "outcomes.publish decides which outcomes are written: 'failures' leaves out those that went well.",
                 "It may be on its way: ask again in a few seconds.",
             ])
@@ -193,16 +195,16 @@ extension ExplainVerdict {
         next: Self.registrationHints)
 
     static let registrationHints = [
-        "Has the app handed over its update token, and was it published as 'register' under exactly this key, before the updates?",
-        "A card that was started by push hands its token over only if the app is woken and uploads it.",
+        "Has the app reported its update token, and was it published as 'register' under exactly this key, before the updates?",
+        "A card that was started by push reports its token only if the app is woken and uploads it.",
     ]
     private static let routeHints = [
-        "It is held back by its distance from the push before, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
+        "It is held back by its distance from the previous push, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
     private static func waitText(_ facts: ExplainFacts) -> String {
         facts.slot?.life == "started"
             ? "It waits as long as the activity lives, and goes out as soon as a token is registered."
-            : "It is given up \(MomentText.span(millis: facts.settings.registrationWaitMillis)) after it came (registration-wait), and goes out as soon as a token is registered."
+            : "It is given up \(MomentText.span(millis: facts.settings.registrationWaitMillis)) after it arrived (registration-wait), and goes out as soon as a token is registered."
     }
 }

@@ -1,3 +1,4 @@
+import CommandSupport
 import PushEngine
 
 /// The answer to "why does the phone not change?": one cause as a sentence, and what to do.
@@ -34,7 +35,7 @@ struct ExplainVerdict: Equatable, Encodable {
         /// The channel is gone for good.
         case channelGone = "channel-gone"
         case startUnderWay = "start-under-way"
-        /// An attempt got no answer.
+        /// An attempt got no answer, or was refused for now.
         case unanswered
         /// The event waits until budget returns.
         case budgetUsedUp = "budget-used-up"
@@ -48,11 +49,11 @@ struct ExplainVerdict: Equatable, Encodable {
         case rejectedThenRegistered = "rejected-then-registered"
         /// The event's timestamp is older than what the phone shows.
         case older
-        /// A newer event took its place.
+        /// A newer event replaced the event.
         case superseded
-        /// APNs has it.
+        /// APNs has the event.
         case accepted
-        /// APNs has it, at priority 5 in place of 10.
+        /// APNs has the event, at priority 5 instead of 10.
         case acceptedDowngraded = "accepted-downgraded"
         /// There is a token, but no event for it.
         case nothingPublished = "nothing-published"
@@ -76,15 +77,33 @@ extension ExplainVerdict {
 
     /// Decides from the facts. Equal facts give equal verdicts; nothing is asked.
     static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
-        // From the causes that hide everything else, to the verdict that all is well.
-        Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
+        // The order goes from causes that hide everything else to the verdict that all is well.
+        var verdict =
+            Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
             ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
             ?? Self.deadToken(facts)
             ?? Self.outcome(facts)
             ?? Self.status(facts)
+        if let other = facts.otherApp {
+            verdict.sentence += " The same key has a live token under another app, \(other)."
+            verdict.next.insert("Does the event name the right app?", at: 0)
+        }
+        verdict.next += Self.placementHint(facts)
+        verdict.next = verdict.next.map { Advice.naming(settings: facts.settingsFile, in: $0) }
+        return verdict
     }
 
-    // MARK: Before a worker has it
+    /// What to do about a producer that put the newest event on another partition than its key's.
+    private static func placementHint(_ facts: ExplainFacts) -> [String] {
+        guard let event = facts.events.first, event.source.partition != event.place.position.partition else {
+            return []
+        }
+        return [
+            "The event was forwarded from \(ExplainText.position(event.source)): its producer does not place by murmur2 of the key. With librdkafka: partitioner=murmur2_random."
+        ]
+    }
+
+    // MARK: Events that no worker has
 
     private static func unreadable(_ facts: ExplainFacts) -> ExplainVerdict? {
         if let state = facts.state, let reason = state.unreadable {
@@ -96,12 +115,23 @@ extension ExplainVerdict {
                     "A worker of this release stops the partition there: run the release that wrote the record, as deploy/Operations.md, Changing the release, says."
                 ])
         }
-        guard facts.state == nil, facts.events.first?.isMembership == true else { return nil }
+        guard facts.state == nil, let event = facts.events.first, event.isMembership else { return nil }
+        let audience = ShellWord.quoted(event.audience ?? "")
+        let hash = facts.memberHash.map { ", and its hash is \($0)" } ?? ""
+        let refusal = facts.outcomes.first {
+            $0.outcome == "rejected" && $0.place.writtenMillis >= event.place.writtenMillis
+        }
+        let rest =
+            refusal.map {
+                let age = MomentText.distance(millis: $0.place.writtenMillis, nowMillis: facts.nowMillis)
+                let said = [$0.status.map { "\($0)" }, $0.reason].compactMap(\.self).joined(separator: " ")
+                return "It was removed \(age): APNs said \(said)."
+            } ?? "This command does not follow its pushes, and found no outcome that APNs refused it for good."
         return ExplainVerdict(
             cause: .member,
-            sentence: "This key is the token of a member of an audience, whose pushes this command does not follow.",
+            sentence: "This key is the token of a member of an audience\(hash). \(rest)",
             next: [
-                "'mailboat state dump --audience ID' shows the audience's members by the first digits of their tokens.",
+                "\(facts.command("state dump --audience \(audience)")) shows the audience's members by the first digits of their tokens.",
                 Self.memberHint,
             ])
     }
@@ -118,9 +148,10 @@ extension ExplainVerdict {
                 + (isWhole ? "." : " in what was read."),
             next: [
                 "Is it spelt as the publisher spells it? Keys are compared byte by byte.",
+                "Is the key in quotes in Kafka, as a JSON serializer writes a string? Such events are dead letters: \(facts.command("dead-letters list")) shows them.",
                 "Is it the right cluster, and are these the topics the publisher writes to?",
-                "A producer with another partitioner than murmur2 puts records on other partitions; a running worker forwards them through the routed topic, and only then are they found here.",
-            ] + (isWhole ? [] : ["Read further back: a larger --depth."]))
+                "A producer with another partitioner than murmur2 puts records on other partitions; a running worker forwards them through the routed topic, and they are found here only after that.",
+            ] + (isWhole ? [] : ["Use a larger --depth to read further back."]))
     }
 
     private static func notTaken(_ facts: ExplainFacts) -> ExplainVerdict? {
@@ -135,9 +166,9 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .offsetOutsideLog,
                 sentence:
-                    "\(head) is not read: the group \(facts.settings.group) stands at \(committed), outside the log, which has \(progress.lowOffset) to \(progress.endOffset).",
+                    "\(head) is not read: the group \(facts.settings.group) is at \(committed), outside the log, which has \(progress.lowOffset) to \(progress.endOffset).",
                 next: [
-                    "'mailboat offsets reset' names each such partition and moves it: deploy/Operations.md, An offset outside the log."
+                    "\(facts.command("offsets reset")) names each such partition and moves it: deploy/Operations.md, An offset outside the log."
                 ])
         }
         if facts.nowMillis - event.place.writtenMillis < Self.recentMillis {
@@ -161,7 +192,7 @@ extension ExplainVerdict {
             sentence: "\(head) has not been taken"
                 + (distance == 0
                     ? ": it is the next that the group \(facts.settings.group) has to commit."
-                    : ": the group \(facts.settings.group) stands \(distance) records before it."),
+                    : ": the group \(facts.settings.group) is \(distance) records before it."),
             next: [
                 "/readyz of the worker that has the partition says what stops it; /metrics has mailboat_kafka_lag_records.",
                 "If many partitions are behind, more workers or cores are needed.",
@@ -174,19 +205,20 @@ extension ExplainVerdict {
             guard facts.events.isEmpty, let letter = facts.letters.first,
                 facts.outcomes.first?.outcome == "dead-lettered" || facts.outcomes.isEmpty, facts.slot == nil
             else { return nil }
-            return Self.deadLettered(letter)
+            return Self.deadLettered(letter, facts)
         }
-        if let letter = facts.letter(of: event) { return Self.deadLettered(letter) }
+        if let letter = facts.letter(of: event) { return Self.deadLettered(letter, facts) }
         if let outcome = facts.outcome(of: event), outcome.outcome == "dead-lettered" {
             return Self.deadLettered(
                 ExplainFacts.Letter(
-                    place: outcome.place, source: outcome.source, reason: outcome.reason ?? "no reason given"))
+                    place: outcome.place, source: outcome.source, reason: outcome.reason ?? "no reason given"),
+                facts)
         }
         guard let fault = event.fault else { return nil }
-        return Self.deadLettered(ExplainFacts.Letter(place: event.place, source: event.source, reason: fault))
+        return Self.deadLettered(ExplainFacts.Letter(place: event.place, source: event.source, reason: fault), facts)
     }
 
-    private static func deadLettered(_ letter: ExplainFacts.Letter) -> ExplainVerdict {
+    private static func deadLettered(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
         let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
         if letter.reason.hasPrefix("APNs refused the push") {
             return ExplainVerdict(
@@ -199,8 +231,11 @@ extension ExplainVerdict {
             cause: .deadLettered,
             sentence: "The newest event\(source) cannot be processed: \(MomentText.sentence(letter.reason))",
             next: [
-                "Correct the program that writes it. 'mailboat check' says the same before you publish.",
-                "'mailboat dead-letters republish' sends back what would be taken now, such as events of an app that has been configured since.",
+                "Correct the program that writes it. "
+                    + (letter.reason.hasPrefix("app: ")
+                        ? "'mailboat publish --check --config FILE' knows the apps of the settings, and says the same before it publishes."
+                        : "'mailboat check' says the same before you publish."),
+                "\(facts.command("dead-letters republish")) sends back what would be taken now, such as events of an app that has been configured since.",
             ])
     }
 

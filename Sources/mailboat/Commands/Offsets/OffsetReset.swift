@@ -21,7 +21,7 @@ struct OffsetReset {
     var includesThoseInside: Bool
 
     /// Decides about one partition.
-    /// - Parameter isOtherLog: whether it holds another record than the group has read.
+    /// - Parameter isOtherLog: whether the partition holds another record than the group has read.
     func verdict(_ position: PartitionPositions, isOtherLog: Bool = false) -> Verdict {
         guard self.includesThoseInside || isOtherLog || !position.isCommittedInLog else {
             return .keep(position.committed == nil ? "never committed: start-from decides" : "in the log")
@@ -38,7 +38,7 @@ struct OffsetReset {
             }
             offset = wanted
         }
-        return offset == position.committed && !isOtherLog ? .keep("stands there already") : .move(to: offset)
+        return offset == position.committed && !isOtherLog ? .keep("is there already") : .move(to: offset)
     }
 
     /// Consequences of the move for the records of the partition, as clauses.
@@ -46,7 +46,7 @@ struct OffsetReset {
         var clauses: [String] = []
         if isOtherLog, position.isCommittedInLog {
             return [
-                "another record lies where the group has read one: the topic was made anew, and positions that state knows are void",
+                "another record is where the group has read one: the topic was created again, and the positions in state are void",
                 "skips \(Self.records(offset - position.lowOffset))",
                 "\(Self.records(position.endOffset - offset)) to read",
             ]
@@ -59,14 +59,14 @@ struct OffsetReset {
             clauses.append("never committed")
             next = low
         case let committed? where committed < low:
-            clauses.append("\(Self.records(low - committed)) cut off before anybody read them: lost")
+            clauses.append("\(Self.records(low - committed)) deleted before they were read: lost")
             next = low
         case let committed? where committed > end:
-            clauses.append("the log ends before the committed offset: the topic was made anew, or its end is lost")
+            clauses.append("the log ends before the committed offset: the topic was created again, or its end is lost")
             next = low
         case let committed?: next = committed
         }
-        if offset > next { clauses.append("skips \(Self.records(offset - next)) that nobody has read") }
+        if offset > next { clauses.append("skips \(Self.records(offset - next)) that were not read") }
         if offset < next { clauses.append("repeats \(Self.records(next - offset))") }
         clauses.append("\(Self.records(end - offset)) to read")
         return clauses

@@ -8,17 +8,18 @@ import Redaction
 /// `mailboat offsets`.
 struct OffsetsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "offsets", abstract: "Move the consumer group's offsets, when they lie outside the log.",
+        commandName: "offsets", abstract: "Move the consumer group's offsets when they are outside the log.",
         subcommands: [Reset.self])
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Move the group's offsets to where its workers can go on.",
             discussion: """
-                A worker never jumps by itself: a partition whose committed offset lies outside the log stops, and readiness names it. Retention has \
-                cut off events that nobody had read, or the topic was made anew, which a record shows that is not the one that was read. This command looks at the input topics and the routed one, and says \
-                of each such partition where the offset would go and what that skips or repeats; with --execute it moves them. Offsets that lie in the \
-                log are left alone, unless --all is given. Events that are repeated and that 'state' knows as applied are not pushed again.
+                A worker never skips events by itself: a partition whose committed offset is outside the log stops, and readiness names \
+                it. Either retention has deleted events that were not read, or the topic was created again; then another record is where \
+                the group has read one. This command looks at the input topics and the routed one. It says for each such partition where \
+                the offset would go, and what that skips or repeats; with --execute it moves the offsets. Offsets inside the log are left \
+                alone, unless --all is given. Events that are repeated and that 'state' knows as applied are not pushed again.
 
                 Stop the group's workers first: offsets of a group with live members are not moved. A stopped worker with a group-instance-id remains a \
                 member until its session times out.
@@ -26,8 +27,8 @@ struct OffsetsCommand: ParsableCommand {
                 With --format json each line is an object with topic, partition, committed, lowOffset, endOffset, and 'action': keep, would-move, moved, \
                 not-moved or cannot-move; 'to' says where, and 'because' why, or what moving there means.
 
-                Exit status: 0 when everything meant was moved (or would be, or there is nothing to move), 1 when something was not, when the group \
-                has live members, or when the cluster cannot be asked, 64 when the command line is wrong.
+                Exit status: 0 when everything selected was moved (or would be, or there is nothing to move), 1 when something was not, \
+                when the group has live members, or when the cluster cannot be asked, 64 when the command line is wrong.
 
                 EXAMPLES
                   mailboat offsets reset --config mailboat.yaml --to earliest
@@ -60,14 +61,14 @@ struct OffsetsCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "earliest: nothing that is left is skipped; latest: only what comes from now on; or an offset, with one --topic and one --partition.",
-                valueName: "place"))
+                "earliest: skips nothing that is still in the log; latest: only takes what arrives from now on; or an offset, with one --topic and one --partition.",
+                valueName: "position"))
         var to: String
 
-        @Flag(help: "Also offsets that lie in the log, and partitions that the group never committed.")
+        @Flag(help: "Also offsets inside the log, and partitions that the group never committed.")
         var all = false
 
-        @Flag(help: "Move. Without it nothing is written: what would be done is printed.")
+        @Flag(help: "Move. Without it nothing is written, and the command prints what it would do.")
         var execute = false
 
         enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -145,7 +146,7 @@ struct OffsetsCommand: ParsableCommand {
                 Self.say("\(wanted.count) would be moved, \(kept); nothing was written: --execute moves")
             } else {
                 let committed = session.commit(wanted, driverTopic: configuration.topics.events[0])
-                self.tell(committed, session.group)
+                self.printMoves(committed, session.group)
                 Self.say("\(committed.committed.count) moved, \(committed.refused.count) not, \(kept)")
                 isComplete = isComplete && committed.refused.isEmpty
                 result = committed
@@ -159,18 +160,18 @@ struct OffsetsCommand: ParsableCommand {
                     )
                 }, uniquingKeysWith: { first, _ in first })
             for move in moves {
-                StandardOutput.tell(
+                StandardOutput.printAlways(
                     move.json(isCommitted: result != nil, refusal: refusals[move.position.topicPartition]))
             }
             return isComplete
         }
 
         /// Prints Kafka's answer for each partition, for a person.
-        private func tell(_ result: CommitResult, _ group: String) {
+        private func printMoves(_ result: CommitResult, _ group: String) {
             guard self.format == .text else { return }
-            for position in result.committed { StandardOutput.tell("moved       \(position)") }
+            for position in result.committed { StandardOutput.printAlways("moved       \(position)") }
             for refusal in result.refused {
-                StandardOutput.tell("not moved   \(refusal.position): \(Self.reason(refusal.error, group))")
+                StandardOutput.printAlways("not moved   \(refusal.position): \(Self.reason(refusal.error, group))")
             }
         }
 

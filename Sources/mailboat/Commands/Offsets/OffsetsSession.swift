@@ -2,13 +2,13 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// Questions of `mailboat offsets` to a cluster. Blocks: on a thread of its own.
+/// Questions of `mailboat offsets` to a cluster. They block, so use it on a thread of its own.
 struct OffsetsSession {
     let group: String
     let settings: KafkaSettings
     private let kafka: KafkaOptions
     private let admin: KafkaAdmin
-    /// Acts for the group without joining it.
+    /// Acts for the group without joining the group.
     private let outsider: KafkaConsumer
     var limit: Duration { self.kafka.limit }
 
@@ -27,8 +27,8 @@ struct OffsetsSession {
     /// The group's positions in these partitions of the topics, and where the logs begin and end.
     /// - Parameter partitions: the partitions; empty: all.
     func positions(of topics: [String], partitions: [Int32]) throws -> [PartitionPositions] {
-        let brokers = try self.kafka.cluster.brokers()
-        do throws(KafkaError) {
+        try self.kafka.cluster.ask("for the positions of the group \(self.group)", within: self.limit) {
+            () throws(KafkaError) -> [PartitionPositions] in
             let found = try self.admin.describeTopics(topics, within: self.limit)
             var wanted: [TopicPartition] = []
             for topic in topics {
@@ -49,7 +49,7 @@ struct OffsetsSession {
                 }
             }
             return try self.outsider.positions(of: wanted, within: self.limit)
-        } catch { throw CommandFailure("\(brokers) cannot be asked where the group \(self.group) stands: \(error)") }
+        }
     }
 
     /// The partitions that hold another record than the group has read.
@@ -68,16 +68,17 @@ struct OffsetsSession {
         } catch  where error.isRefusal {
             // Without the right to read, only the ends of the logs can show it.
             return []
-        } catch { throw CommandFailure("what the group \(self.group) has read cannot be looked at: \(error)") }
+        } catch { throw CommandFailure("the records that the group \(self.group) has read cannot be read: \(error)") }
     }
 
     /// Members of the group. Empty also if the cluster cannot list them; then the commit is refused.
     func members() throws -> [GroupMember] {
-        do throws(KafkaError) {
-            return try self.admin.members(of: self.group, within: self.limit)
-        } catch  where error.code == .unsupportedFeature {
-            return []
-        } catch { throw CommandFailure("who is in the group \(self.group) cannot be asked: \(error)") }
+        try self.kafka.cluster.ask("for the members of the group \(self.group)", within: self.limit) {
+            () throws(KafkaError) -> [GroupMember] in
+            do throws(KafkaError) {
+                return try self.admin.members(of: self.group, within: self.limit)
+            } catch  where error.code == .unsupportedFeature { return [] }
+        }
     }
 
     /// Commits offsets. Kafka refuses while the group has members, so none can join in between.
@@ -88,7 +89,8 @@ struct OffsetsSession {
             return result
         }
         do throws(KafkaError) {
-            // A broker that can list members has no members that it could not list.
+            // A broker that can list the members lists all of them, so the refusal stands. Only one that cannot needs
+            // the attempt below.
             _ = try self.admin.members(of: self.group, within: self.limit)
             return result
         } catch {

@@ -31,13 +31,16 @@ final class DeliveryTally: Sendable {
 
     func queued() { self.counts.withLock { $0.queuedCount += 1 } }
 
-    /// Notes that the record at `line` will not be published.
+    /// Counts the record at `line` as not published.
     func failed(line: Int, _ reason: String) {
         self.counts.withLock { $0.failedCount += 1 }
         self.report("line \(line): \(reason)")
     }
 
-    /// Notes Kafka's answer for the record at `line`.
+    /// Reports a doubt about the record at `line`, which is published all the same.
+    func warn(line: Int, _ doubt: String) { self.report("line \(line): \(doubt)") }
+
+    /// Counts Kafka's answer for the record at `line`.
     func delivered(line: Int, partition: Int32, offset: Int64, error: KafkaError?) {
         guard let error else {
             self.counts.withLock { $0.acknowledgedCount += 1 }

@@ -14,17 +14,17 @@ struct Publish: AsyncParsableCommand {
 
               {"key": "order-7", "value": {"event": "update", "content-state": {}}}
 
-            'value' reaches Kafka byte for byte. It may also be a string, whose text becomes the value, or null. 'partition', \
-            'headers' (an object of strings) and 'timestamp' (milliseconds since 1970) are optional. With --key, events may stand \
-            alone: an event for a channel or an audience has that one's id as its key, and who joins or leaves an audience \
-            the token, in lower-case hexadecimal digits. A record without 'partition' goes where murmur2 of its key says, as Java's clients place it and a worker \
-            expects it.
+            'value' is written to Kafka byte for byte. It may also be null, or a string, whose text becomes the value. 'partition', \
+            'headers' (an object of strings) and 'timestamp' (milliseconds since 1970) are optional. With --key, lines may be events \
+            alone. An event for a channel or an audience has its id as the key; a join or leave has the token in lower-case hexadecimal \
+            digits. A record without 'partition' goes to the partition that murmur2 of its key gives, where Java's clients put it and a \
+            worker expects it.
 
             Each record is acknowledged by all in-sync replicas before the command ends. A line that is no record, or that Kafka \
             refuses, is reported on standard error with its number, and the rest goes on.
 
-            Exit status: 0 when every record was acknowledged, 1 when one was not, or when the file cannot be read or \
-            the topic not be reached, 64 when the command line is wrong.
+            Exit status: 0 when every record was acknowledged, 1 when one was not, or when the file cannot be read or the topic cannot be \
+            reached, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat publish --bootstrap localhost:9092 events.ndjson
@@ -43,7 +43,7 @@ struct Publish: AsyncParsableCommand {
         form: .topic)
     var topic: String?
 
-    @Option(help: "The key of records that bring none.")
+    @Option(help: "The key of records without one.")
     var key: String?
 
     @Option(
@@ -51,7 +51,10 @@ struct Publish: AsyncParsableCommand {
         form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
-    @Flag(help: "Publish only what 'mailboat check' takes; report the rest.")
+    @Flag(
+        help:
+            "Publish only what 'mailboat check' takes; report the rest, and doubtful dates. With --config, events of an app that is not among its apps are refused, too."
+    )
     var check = false
 
     @Flag(name: .shortAndLong, help: "Print partition and offset of each record.")
@@ -66,7 +69,8 @@ struct Publish: AsyncParsableCommand {
         let settings = try self.settings()
         let topic = try self.topic ?? self.cluster.configuration().topics.events[0]
         let terminal = StatusLine()
-        try self.expect(topic)
+        // A producer that names a missing topic may create it, with an unplanned number of partitions.
+        try KafkaOptions(cluster: self.cluster, timeout: self.timeout).partitionCount(of: topic, needing: .write)
         let report: @Sendable (String) -> Void = { text in terminal.report(text) }
         let acknowledged: @Sendable (String) -> Void = { text in
             terminal.print(text)
@@ -76,6 +80,7 @@ struct Publish: AsyncParsableCommand {
         let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
         let publisher = try RecordPublisher(settings: settings, topic: topic, tally: tally, report: report)
         var judge: EventCheck? = self.check ? EventCheck(app: topic, nowSeconds: 0) : nil
+        judge?.apps = try self.cluster.apps()
         var failure: (any Error)?
         do {
             try input.forEach { item in
@@ -107,8 +112,14 @@ struct Publish: AsyncParsableCommand {
                         reason: "an event without its key: write {\"key\": …, \"value\": …}, or give --key")
                 }
                 judge?.nowSeconds = Int64(Date().timeIntervalSince1970)
-                if case .refused(let rejection) = judge?.check(record) {
+                switch judge?.check(record) {
+                case .refused(let rejection):
                     throw RecordText.Fault(reason: "“\(rejection.field)” \(rejection.reason)")
+                case .taken(let lines):
+                    for text in lines where text.hasPrefix(EventCheck.warningStart) {
+                        publisher.tally.warn(line: line, String(text.dropFirst().dropLast()))
+                    }
+                case nil: break
                 }
                 publisher.publish(record, line: line)
             } catch { publisher.tally.failed(line: line, "not published: \(error.reason)") }
@@ -120,23 +131,5 @@ struct Publish: AsyncParsableCommand {
     private func settings() throws -> KafkaSettings {
         KafkaSettings([.init("message.timeout.ms", "\(self.timeout * 1_000)")])
             .appending(try self.cluster.settings(for: .producer))
-    }
-
-    /// Checks that the topic exists. A producer that names a missing topic may create it, with an unplanned number of
-    /// partitions.
-    private func expect(_ topic: String) throws {
-        let brokers = try self.cluster.brokers()
-        let settings = try self.cluster.settings(for: .consumer)
-        do throws(KafkaError) {
-            let admin = try KafkaAdmin(settings, log: { _ in })
-            let topics = try admin.describeTopics([topic], within: .seconds(self.timeout))
-            if topics.contains(where: { $0.name == topic }) { return }
-            if let refusal = try admin.refusal(toShow: topic, within: .seconds(self.timeout)) {
-                throw refusal.needing(.write)
-            }
-        } catch {
-            throw CommandFailure("\(brokers) cannot be asked for the topic \(topic): \(error)")
-        }
-        throw CommandFailure("the topic \(topic) does not exist: create it with 'mailboat topics create'")
     }
 }

@@ -1,7 +1,7 @@
 import CommandSupport
 import KafkaLog
 
-/// Publishes records to a topic one by one, each acknowledged before the next. Blocks: on a thread of its own.
+/// Publishes records to a topic one by one, each acknowledged before the next. Blocks: use a thread of its own.
 struct SteadyPublisher {
     private let producer: KafkaProducer
     private let topic: KafkaTopic
@@ -11,7 +11,7 @@ struct SteadyPublisher {
     /// Creates a publisher.
     /// - Throws: a `CommandFailure` if the topic does not exist. A producer that names a missing topic may create it.
     init(_ kafka: KafkaOptions, topic: String) throws {
-        _ = try kafka.partitionCount(of: topic)
+        try kafka.partitionCount(of: topic, needing: .write)
         self.producer = try kafka.producer()
         self.topicName = topic
         self.limit = kafka.limit
@@ -28,18 +28,18 @@ struct SteadyPublisher {
             self.topic, partition: record.partition ?? -1, key: record.key?.span, value: record.value?.span,
             headers: headers, timestampMillis: record.timestampMillis ?? 0, opaque: 0)
         guard case .queued = result else { throw CommandFailure("not published to \(self.topicName): \(result)") }
-        var place: TopicPartitionOffset?
+        var position: TopicPartitionOffset?
         var failure: KafkaError?
         // `message.timeout.ms` ends the wait within the limit. The producer reports it a moment later.
         _ = self.producer.flush(within: self.limit + .seconds(1)) { delivery in
             failure = delivery.error
-            place = TopicPartitionOffset(
+            position = TopicPartitionOffset(
                 topic: self.topicName, partition: delivery.partition, offset: delivery.offset)
         }
         if let failure { throw CommandFailure("not acknowledged by \(self.topicName): \(failure)") }
-        guard let place else {
-            throw CommandFailure("\(self.topicName) did not answer: nobody knows whether it has it")
+        guard let position else {
+            throw CommandFailure("\(self.topicName) did not answer: it is unknown whether it has the record")
         }
-        return place
+        return position
     }
 }

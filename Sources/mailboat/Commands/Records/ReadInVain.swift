@@ -4,22 +4,27 @@ import Redaction
 
 /// Counts records that were read while a filter let none through, and says which name was probably meant.
 struct ReadInVain {
-    /// Names beyond these are not compared.
+    /// Number of names that are compared. Further ones are not.
     private static let namesMax = 10_000
-    /// As many are named where none is near.
+    /// Number of names that are listed if none is near.
     private static let shownNamesMax = 5
 
     private(set) var readCount = 0
-    /// Records that name no app, though one is asked for.
+    /// Number of records of a kind that the command does not read.
+    private var foreignCount = 0
+    /// Number of records that name no app, although one is asked for.
     private var withoutAppCount = 0
-    /// The names that records have, by the option that asks for one.
+    /// Names that records have, by the option that asks for such a name.
     private var seen: [String: Set<String>] = [:]
 
-    mutating func noteRecord() { self.readCount += 1 }
+    mutating func countRecord() { self.readCount += 1 }
 
-    /// A record has this name where an option asks for another.
-    /// - Parameter name: `nil`: it has none.
-    mutating func note(_ name: String?, of option: String) {
+    /// Counts a record of a kind that the command does not read, as in a topic for something else.
+    mutating func countForeign() { self.foreignCount += 1 }
+
+    /// Adds the name of a record that is not the one that an option asks for.
+    /// - Parameter name: the record's name; `nil`: none.
+    mutating func add(_ name: String?, of option: String) {
         guard let name else { return self.withoutAppCount += option == "--app" ? 1 : 0 }
         if self.seen[option, default: []].count < Self.namesMax { self.seen[option, default: []].insert(name) }
     }
@@ -27,10 +32,12 @@ struct ReadInVain {
     /// A sentence for standard error.
     /// - Parameters:
     ///   - asked: the names that were asked for, by option.
-    ///   - place: where the records lie.
-    func sentence(asked: [(option: String, name: String)], in place: String) -> String {
-        guard self.readCount > 0 else { return "no record lies in \(place) since then" }
-        var text = "\(NumberText.count(self.readCount, "record")) of \(place) read, and none fits"
+    ///   - source: where the records are stored.
+    func sentence(asked: [(option: String, name: String)], in source: String) -> String {
+        guard self.readCount > 0 else { return "no record in \(source) is newer" }
+        let read = "\(NumberText.count(self.readCount, "record")) of \(source) read, and none "
+        guard self.foreignCount < self.readCount else { return read + "is an outcome: is it another topic?" }
+        var text = read + "matches"
         for (option, name) in asked {
             let seen = self.seen[option, default: []].sorted()
             guard !seen.isEmpty, !seen.contains(name) else { continue }
@@ -39,7 +46,7 @@ struct ReadInVain {
             } else if seen.count <= Self.shownNamesMax {
                 text += "; \(option): there are \(seen.map(ShownText.name).joined(separator: ", "))"
             } else {
-                text += "; \(option): none of \(NumberText.grouped(seen.count)) names is near to it"
+                text += "; \(option): none of \(NumberText.grouped(seen.count)) names is similar"
             }
         }
         if self.withoutAppCount > 0 {

@@ -21,7 +21,7 @@ final class RecordInput {
         self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
         guard self.descriptor >= 0, fstat(self.descriptor, &status) == 0 else { throw self.failure(code: errno) }
-        // Reading would report it, too, but only after the command's first steps.
+        // Reading would report a directory, too, but only after the command's first steps.
         guard status.st_mode & S_IFMT != S_IFDIR else { throw self.failure(code: EISDIR) }
     }
 
@@ -34,7 +34,8 @@ final class RecordInput {
         var items: [JSONValueSplitter.Item] = []
         var piece = [UInt8](repeating: 0, count: Self.pieceByteCount)
         while true {
-            // Returns what a pipe holds without waiting for more, so that a slow producer is followed line by line.
+            // Reading returns what a pipe holds without waiting for more, so that a slow producer is followed line by
+            // line.
             let count = read(self.descriptor, &piece, piece.count)
             if count == 0 { break }
             if count < 0 {
@@ -53,26 +54,33 @@ final class RecordInput {
         for item in items { try body(item) }
     }
 
-    /// Ends at a first value that is none, of a file that is called as settings are: every line of it would be told of.
+    /// Refuses a file of settings: its name ends as theirs do, and its first value is not JSON. Otherwise each of its
+    /// lines would be reported.
     private func refuseSettings(_ item: JSONValueSplitter.Item?) throws {
         guard case .fault? = item, [".yaml", ".yml"].contains(where: { self.path.hasSuffix($0) }) else { return }
         throw CommandFailure(
-            "\(self.name) is YAML and holds no records. Settings are judged by: mailboat run --check --config \(ShownText.file(self.path).map(ShellWord.quoted) ?? "FILE")"
+            Advice.naming(
+                settings: self.path,
+                in:
+                    "\(self.name) is YAML and holds no records. Settings are judged by: mailboat run --check --config FILE"
+            )
         )
     }
 
-    /// The input has been read from.
+    /// Whether the input has been read from.
     private var hasBegun = false
 
-    /// Number of bytes of a byte order mark in the first piece. Editors write one, and no record has one. Reports it.
+    /// Number of bytes of a byte order mark at the beginning of the first piece. Editors write one, and no record has
+    /// one. Warns the user about it.
     private func markByteCount(_ piece: [UInt8], _ count: Int) -> Int {
         defer { self.hasBegun = true }
         guard !self.hasBegun, count >= 3, piece.starts(with: ByteOrderMark.utf8) else { return 0 }
-        StandardError.print("\(self.name) begins with a byte order mark, which is no part of a record: left out")
+        StandardError.print(
+            "\(self.name) begins with a byte order mark, which does not belong to a record: it is skipped")
         return 3
     }
 
-    /// Returns when reading is worth another try.
+    /// Returns when reading is worth another try, and throws if it is not.
     private func recover(from code: Int32) throws {
         switch code {
         case EINTR: return

@@ -11,22 +11,23 @@ struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish events of an input topic again, as new ones.",
         discussion: """
-            Takes the newest event of a key (--last N: the newest N), or --count events from a place on, and says what it would publish; with \
-            --execute it does. Each keeps key, value and headers, and goes where its key belongs; its record time, and its 'timestamp' if it has one, become \
-            now, so that a phone takes it for news. To a worker it is a new event with an outcome of its own, and it costs budget like any other.
+            Takes the newest event of a key (--last N: the newest N), or --count events from a position on, and shows what it would \
+            publish; with --execute it publishes them. Each keeps key, value and headers, and goes to the partition of its key. Its record \
+            time, and its 'timestamp' if it has one, become the present time, so that a phone accepts it as new. To a worker it is a new \
+            event with an outcome of its own, and it costs budget like any other.
 
-            Registrations and unregistrations of a key are no events to count: the newest event before a token was rotated is what the phone \
-            should show. --with-registrations counts and publishes them, though an old one may take the place of a newer.
+            Registrations and unregistrations of a key are skipped and do not count: after a token was rotated, the phone should show the \
+            newest event before. --with-registrations counts and publishes them; an old one may then replace a newer one.
 
-            Left out: what would be refused, what has expired ('expires'; of a start also 'stale-date'), starts, which put up a second card \
-            (--with-starts), and with --from registrations, unless --with-registrations is given. Old content \
-            replaces what the phone shows: to have it show the newest state again, replay the newest event alone.
+            Left out: events that would be refused or have expired ('expires'; for a start also 'stale-date'), starts, which put up a \
+            second card (unless --with-starts is given), and with --from registrations, unless --with-registrations is given. Old content \
+            replaces what the phone shows. To show the newest state again, replay the newest event alone.
 
-            Of a key, its own partition of the topic is read backwards from the end, and so is that of the routed topic, where workers put what lay \
-            on another partition; \(Replay.recordCountMax) records of each at most. --from reads any partition.
+            For a key, its partition of the topic is read backwards from the end, and its partition of the routed topic, to which workers \
+            forward misplaced events; \(Replay.recordCountMax) records of each at most. --from reads any partition.
 
-            Exit status: 0 when everything meant was published (or would be), 1 when something was left out, nothing was found or Kafka did not take it, \
-            64 when the command line is wrong.
+            Exit status: 0 when everything selected was published (or would be), 1 when something was left out, nothing was found or Kafka \
+            did not take it, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat replay order-7 --config mailboat.yaml
@@ -46,15 +47,15 @@ struct Replay: AsyncParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     @Option(
-        help: ArgumentHelp("How many events of the key, the newest.", valueName: "number"),
+        help: ArgumentHelp("The number of newest events of the key.", valueName: "number"),
         form: .whole(1...Self.eventCountMax))
     var last: Int?
 
-    @Option(help: ArgumentHelp("Where to begin instead, whatever the keys.", valueName: "topic[partition]@offset"))
+    @Option(help: ArgumentHelp("Where to begin instead, with events of any key.", valueName: "topic[partition]@offset"))
     var from: String?
 
     @Option(
-        help: ArgumentHelp("How many records from there on. Default: 1.", valueName: "number"),
+        help: ArgumentHelp("The number of records from that position on. Default: 1.", valueName: "number"),
         form: .whole(1...Self.eventCountMax))
     var count: Int?
 
@@ -66,7 +67,7 @@ struct Replay: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only events of this app.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
-    @Flag(help: "Publish. Without it nothing is written: what would be done is printed.")
+    @Flag(help: "Publish. Without it nothing is written, and the command prints what it would do.")
     var execute = false
 
     @Flag(help: "Also starts: each puts up a card.")
@@ -102,11 +103,11 @@ struct Replay: AsyncParsableCommand {
         if self.from != nil, self.topic != nil {
             throw ValidationError("--from and --topic are given: --from names the topic")
         }
-        _ = try self.place()
+        _ = try self.position()
     }
 
     /// The position that `--from` names.
-    func place() throws -> TopicPartitionOffset? {
+    func position() throws -> TopicPartitionOffset? {
         guard let from = self.from else { return nil }
         let fault = ValidationError(
             "--from is \(ShownText.name(from)): expected topic[partition]@offset, such as liveactivity.events[3]@1200")
@@ -129,11 +130,11 @@ struct Replay: AsyncParsableCommand {
     /// Replays the selected events.
     /// - Returns: whether everything selected was published, or would be.
     private func replay() throws -> Bool {
-        let place = try self.place()
-        let topic = try place?.topic ?? self.topic ?? self.kafka.cluster.configuration().topics.events[0]
+        let position = try self.position()
+        let topic = try position?.topic ?? self.topic ?? self.kafka.cluster.configuration().topics.events[0]
         let records: [ReplayReading.Found]
-        if let place {
-            records = try self.records(from: place).map { .init($0, topic: topic) }
+        if let position {
+            records = try self.records(from: position).map { .init($0, topic: topic) }
             guard !records.isEmpty else { throw CommandFailure("no event found: nothing was published") }
         } else {
             let found = try ReplayReading(
@@ -148,7 +149,8 @@ struct Replay: AsyncParsableCommand {
             }
         }
         var judge = ReplayJudge(
-            app: self.app ?? "", nowSeconds: Int64(Date().timeIntervalSince1970), includesStarts: self.withStarts,
+            app: self.app ?? "", apps: try self.kafka.cluster.apps(), nowSeconds: Int64(Date().timeIntervalSince1970),
+            includesStarts: self.withStarts,
             includesRegistrations: self.withRegistrations)
         let publisher = self.execute ? try SteadyPublisher(self.kafka, topic: topic) : nil
         var (publishedCount, leftOutCount) = (0, 0)
@@ -166,7 +168,7 @@ struct Replay: AsyncParsableCommand {
                 }
                 publishedCount += 1
             }
-            StandardOutput.tell(self.format == .json ? line.json : line.text)
+            StandardOutput.printAlways(self.format == .json ? line.json : line.text)
         }
         StandardError.print(
             self.execute
@@ -186,11 +188,11 @@ struct Replay: AsyncParsableCommand {
         return named.isEmpty || named == app
     }
 
-    private func records(from place: TopicPartitionOffset) throws -> [OwnedRecord] {
-        let partitionCount = try self.kafka.partitionCount(of: place.topic)
-        let partition = TopicPartition(topic: place.topic, partition: place.partition)
-        guard place.partition < partitionCount else {
-            throw CommandFailure("--from \(partition): \(place.topic) has the partitions 0 to \(partitionCount - 1)")
+    private func records(from position: TopicPartitionOffset) throws -> [OwnedRecord] {
+        let partitionCount = try self.kafka.partitionCount(of: position.topic)
+        let partition = TopicPartition(topic: position.topic, partition: position.partition)
+        guard position.partition < partitionCount else {
+            throw CommandFailure("--from \(partition): \(position.topic) has the partitions 0 to \(partitionCount - 1)")
         }
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(
             try self.kafka.settings(for: .consumer))
@@ -200,15 +202,15 @@ struct Replay: AsyncParsableCommand {
             reader = try KafkaLogReader(settings, log: { _ in })
             log = try reader.positions(of: [partition], within: self.kafka.limit)[0]
         } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
-        guard place.offset >= log.lowOffset, place.offset < log.endOffset else {
+        guard position.offset >= log.lowOffset, position.offset < log.endOffset else {
             throw CommandFailure(
-                "--from \(place): there is no such record: the log goes from \(log.lowOffset) up to \(log.endOffset), that not included"
+                "--from \(position): there is no such record: the log goes from \(log.lowOffset) up to \(log.endOffset), that not included"
             )
         }
         var records: [OwnedRecord] = []
         do throws(KafkaError) {
-            let end = min(log.endOffset, place.offset + Int64(self.count ?? 1))
-            try reader.forEach(partition, from: .offset(place.offset), upTo: end, within: self.kafka.limit) {
+            let end = min(log.endOffset, position.offset + Int64(self.count ?? 1))
+            try reader.forEach(partition, from: .offset(position.offset), upTo: end, within: self.kafka.limit) {
                 if self.isMeant($0) { records.append($0) }
             }
         } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }

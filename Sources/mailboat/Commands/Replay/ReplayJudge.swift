@@ -6,7 +6,7 @@ struct ReplayJudge {
     enum Verdict: Equatable {
         /// Publish this record: with its key, its value, its own headers, and a new timestamp.
         case publish(RecordText)
-        /// Do not publish it. The text says why.
+        /// Do not publish the event. The text says why.
         case leaveOut(String)
     }
 
@@ -15,12 +15,15 @@ struct ReplayJudge {
     /// Whether `register` and `unregister` are published again, too.
     var includesRegistrations: Bool
     private var check: EventCheck
+    private let apps: [String]?
 
     /// Creates a judge.
     /// - Parameters:
     ///   - app: the app of events that name none.
+    ///   - apps: those of the configuration; `nil`: there is none.
     ///   - nowSeconds: the clock, seconds since 1970.
-    init(app: String, nowSeconds: Int64, includesStarts: Bool, includesRegistrations: Bool) {
+    init(app: String, apps: [String]?, nowSeconds: Int64, includesStarts: Bool, includesRegistrations: Bool) {
+        self.apps = apps
         self.check = EventCheck(app: app, nowSeconds: nowSeconds)
         self.includesStarts = includesStarts
         self.includesRegistrations = includesRegistrations
@@ -40,10 +43,10 @@ struct ReplayJudge {
                 "an old token may take the place of a newer one: --with-registrations publishes it")
         case .start, .update, .end:
             if let expires = event.expiresSeconds, expires <= now {
-                return .leaveOut("it has expired: its “expires” lies \(now - expires) s back")
+                return .leaveOut("it has expired: its “expires” was \(now - expires) s ago")
             }
             if event.kind == .start, let stale = event.staleDateSeconds, stale <= now {
-                return .leaveOut("no phone would show it: its “stale-date” lies \(now - stale) s back")
+                return .leaveOut("no phone would show it: its “stale-date” was \(now - stale) s ago")
             }
         case .register, .unregister, .open: break
         }
@@ -54,6 +57,9 @@ struct ReplayJudge {
         }
         if case .refused(let rejection) = self.check.check(text) {
             return .leaveOut("it would be refused: “\(rejection.field)” \(rejection.reason)")
+        }
+        if let reason = AppOfConfiguration.fault(of: event, apps: self.apps) {
+            return .leaveOut("it would be refused: \(reason)")
         }
         return .publish(text)
     }

@@ -33,28 +33,28 @@ struct ReplayLine {
     }
 
     private struct Line: Encodable {
-        struct Place: Encodable {
+        struct Position: Encodable {
             var topic: String
             var partition: Int32
             var offset: Int64
         }
-        var source: Place
+        var source: Position
         var writtenMillis: Int64
         var key: String?
         var event: String
         var action: String
         var because: String?
-        var to: Place?
+        var to: Position?
     }
 
     var json: String {
-        func place(_ position: TopicPartitionOffset) -> Line.Place {
+        func position(_ position: TopicPartitionOffset) -> Line.Position {
             .init(topic: position.topic, partition: position.partition, offset: position.offset)
         }
         return JSONLine.text(
             Line(
-                source: place(self.source), writtenMillis: self.writtenMillis, key: self.key, event: self.event,
-                action: self.action, because: self.because, to: self.to.map(place)))
+                source: position(self.source), writtenMillis: self.writtenMillis, key: self.key, event: self.event,
+                action: self.action, because: self.because, to: self.to.map(position)))
     }
 }
 

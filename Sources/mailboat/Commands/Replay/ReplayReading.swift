@@ -4,7 +4,7 @@ import PushModel
 import PushWorker
 
 /// Finds the newest events of a key, both in the key's partition and where workers have forwarded events of other
-/// partitions. Blocks: on a thread of its own.
+/// partitions. Blocks: use a thread of its own.
 struct ReplayReading {
     /// An event and its first position.
     struct Found {
@@ -71,7 +71,7 @@ struct ReplayReading {
                 ? "" : " \(NumberText.count(registrations.count, "registration")) passed over (--with-registrations)."
             throw CommandFailure(
                 "no event found with the key “\(TokenText.shortened(String(decoding: self.key, as: UTF8.self)))”: nothing was published.\(passedOver) "
-                    + "Read were the key's own partitions: \(read.joined(separator: ", ")). A record may lie on another, "
+                    + "These partitions of the key were read: \(read.joined(separator: ", ")). A record may be on another, "
                     + "as clients without partitioner=murmur2_random place it: --from topic[partition]@offset reads any"
             )
         }
@@ -91,7 +91,7 @@ struct ReplayReading {
         var foundCount = 0
         var registrationMillis: [Int64] = []
         do throws(KafkaError) {
-            // The newest are first, and the last window may bring more than wanted.
+            // Records are found newest first, and the last window may bring more than wanted.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: Replay.recordCountMax, isEnough: { foundCount >= self.wantedCount }
             ) { record -> Found? in
@@ -104,7 +104,7 @@ struct ReplayReading {
                 return found
             }
             let extent =
-                reach.isWhole ? "whole" : "from \(reach.fromOffset) up to \(reach.endOffset), that not included"
+                reach.isWhole ? "whole" : "from \(reach.fromOffset) to before \(reach.endOffset)"
             return (found, registrationMillis, "\(partition) (\(extent))")
         } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
     }

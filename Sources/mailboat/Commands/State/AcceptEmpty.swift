@@ -10,23 +10,25 @@ extension StateCommand {
     struct AcceptEmpty: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "accept-empty",
-            abstract: "Let workers go on where the state topic has lost what it knew.",
+            abstract: "Let workers continue where the state topic has lost records.",
             discussion: """
-                The group's commits say how far 'state' was written. Where it holds less, or nothing that a worker wrote, the topic was made anew or \
-                emptied, and the partition stops: registrations are gone, and nobody would be pushed to. Bring the topic back if you can. If not, this \
-                command writes a record into each such partition that says so, once: the next worker takes it over as it is. What is lost is not \
-                brought back by it. Let registrations be read again: 'mailboat offsets reset --to earliest --all --execute' on the input topics.
+                The group's commits say how far 'state' was written. Where it holds less, or nothing that a worker wrote, the topic was \
+                created again or emptied. The partition then stops, because registrations are lost and no phone would get a push. Restore \
+                the topic if you can. If not, this command writes a record into each such partition, which accepts the loss once: the next \
+                worker takes the partition over as it is. This does not bring back what is lost. To have registrations read again, use \
+                'mailboat offsets reset --to earliest --all --execute' on the input topics.
 
-                With --all a record is written into every partition, also where 'state' holds something: what it knows of positions is void then, so \
-                that events that are read again are not taken for duplicates. That is the way out when a worker has run on a topic made anew.
+                With --all a record is written into every partition, even where 'state' holds records. Positions in 'state' are then void, \
+                so that events that are read again do not count as duplicates. Use it when a worker has run on a topic that was created \
+                again.
 
-                Stop the group's workers first. On the embedded Kafka nobody can be asked whether one runs.
+                Stop the group's workers first. The embedded Kafka cannot say whether one is running.
 
                 With --format json each line is an object with partition, acknowledgedFrom, acknowledgedUpTo, lowOffset, endOffset, hasOwner, and 'action': keep, \
                 would-accept, accepted or not-accepted.
 
-                Exit status: 0 when everything meant was accepted (or would be, or nothing is lost), 1 when something was not, when the group has live \
-                members, or when the cluster cannot be asked, 64 when the command line is wrong.
+                Exit status: 0 when everything selected was accepted (or would be, or nothing is lost), 1 when something was not, when the \
+                group has live members, or when the cluster cannot be asked, 64 when the command line is wrong.
 
                 EXAMPLES
                   mailboat state accept-empty --config mailboat.yaml
@@ -46,10 +48,10 @@ extension StateCommand {
             form: .whole(0...Int32.max))
         var partitions: [Int32] = []
 
-        @Flag(help: "Also partitions whose state is whole: what it knows of positions is void then.")
+        @Flag(help: "Also partitions whose state is complete: its positions are then void.")
         var all = false
 
-        @Flag(help: "Write. Without it nothing is written: what would be done is printed.")
+        @Flag(help: "Write. Without it nothing is written, and the command prints what it would do.")
         var execute = false
 
         enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -92,7 +94,7 @@ extension StateCommand {
             for (number, error) in failures.sorted(by: { $0.key < $1.key }) {
                 Self.say("not accepted: \(topics.state)[\(number)]: \(error)")
             }
-            let kept = "\(looks.count - wanted.count) of \(looks.count) partitions have what they had"
+            let kept = "\(looks.count - wanted.count) of \(looks.count) partitions have lost nothing"
             if wanted.isEmpty {
                 Self.say("nothing to accept: \(kept)")
             } else if !members.isEmpty {

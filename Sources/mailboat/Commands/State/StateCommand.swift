@@ -8,17 +8,18 @@ import PushWorker
 /// `mailboat state`.
 struct StateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "state", abstract: "Look into what workers remember, or accept that it is lost.",
+        commandName: "state", abstract: "Look at what workers remember, or accept that it is lost.",
         subcommands: [Dump.self, AcceptEmpty.self])
 
     struct Dump: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what the state topic says of each activity, channel and audience.",
+            abstract: "Print what the state topic says about each activity, channel and audience.",
             discussion: """
-                Reads the compacted topic from its beginning, without joining any group, and prints the newest record of each key: activities \
-                with their life, the hash of their token (never the token), the newest event accepted, the last stamp, positions, budget, and \
-                what waits to be sent; broadcast channels with what they keep; audiences, as their owner has them, as each partition with members \
-                has them, and their members, by the first digits of their tokens; what is paused; ownership markers; with --all also tombstones and the records that newer ones have replaced.
+                Reads the compacted topic from its beginning, without joining a group, and prints the newest record of each key: \
+                activities with their life, the hash of their token (never the token), the newest event accepted, the last stamp, \
+                positions, budget, and what waits to be sent; broadcast channels with what they keep; audiences, as their owner has them, \
+                as each partition with members has them, and their members, by the first digits of their tokens; what is paused; ownership \
+                markers; with --all also tombstones and the records that newer ones have replaced.
 
                 Records that this release does not know, or that are damaged, are named with partition and offset.
 
@@ -43,7 +44,7 @@ struct StateCommand: ParsableCommand {
         @Option(
             name: .customLong("input-topic"),
             help: ArgumentHelp(
-                "Names of the input topics and the routed one, by which positions are shown. May be repeated; none: those of --config, or a worker's defaults.",
+                "Names of the input topics and the routed one, used to show positions. May be repeated; none: those of --config, or a worker's defaults.",
                 valueName: "topic"), form: .topic)
         var inputTopics: [String] = []
 

@@ -1,3 +1,4 @@
+import ChannelKeeping
 import CommandSupport
 import Foundation
 import KafkaLog
@@ -24,7 +25,7 @@ struct StateListing {
     private var memberCount = 0
     /// Number of members whose join names a channel.
     private var listenerCount = 0
-    /// How members in the partition being read refer to the audience that is searched for, once for each app.
+    /// The forms in which members of the partition being read name the audience that is searched for, one for each app.
     private var audienceReferences: Set<String> = []
     /// Number of members of the audience that is searched for, and of partitions that have some.
     private var foundMemberCount = 0
@@ -126,7 +127,7 @@ struct StateListing {
         }
         return self.key == nil || self.key == entry.description.id
     }
-    private mutating func noteFound(_ entry: Entry) {
+    private mutating func countFound(_ entry: Entry) {
         switch entry.description.content {
         case .member(let member) where !member.hasLeft || member.isStartToken:
             self.foundMemberCount += 1
@@ -155,11 +156,11 @@ struct StateListing {
         }
         // An unreadable record is always shown, because it may be what is searched for.
         guard isUnreadable || self.isMeant(entry) else { return [] }
-        self.noteFound(entry)
+        self.countFound(entry)
         return self.isJSON ? [self.json(entry)] : self.text(entry)
     }
 
-    // MARK: For a person
+    // MARK: Text for a person
 
     private func text(_ entry: Entry) -> [String] {
         let location = "[\(entry.partition)]@\(entry.offset)"
@@ -292,7 +293,7 @@ struct StateListing {
         Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
     }
 
-    // MARK: For a program
+    // MARK: JSON for a program
 
     private struct Line: Encodable {
         var partition: Int32

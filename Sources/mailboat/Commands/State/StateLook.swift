@@ -22,12 +22,13 @@ struct StateLook {
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
     ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {
-        // Only the end of a log is wanted: a fetch that finds nothing is answered at once.
+        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {
             let reader = try KafkaLogReader(settings, log: { _ in })
-            // A record that somebody writes into an added partition would make it count.
+            // A partition that was added must not count because somebody writes a record into it: the markers say the
+            // number.
             let count = try GroupWord.stateCount(stateTopic, existing: existing, reader, within: kafka.limit)
             let numbers = Set(positions.map(\.topicPartition.partition)).filter { $0 < count }.sorted()
             let logs = try reader.positions(
@@ -47,7 +48,7 @@ struct StateLook {
         let what =
             self.isLost
             ? "its loss, acknowledged from \(self.extent.start ?? 0) to \(self.stateEnd ?? 0)"
-            : "that what it knows of positions is void"
+            : "that its positions are void"
         return
             "\(willWrite ? "accepting" : "would accept") \(topic)[\(self.partition)]: \(what); it goes from \(self.log.lowOffset) to \(self.logEnd), "
             + (self.word.hasOwner ? "a worker has written to it" : "none of a worker that ran")

@@ -2,7 +2,7 @@ import CommandSupport
 import KafkaLog
 
 /// Follows the partitions of a topic, from a moment on or from their ends. Records already in the log are read in the
-/// order of time. Blocks: on a thread of its own.
+/// order of time. Blocks: use a thread of its own.
 struct OutcomeFollower {
     private let kafka: KafkaOptions
     private let topic: String
@@ -12,7 +12,7 @@ struct OutcomeFollower {
     static let idlePause = Duration.milliseconds(50)
     /// How long a partition that cannot be read delays the others.
     private static let patience = Duration.seconds(2)
-    /// Most records taken from a partition before the next has its turn.
+    /// Most records taken from a partition before the next partition is read.
     private static let recordCountMax = 1_000
 
     init(_ kafka: KafkaOptions, topic: String, partitions: [Int32]) {
@@ -21,14 +21,15 @@ struct OutcomeFollower {
         self.partitions = partitions
     }
 
-    /// Follows until it is over.
+    /// Follows the partitions until `isOver` says so.
     /// - Parameters:
     ///   - sinceMillis: records from this moment on; `nil`: only new ones.
     ///   - follows: `false`: stop at the current ends of the logs.
     ///   - isOver: asked repeatedly.
+    ///   - whenRead: called once, when everything that was in the log has been read.
     ///   - whenIdle: called when there was nothing new.
     func run(
-        sinceMillis: Int64?, follows: Bool, isOver: () -> Bool, whenIdle: () throws -> Void,
+        sinceMillis: Int64?, follows: Bool, isOver: () -> Bool, whenRead: () -> Void, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
     ) throws {
         let brokers = try self.kafka.cluster.brokers()
@@ -39,19 +40,20 @@ struct OutcomeFollower {
             if let sinceMillis {
                 var backlog: [LogSection] = []
                 defer { for section in backlog { section.close() } }
-                for (partition, place) in zip(topicPartitions, positions) {
+                for (partition, bounds) in zip(topicPartitions, positions) {
                     guard !isOver() else { return }
                     let start = try self.start(partition, since: sinceMillis, isOver: isOver)
-                    guard start < place.endOffset else { continue }
-                    backlog.append(try reader.open(partition, from: .offset(start), upTo: place.endOffset))
+                    guard start < bounds.endOffset else { continue }
+                    backlog.append(try reader.open(partition, from: .offset(start), upTo: bounds.endOffset))
                 }
                 try self.readInOrder(backlog, isOver: isOver, whenIdle: whenIdle, body)
             }
+            whenRead()
             guard follows else { return }
             var sections: [LogSection] = []
             defer { for section in sections { section.close() } }
-            for (partition, place) in zip(topicPartitions, positions) {
-                sections.append(try reader.open(partition, from: .offset(place.endOffset), upTo: .max))
+            for (partition, bounds) in zip(topicPartitions, positions) {
+                sections.append(try reader.open(partition, from: .offset(bounds.endOffset), upTo: .max))
             }
             try self.read(sections, isOver: isOver, whenIdle: whenIdle, body)
         } catch let error as KafkaError {
@@ -139,7 +141,8 @@ struct OutcomeFollower {
         }
     }
 
-    /// - Returns: whether that was all.
+    /// Takes records from a section.
+    /// - Returns: whether the section is finished.
     private static func take(from section: LogSection, into records: inout [OwnedRecord]) throws -> Bool {
         let result = section.read(max: Self.recordCountMax) { records.append(OwnedRecord($0)) }
         if case .failed(_, let error)? = result.failure, !error.isRetriable { throw error }

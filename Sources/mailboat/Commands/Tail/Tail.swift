@@ -11,21 +11,27 @@ import UnixSignals
 /// `mailboat tail`.
 struct Tail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Follow the outcomes: what becomes of events, a line each.",
+        abstract: "Follow the outcomes of events, one on each line.",
         discussion: """
             Reads all partitions of the outcomes topic without joining a group, from now on or from --since on, until it is interrupted or \
-            nobody reads it any more. What lies in the log already comes in the order of time; later, what comes together is sorted by time. Within a \
-            partition the order is that of the log.
+            its output is no longer read. Records already in the log are shown in the order of time; later, records that arrive together \
+            are sorted by time. Within a partition the order is that of the log.
 
-            A line has the time (UTC), the outcome, app and activity (audience, channel), why, the event's own id and its position. Of an audience's \
-            version it has how many members there were, what became of them (counts of 0 are left out), and how many got it by broadcast \
-            ('listening'). Outcomes are coloured on a \
-            terminal, unless NO_COLOR is set. A worker writes 'applied' and 'superseded' with outcomes.publish: all alone.
+            A line has the time (UTC), the outcome, app and activity (audience, channel), why, the event's own id and its position. For an \
+            audience's version it has the number of members, the results for them (counts of 0 are left out), and the number that got it \
+            by broadcast ('listening'). On a terminal, outcomes are coloured unless NO_COLOR is set, and what follows one of the same kind \
+            of the same audience, such as 1,000 joins, is only counted: in a file or a pipe each has its line. A worker writes 'applied' \
+            and 'superseded' only with outcomes.publish: all.
 
-            With --format json each line is an object with partition, offset, writtenMillis, and the record as it is in 'record'.
+            It does not look into content-state: a wrong date is 'delivered'. An event whose token has died gets its outcome only after \
+            registration-wait. 'mailboat explain KEY' says both at once. Records about an audience's members have keys of their own \
+            (pass/…, audience/…), so that --key leaves them out: ask for them with --outcome. A member that APNs refused is named by \
+            its token's hash.
 
-            Exit status: 0 when it was interrupted (SIGINT, SIGTERM) or, with --no-follow, is through; 1 when the cluster cannot be asked or \
-            the reader has gone, 64 when the command line is wrong.
+            With --format json each line is an object with partition, offset, writtenMillis, and the unchanged record in 'record'.
+
+            Exit status: 0 when it was interrupted (SIGINT, SIGTERM) or, with --no-follow, has finished; 1 when the cluster cannot be \
+            asked or the reader has gone, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat tail --config mailboat.yaml
@@ -47,7 +53,7 @@ struct Tail: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only outcomes of this app. Of a record that could not be understood nobody knows the app: it is left out.",
+            "Only outcomes of this app. Records that could not be understood name no app, and are left out.",
             valueName: "bundle id"), form: .bundleID)
     var app: String?
 
@@ -61,16 +67,17 @@ struct Tail: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin there: seconds since 1970, or so long ago, such as 30m, 2h or 7d. Default: now.", valueName: "time"))
+            "Where to begin: seconds since 1970, or a time ago such as 30m, 2h or 7d. Default: now.", valueName: "time")
+    )
     var since: String?
 
-    @Flag(inversion: .prefixedNo, help: "Wait for what comes. --no-follow: end where the logs end now.")
+    @Flag(inversion: .prefixedNo, help: "Wait for further outcomes. --no-follow: stop at the current ends of the logs.")
     var follow = true
 
     @Option(help: "Lines for a person, or one JSON object a line.")
     var format = Format.text
 
-    /// What a record may be: the outcome of an event, or what it tells of many members or of channels.
+    /// Names of outcomes: those of events, and those of records about many members or about channels.
     private static let names =
         Outcome.allCases.map { "\($0.name)" }
         + ["pass", "audience", "start-pass", "channel-opened", "channel-closed", "channel-refused"]
@@ -93,14 +100,26 @@ struct Tail: AsyncParsableCommand {
         }
         defer { signals.cancel() }
         try await NamedThread.run("tail") {
-            Result { try command.follow(isOver: { isInterrupted.isSet }, show: command.shower()) }
+            var screen = command.screen()
+            return Result {
+                defer { screen.settle() }
+                try command.follow(
+                    isOver: { isInterrupted.isSet }, whenRead: { screen.settle() }, whenIdle: { screen.tick() },
+                    show: { screen.show($0, $1) })
+            }
         }.get()
         StandardOutput.flush()
         try StandardOutput.check()
     }
 
-    /// Follows the outcomes. Blocks until it is over.
-    func follow(isOver: () -> Bool, show: (OutcomeLine, OwnedRecord) -> Void) throws {
+    /// Follows the outcomes. Blocks until `isOver` says so or, without `--follow`, until all are read.
+    /// - Parameters:
+    ///   - whenRead: called once, when everything that was in the log has been read.
+    ///   - whenIdle: called when there was nothing new.
+    func follow(
+        isOver: () -> Bool, whenRead: () -> Void = {}, whenIdle: () -> Void = {},
+        show: (OutcomeLine, OwnedRecord) -> Void
+    ) throws {
         let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.outcomes
         let count = try self.kafka.partitionCount(of: topic)
         // Records of one key are in one partition.
@@ -113,9 +132,18 @@ struct Tail: AsyncParsableCommand {
         var isShown = false
         let filter = TailFilter(
             app: self.app, key: self.key, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
+        // A silent command looks stuck, so a person is shown that all is well. A program that reads along is not.
+        let isWatched = isatty(STDERR_FILENO) == 1
+        let source = partitions.count == 1 && count > 1 ? "\(topic)[\(partitions[0])], where the key belongs," : topic
         try OutcomeFollower(self.kafka, topic: topic, partitions: partitions).run(
             sinceMillis: sinceMillis, follows: self.follow, isOver: isOver,
+            whenRead: {
+                whenRead()
+                if !isShown, sinceMillis != nil { StandardError.print(vain.sentence(asked: filter.asked, in: source)) }
+                if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
+            },
             whenIdle: {
+                whenIdle()
                 // Write everything before waiting for the next outcome. This also shows when the reader has gone.
                 StandardOutput.flush()
                 try StandardOutput.check()
@@ -127,24 +155,44 @@ struct Tail: AsyncParsableCommand {
             show(line, record)
             try StandardOutput.check()
         }
-        guard !isShown, !self.follow else { return }
-        StandardError.print(
-            sinceMillis == nil
-                ? "nothing was read: without --since it begins where the logs end"
-                : vain.sentence(asked: filter.asked, in: topic))
-    }
-
-    private func shower() -> (OutcomeLine, OwnedRecord) -> Void {
-        let isColoured = TailText.isColoured(
-            isTerminal: isatty(STDOUT_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
-        let isJSON = self.format == .json
-        return { line, record in
-            if isJSON { return StandardOutput.tell(TailText.json(record)) }
-            StandardOutput.showLine(TailText.line(line, record, isColoured: isColoured))
+        if !self.follow, sinceMillis == nil {
+            StandardError.print("nothing was read: without --since it begins at the ends of the logs")
         }
     }
 
-    /// Notes that a signal arrived.
+    private func screen() -> Screen {
+        guard self.format == .text else { return .program }
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let isColoured = TailText.isColoured(
+            isTerminal: isTerminal, environment: ProcessInfo.processInfo.environment)
+        return isTerminal ? .terminal(TailFold(isColoured: isColoured)) : .file
+    }
+
+    /// Who reads the outcomes.
+    private enum Screen {
+        case program, file
+        case terminal(TailFold)
+
+        mutating func show(_ line: OutcomeLine, _ record: OwnedRecord) {
+            switch self {
+            case .program: StandardOutput.printAlways(TailText.json(record))
+            case .file: StandardOutput.showLine(TailText.line(line, record, isColoured: false))
+            case .terminal: self.fold { $0.take(line, record, now: .now) }
+            }
+        }
+        /// Nothing new has come.
+        mutating func tick() { self.fold { $0.tick(now: .now) } }
+        /// Something else is written next.
+        mutating func settle() { self.fold { $0.settle() } }
+
+        private mutating func fold(_ lines: (inout TailFold) -> [String]) {
+            guard case .terminal(var fold) = self else { return }
+            for line in lines(&fold) { StandardOutput.showLine(line) }
+            self = .terminal(fold)
+        }
+    }
+
+    /// Remembers whether a signal has arrived.
     private final class Interruption: Sendable {
         private let flag = Atomic(false)
         var isSet: Bool { self.flag.load(ordering: .relaxed) }

@@ -5,33 +5,34 @@ import PushModel
 
 /// Selects the outcomes that are shown.
 struct TailFilter {
-    /// The app; `nil` or empty: any.
+    /// The app, the key and the outcomes that are shown; `nil` or empty: any.
     var app: String?
     var key: String?
     var outcomes: Set<String> = []
     /// The earliest time of records shown, milliseconds since 1970.
     var sinceMillis: Int64?
 
-    /// The names that are asked for, by option.
+    /// The names that were asked for, by option.
     var asked: [(option: String, name: String)] {
         [("--key", self.key), ("--app", self.app)].compactMap { option, name in name.map { (option: option, name: $0) }
         }
     }
 
-    /// The record, read, if it is one of those that are meant.
-    /// - Parameter vain: told what others are called.
+    /// Reads the record; `nil`: it is not shown.
+    /// - Parameter vain: collects names that are not the ones asked for.
     func take(_ record: OwnedRecord, vain: inout ReadInVain) -> OutcomeLine? {
         if let sinceMillis, record.timestampMillis < sinceMillis { return nil }
-        vain.noteRecord()
+        vain.countRecord()
         if let key, record.keyText != key {
-            vain.note(record.keyText, of: "--key")
+            vain.add(record.keyText, of: "--key")
             return nil
         }
         guard let value = record.value, let line = try? JSONDecoder().decode(OutcomeLine.self, from: Data(value)) else {
+            vain.countForeign()
             return nil
         }
         if let app, line.app != app {
-            vain.note(line.app, of: "--app")
+            vain.add(line.app, of: "--app")
             return nil
         }
         guard self.outcomes.isEmpty || self.outcomes.contains(line.outcome) else { return nil }
@@ -69,8 +70,12 @@ enum TailText {
     }
 
     /// One line for a person: `18:54:39  delivered      com.example.pizza order-7  priority 10, …`.
-    /// - Parameter isColoured: whether the outcome is written in a colour.
-    static func line(_ line: OutcomeLine, _ record: OwnedRecord, isColoured: Bool) -> String {
+    /// - Parameters:
+    ///   - isColoured: whether the outcome is written in a colour.
+    ///   - alikeCount: number of outcomes that the line stands for, this one being the newest; `nil`: for this one alone.
+    static func line(
+        _ line: OutcomeLine, _ record: OwnedRecord, isColoured: Bool, alikeCount: Int? = nil
+    ) -> String {
         let time = MomentText.time(millis: record.timestampMillis).dropFirst(11).prefix(8)
         let shown = TerminalText.escaped(line.outcome)
         let padded = shown + String(repeating: " ", count: max(1, 14 - shown.count))
@@ -85,6 +90,10 @@ enum TailText {
         if let apns = line.apnsMillis { words.append("APNs took \(apns) ms") }
         if let into = line.into { words.append("into \(ExplainText.position(into.position))") }
         if let kept = line.kept, !kept.isEmpty { words.append("kept \(kept.joined(separator: " and "))") }
+        // A member is known by its token's hash alone, and so is a token that has to be forgotten.
+        if line.outcome == "rejected" || line.audience != nil, let hash = line.tokenHash {
+            words.append("token #\(hash)")
+        }
         if let version = line.version { words.append("version \(version)") }
         if let count = line.partitions, let finished = line.finished, finished < count {
             words.append("\(finished) of \(count) partitions finished")
@@ -95,6 +104,7 @@ enum TailText {
         if let listeners = line.listeners { words.append("\(listeners) listening") }
         if let id = line.eventIDs { words.append("id \(id)") }
         if let source = line.source { words.append(ExplainText.position(source)) }
+        if let alikeCount { words = ["and \(alikeCount) more like it"] }
         let rest = "\(line.app ?? "-") \(about)  \(words.joined(separator: ", "))"
         return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
     }
@@ -102,10 +112,10 @@ enum TailText {
     /// What became of members, in numbers that add up. Zeros are left out.
     private static func counts(_ counts: MemberCounts?) -> [String] {
         (counts?.all ?? []).filter { $0.count > 0 || ["members", "accepted"].contains($0.name) }
-            .map { "\($0.count) \($0.name)" }
+            .map { "\($0.count) \($0.count == 1 && $0.name == "members" ? "member" : $0.name)" }
     }
 
-    /// One JSON object: the record as it is, in `record`, and where it lies.
+    /// One JSON object with the record as it is, in `record`, and its position.
     static func json(_ record: OwnedRecord) -> String {
         // The text was read as JSON, so it can be part of JSON. A line end in it can only be between tokens.
         let value = String((record.valueText ?? "null").map { $0.isNewline || $0 == "\t" ? " " : $0 })

@@ -7,20 +7,20 @@ import Redaction
 struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topics",
-        abstract: "Create a deployment's Kafka topics, or check those there are.",
+        abstract: "Create a deployment's Kafka topics, or check the existing ones.",
         subcommands: [Create.self, Check.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the topics that are missing, then check them all.",
             discussion: """
-                Topics that exist are not touched; their partition count is never changed. When events, routed or state \
-                exist, the missing topics get their count, whatever --partitions says. A cluster may take a moment to show what it has \
-                created: that is waited for, at most --timeout.
+                Topics that exist are not touched; their partition count is never changed. When events, routed or state exist, the missing \
+                topics get their number of partitions, and --partitions is ignored. A cluster may take a moment to show what it has \
+                created; the command waits for that, at most --timeout.
 
-                A cluster may have a policy that refuses settings. Then the topic is not created, each refused setting is named, and --without leaves it \
-                out: the cluster's default is what counts. The check afterwards says whether that will do. A dry run asks the cluster as well, and names \
-                them before anything is created.
+                A cluster may have a policy that refuses settings. Then the topic is not created, each refused setting is named, and \
+                --without leaves it out: the cluster's default then applies. The check afterwards says whether the default is good enough. \
+                A dry run also asks the cluster, and names refused settings before anything is created.
 
                 With --format json an object for each topic that was missing (topic, created, partitions, replicas, error, refused; in a dry run settings) \
                 comes first, then those of 'topics check'.
@@ -45,7 +45,7 @@ struct TopicsCommand: ParsableCommand {
             form: .whole(1...100_000))
         var partitions = 64
 
-        @Flag(help: "Set only what a promise rests on; the cluster's defaults decide what is only advised.")
+        @Flag(help: "Set only the settings that a promise depends on; the cluster's defaults decide the advised ones.")
         var requiredOnly = false
 
         @Option(
@@ -78,8 +78,8 @@ struct TopicsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Compare the topics with what a worker needs.",
             discussion: """
-                Prints the partition counts and every setting that is not as it should be: what it is, what is expected, and why. What the \
-                cluster does not tell is counted as not checked.
+                Prints the partition counts and every setting that is not as it should be: its value, the expected value, and why. \
+                Settings that the cluster does not report count as not checked.
 
                 With --format json each line is an object with topic, setting, value, expected, reason and verdict (ok, not-checked, warning or error); the \
                 count of each verdict goes to standard error.
@@ -107,7 +107,9 @@ struct TopicsCommand: ParsableCommand {
 struct TopicsOptions: ParsableArguments {
     @OptionGroup var cluster: ClusterOptions
 
-    @Option(help: "Copies of each partition: created with, and expected.", form: .whole(1...1_000))
+    @Option(
+        help: "Copies of each partition, for topics to be created and as expected of existing ones.",
+        form: .whole(1...1_000))
     var replication = 3
 
     @Option(
@@ -117,7 +119,7 @@ struct TopicsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long each request may take, and the cluster to show what was created.", valueName: "seconds"),
+            "The longest time for each request, and for the cluster to show what was created.", valueName: "seconds"),
         form: .whole(1...3_600, "seconds"))
     var timeout = 30
 

@@ -83,7 +83,7 @@ extension TopicsSession {
         let beganAt = clock.now
         var wait = TopicWait(for: created, limitMillis: Int64(self.limit / .milliseconds(1)))
         let status = StatusLine()
-        var toldAt: ContinuousClock.Instant?
+        var reportedAt: ContinuousClock.Instant?
         while true {
             let elapsed = clock.now - beganAt
             switch wait.looked(try self.existing(), elapsedMillis: Int64(elapsed / .milliseconds(1))) {
@@ -95,13 +95,13 @@ extension TopicsSession {
                 )
             case .lookAgain(let afterMillis, let missing):
                 status.show("waiting for the cluster to show \(missing.joined(separator: ", "))")
-                if toldAt.map({ clock.now - $0 >= Self.tellDistance }) ?? (elapsed >= .seconds(1)) {
+                if reportedAt.map({ clock.now - $0 >= Self.reportInterval }) ?? (elapsed >= .seconds(1)) {
                     // The topic may exist and be hidden from this client. Then waiting does not help.
                     try self.nameHidden(Set(self.plan.topics.map(\.name)).subtracting(missing))
                     status.report(
                         "waiting for the cluster to show \(missing.joined(separator: ", ")) (\(elapsed.components.seconds) s)"
                     )
-                    toldAt = clock.now
+                    reportedAt = clock.now
                 }
                 Sleeping.sleep(.milliseconds(afterMillis))
             }
@@ -109,7 +109,7 @@ extension TopicsSession {
     }
 
     /// How often a long wait is reported where nobody watches a terminal.
-    private static let tellDistance = Duration.seconds(5)
+    private static let reportInterval = Duration.seconds(5)
 
     private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {
         do throws(KafkaError) {

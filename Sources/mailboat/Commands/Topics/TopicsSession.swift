@@ -3,11 +3,12 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// One run of `mailboat topics`. Blocks: on a thread of its own.
+/// One run of `mailboat topics`. Blocks: use a thread of its own.
 struct TopicsSession: Sendable {
     let plan: TopicPlan
     let admin: KafkaAdmin
     let brokers: String
+    private let cluster: ClusterOptions
     let limit: Duration
     private let showsAll: Bool
     let isJSON: Bool
@@ -39,6 +40,7 @@ struct TopicsSession: Sendable {
         plan.leftOut = leftOut
         self.plan = plan
         self.brokers = try cluster.brokers()
+        self.cluster = cluster
         self.limit = limit
         self.showsAll = showsAll
         self.isJSON = isJSON
@@ -81,7 +83,8 @@ struct TopicsSession: Sendable {
         { StandardOutput.print(line) }
         self.remark(TopicsTable.summary(findings))
         if let reasonUnknown {
-            self.remark("Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
+            self.remark(
+                "Not checked: replication and settings. \(self.brokers) does not report them: \(reasonUnknown).")
             self.remark("Checked: that the topics exist, and their partition counts.")
         }
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
@@ -118,8 +121,8 @@ struct TopicsSession: Sendable {
     }
 
     func existing() throws -> [TopicDescription] {
-        do throws(KafkaError) {
-            return try self.admin.describeTopics(self.plan.topics.map(\.name), within: self.limit)
-        } catch { throw CommandFailure("\(self.brokers) cannot be asked for its topics: \(error)") }
+        try self.cluster.ask("for its topics", within: self.limit) { () throws(KafkaError) -> [TopicDescription] in
+            try self.admin.describeTopics(self.plan.topics.map(\.name), within: self.limit)
+        }
     }
 }

@@ -3,8 +3,8 @@ import KafkaLog
 
 /// Findings as a table for a person, or as JSON for a program.
 enum TopicsTable {
-    /// Header and one line for each finding, in aligned columns. Unless all are wanted: only partition counts, and what
-    /// is wrong.
+    /// Header and one line for each finding, in aligned columns. Unless all findings are wanted, only partition counts
+    /// and what is wrong.
     static func lines(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
         let shown = Self.shown(findings, showsAll: showsAll)
         guard !shown.isEmpty else { return [] }
@@ -75,19 +75,19 @@ enum TopicsTable {
         let required = names.filter { TopicPlan.requiredSettings.contains($0) }
         if !required.isEmpty {
             lines.append(
-                "A promise rests on \(required.joined(separator: ", ")): see with 'mailboat topics check' that the cluster's own value will do."
+                "A promise depends on \(required.joined(separator: ", ")): check with 'mailboat topics check' that the cluster's own value is good enough."
             )
         }
         let unknown = refused.filter(\.value.isEmpty).keys.sorted()
         if !unknown.isEmpty {
             lines.append(
-                "No single setting of \(unknown.joined(separator: ", ")) is what the cluster refuses: compare what it says with --dry-run, or try --required-only."
+                "The cluster refuses \(unknown.joined(separator: ", ")), but not because of a single setting: read its answer with --dry-run, or try --required-only."
             )
         }
         return lines
     }
 
-    // MARK: For a program
+    // MARK: JSON for a program
 
     private struct Finding: Encodable {
         var topic: String

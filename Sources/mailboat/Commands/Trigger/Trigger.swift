@@ -12,22 +12,23 @@ struct Trigger: AsyncParsableCommand {
         abstract: "Publish a short story of events, for trying things out.",
         discussion: """
             order   an activity: its token is registered, three updates follow (the last with an alert), then the end
-            start   an activity that a push starts: the token that comes back is registered, an update follows with an alert, then the end
+            start   an activity that a push starts: its update token is registered, an update follows with an alert, then the end
             goal    an audience: phones join, one event says 0:0, the next is a goal with an alert for all, then full time
-            burst   an activity: \(TriggerScenario.burstCount) updates at once, of which few become pushes: the others are 'superseded'
+            burst   an activity: \(TriggerScenario.burstCount) updates at once; few become pushes, and the others are 'superseded'
 
-            Publishes to the Kafka of 'mailboat embedded-kafka' and 'mailboat dev' (\(Trigger.localBrokers)) unless told otherwise, each event acknowledged \
-            before the next, and says where each lies and how to see what became of it. Key and tokens are made up anew each time, so that \
-            a story can be told again; Apple takes no token that is made up (BadDeviceToken), the simulated APNs and 'mailboat dev' do. With --token \
-            a phone of yours gets the pushes, if its app decodes this content-state.
+            Publishes to the Kafka of 'mailboat embedded-kafka' and 'mailboat dev' (\(Trigger.localBrokers)) unless another is given, each \
+            event acknowledged before the next. Prints the position of each event, and how to see its outcome. Key and tokens are made up \
+            for each run, so that a story can be repeated. Apple refuses made-up tokens (BadDeviceToken); the simulated APNs and 'mailboat \
+            dev' accept them. With --token a phone of yours gets the pushes, if its app decodes this content-state.
 
-            Where 'mailboat dev' runs, the page's address is printed, with a search for the story. Of start, the page registers the token that comes \
-            back, or the simulated APNs is asked for it; with --token, a push-to-start token then, your service registers what the app hands over.
+            Where 'mailboat dev' runs, the page's address is printed, with a search for the story. For start, the page registers the \
+            update token of the card, or the simulated APNs is asked for it. With --token, which is then a push-to-start token, your \
+            service registers the token that the app reports.
 
-            A key that is in use is no rehearsal: its card shows the story, and ends with it unless --no-end is given. --print shows the \
-            records, as 'mailboat check' and 'mailboat publish' read them, and publishes nothing.
+            With a key that is in use, a real card shows the story, and ends with it unless --no-end is given. --print shows the records, \
+            as 'mailboat check' and 'mailboat publish' read them, and publishes nothing.
 
-            Exit status: 0 when all events were acknowledged, 1 when one was not: then the rest is not published; 64 when the command line is wrong.
+            Exit status: 0 when all events were acknowledged, 1 when one was not (the rest is then not published), 64 when the command line is wrong.
 
             EXAMPLES
               mailboat trigger order
@@ -152,23 +153,38 @@ struct Trigger: AsyncParsableCommand {
     /// Publishes the steps. Blocks.
     private func publish(_ steps: [TriggerScenario.Step], of cast: TriggerScenario.Cast) throws {
         let kafka = KafkaOptions(cluster: self.cluster.orLocal(Self.localBrokers), timeout: self.timeout)
+        try self.checkApp(kafka.cluster.apps())
         let topic = try self.topic ?? kafka.cluster.configuration().topics.events[0]
         let publisher = try SteadyPublisher(kafka, topic: topic)
         let brokers = try kafka.cluster.brokers()
         let witness = StoryWitness.find(
             brokers: brokers, page: self.origin(self.page), simulator: self.origin(self.simulator))
+        // The link is shown first, because one can watch from the first step on.
+        if let link = witness.link(cast.key) {
+            for line in ["Watch it on the page of 'mailboat dev':", "  \(link)", ""] {
+                StandardOutput.printAlways(line)
+            }
+        }
         for (index, step) in steps.enumerated() {
             if index > 0, !step.isHurried { Sleeping.sleep(.seconds(self.pause)) }
             switch self.taking(step, of: cast, witness) {
             case .publish(let step):
-                let place = try publisher.publish(step.record)
-                StandardOutput.tell("\(place)  \(step.words)")
-            case .leave(let why): StandardOutput.tell(why)
+                let position = try publisher.publish(step.record)
+                StandardOutput.printAlways("\(position)  \(step.words)")
+            case .leave(let why): StandardOutput.printAlways(why)
             }
             StandardOutput.flush()
         }
-        StandardOutput.tell("")
-        for line in self.hints(cast, cluster: kafka.cluster, witness) { StandardOutput.tell(line) }
+        StandardOutput.printAlways("")
+        for line in self.hints(cast, cluster: kafka.cluster, witness) { StandardOutput.printAlways(line) }
+    }
+
+    /// Refuses a story whose events no worker would take.
+    /// - Parameter apps: those of the configuration; `nil`: there is none.
+    private func checkApp(_ apps: [String]?) throws {
+        guard let apps, self.app.map({ !apps.contains($0) }) ?? (apps.count > 1) else { return }
+        let given = self.app.map { "is \(ShownText.name($0))" } ?? "is missing"
+        throw ValidationError("--app \(given): expected an app of --config: \(apps.joined(separator: ", "))")
     }
 
     /// How a step is handled.
@@ -187,10 +203,10 @@ struct Trigger: AsyncParsableCommand {
             return .leave("register: the page does it, as the app's server would, with the token of the new card")
         case .page, .nobody,
             .simulator where self.token != nil:
-            return .leave("register: up to your service, with the token that the app hands over; \(waits)")
+            return .leave("register: up to your service, with the token that the app reports; \(waits)")
         case .simulator:
             guard let token = witness.updateToken(ofStartToken: cast.tokens.first ?? "") else {
-                return .leave("register: no token has come back; \(waits)")
+                return .leave("register: no update token has been reported; \(waits)")
             }
             return .publish(cast.registerReturned(token))
         }
@@ -198,7 +214,7 @@ struct Trigger: AsyncParsableCommand {
 
     private func shown(_ url: String) -> String { ShownText.addresses(String(url.trimmingPrefix("http://"))) }
 
-    /// Without the slash at the end that a browser shows.
+    /// The URL without the slash at the end that a browser shows.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
     /// How to look at the results.
@@ -208,18 +224,20 @@ struct Trigger: AsyncParsableCommand {
         let key = ShellWord.quoted(cast.key)
         let reach = cluster.hint
         var lines = [
-            "What became of it, and what is under way:",
-            "  mailboat tail --key \(key) --since 5m \(reach)", "  mailboat explain \(key) \(reach)",
+            "The outcomes, and what is under way:",
+            // What members got is in records under keys of their own.
+            "  mailboat tail \(self.scenario == .goal ? "--outcome audience --outcome fanned-out" : "--key \(key)") --since 5m \(reach)",
+            "  mailboat explain \(key) \(reach)",
         ]
         if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
         if let link = witness.link(cast.key) { return ["On the page of 'mailboat dev':", "  \(link)"] + lines }
         guard case .simulator = witness else {
             lines.append(
-                "Nobody shows it here: no page of 'mailboat dev' with this Kafka answers at \(self.shown(self.page)) (--page), and no 'mailboat apns-simulator' at \(self.shown(self.simulator)) (--simulator)."
+                "No page of 'mailboat dev' with this Kafka answers at \(self.shown(self.page)); if yours is elsewhere: --page URL. No 'mailboat apns-simulator' answers at \(self.shown(self.simulator)); if yours is elsewhere: --simulator URL."
             )
             return lines
         }
-        // A token that nobody has is no secret, and the simulated APNs is asked by it.
+        // A made-up token is no secret, and the simulated APNs is asked by it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")
             lines.append("  curl -s \(self.origin(self.simulator))/devices/\(token)")

@@ -44,7 +44,7 @@ struct ExpectedMembers {
         self.joins.append(Join(token: token, isStarted: isStarted, listens: listens, recordMillis: recordMillis))
     }
 
-    /// Notes that `event` was published for the audience.
+    /// Takes an `event` that was published for the audience.
     mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
         if event.withdrawsAlert, let last = self.events.indices.last, self.events[last].hasAlert {
             self.events[last].isTakenBack = true
@@ -99,13 +99,13 @@ struct ExpectedMembers {
         if phone.bothWays > 0 {
             return "\(phone.bothWays) times it got by its token what the channel had brought, or the other way round"
         }
-        // At most the start, the newest version at the join, and the later events. A phone that listens gets these over
-        // the channel, and one push that puts up its card or brings what it missed.
+        // A phone gets at most the start, the newest version at the join, and the later events. A phone that listens
+        // gets these over the channel, and one push that puts up its card or brings what it missed.
         let most = join.listens ? 1 : self.events.count + (join.isStarted ? 2 : 0)
         if phone.accepted > most { return "it got \(phone.accepted) pushes, expected at most \(most)" }
         if phone.inFlightPeak > 1 { return "\(phone.inFlightPeak) pushes were on their way to it at once" }
         if let least = phone.leastDistanceMillis, least < Self.leastDistanceMillis {
-            return "two pushes came within \(least) ms"
+            return "two pushes arrived within \(least) ms"
         }
         return nil
     }

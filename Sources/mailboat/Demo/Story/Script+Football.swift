@@ -10,7 +10,7 @@ extension Script {
     /// Adds a football match that many fans follow. They are members of one audience, and each event is one record. The
     /// kick-off puts up their cards.
     mutating func addFootballMatch(fanCount: Int) {
-        // The channel must exist before the first card is put up. A start tells it to phones that can listen.
+        // The channel must exist before the first card is put up. A start names it to phones that can listen.
         self.addBeforehand(
             .publish(
                 Publication(
@@ -35,7 +35,7 @@ extension Script {
         let lateCount = max(1, fanCount / 20)
         // The 45th minute has gone out by then. A phone that begins to listen between an event and its broadcast gets
         // the broadcast and a push.
-        self.add(at: 8_700, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
+        self.add(at: 8_700, .say("Football: \(lateCount) fans join late and are shown the score quietly"))
         for number in 0..<lateCount { self.addFan(at: 8_700, listens: !number.isMultiple(of: 2)) }
         self.addMoment(
             "Football: goal, 1:1; APNs closes its connections in the middle (GOAWAY)", at: 9_500,

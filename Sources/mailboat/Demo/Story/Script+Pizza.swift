@@ -3,7 +3,7 @@ import Upstream
 extension Script {
     /// Adds an evening of pizza orders: each is registered, cooked, delivered and eaten.
     mutating func addPizzaOrders(count: Int) {
-        self.add(at: 0, .say("Pizza: \(count) orders come in, one every 40 ms"))
+        self.add(at: 0, .say("Pizza: \(count) orders arrive, one every 40 ms"))
         for number in 0..<count {
             let order = "pizza-\(number)"
             let ordered = number * 40

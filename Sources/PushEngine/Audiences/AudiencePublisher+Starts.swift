@@ -1,0 +1,65 @@
+import PushModel
+
+/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members a start's content is
+/// an update without an alert, and is merged like one. The start itself waits beside that, whole, for the next version.
+/// It neither takes over an alert nor passes its own on.
+extension AudiencePublisher {
+    /// Checks a start. An earlier one that has expired unsent makes room for it.
+    /// - Returns: why nobody can be started with the event; `nil`: it can be taken.
+    mutating func startRefusal(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) -> OutcomeDetails.Cause? {
+        self.dropExpiredStart(of: slot, in: &core, now: now)
+        if core.intake.startExpiresSeconds(now: now) <= now.wallSeconds { return .startExpired }
+        return core.intake.event.staleDateSeconds ?? .max <= now.wallSeconds ? .startStale : nil
+    }
+    /// Publishes the end of the former life, if one waits when a start arrives. Both can be in a log that was not read
+    /// for a while. The end becomes a version at once, and the start begins a new life. Otherwise the start would be a
+    /// `duplicate` in a life that is about to end.
+    ///
+    /// The version need not wait until the partition has caught up. It leaves only after `state` has it, so no former
+    /// owner has sent another. The start has no entry in the ledger yet, because the record for the version does not
+    /// contain the start.
+    mutating func publishWaitingEnd(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
+        guard core.memory.slots[slot].life == .ending else { return }
+        core.expire(slot, now: now)
+        let update = core.memory.slots[slot].pending
+        guard core.memory.slots[slot].life == .ending, update.isSome, core.memory.updates[update].isEnd,
+            core.memory.owners[slot].openCount
+                < AudienceOwner.publicationsMax + AudienceOwner.endsBeforeStartsMax
+        else { return }
+        self.publish(slot, in: &core, now: now)
+    }
+    /// Keeps the start in `scratchLayer` for the next version. What is left in `scratchLayer` is for update members.
+    mutating func keepStart(_ part: StartPart, of slot: SlotID, in core: inout ShardCore) {
+        var order = StartOrder()
+        order.expiresSeconds = part.expiresSeconds
+        order.isHigh = core.intake.event.priority == .high
+        order.layer = core.coalescer.scratchLayer
+        (order.layer.blob, order.layer.content) = core.coalescer.scratchLayer.combined(with: part)
+        core.memory.owners[slot].startCame(order)
+        core.coalescer.scratchLayer.alert = ByteRange()
+        let accepted = core.memory.slots[slot].lastAcceptedSeconds
+        if core.coalescer.scratchLayer.timestampSeconds < accepted, let newest = core.memory.owners[slot].newestVersion,
+            !newest.isEnd
+        {
+            // The start's content is older than what update members were sent, so they keep that.
+            core.coalescer.scratchLayer.show(newest.layer.content, of: newest.layer.blob.span)
+            core.coalescer.scratchLayer.timestampSeconds = accepted
+        }
+        core.coalescer.scratchLayer.dropUncoveredBytes()
+    }
+    private mutating func dropExpiredStart(of slot: SlotID, in core: inout ShardCore, now: EngineTime) {
+        let pending = core.memory.slots[slot].pending
+        let staleSeconds = pending.isSome ? core.memory.updates[pending].staleSeconds : .max
+        guard core.memory.owners[slot].dropExpiredStart(staleSeconds: staleSeconds, now: now) else { return }
+        core.memory.rememberFailedStart(slot, outcome: .expired, timestampSeconds: 0)
+    }
+}
+
+extension Layer {
+    /// Replaces the layer's content by another.
+    fileprivate mutating func show(_ other: PayloadContent, of source: Span<UInt8>) {
+        self.content.contentState = self.append(source.extracting(other.contentState.range))
+        self.content.relevanceScore = self.append(source.extracting(other.relevanceScore.range))
+        self.content.staleDateSeconds = other.staleDateSeconds
+    }
+}

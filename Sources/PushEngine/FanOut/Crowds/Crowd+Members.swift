@@ -1,0 +1,275 @@
+import PushModel
+
+/// How members of a crowd join, are served, and are answered. The crowd decides; the engine journals, sends and counts.
+extension Crowd {
+    /// How a member enters a ring.
+    enum Entrance {
+        /// The member gets what the round brings. It is late if the round does not reach it.
+        case anew
+        /// The member has got the newest version by token in another ring of the crowd.
+        case served
+        /// The member has not got the newest alert in another ring of the crowd, and gets it by token.
+        case owedAlert
+    }
+    /// What becomes of the content of a push that has failed.
+    enum FailedPush {
+        /// A newer version replaces it.
+        case superseded
+        /// The content is still owed to the member.
+        case waits
+        /// A newer version goes by broadcast, but the alert is still owed by token. The number says how many members
+        /// are now owed something that they were not owed before.
+        case owesAlertBeside(Int)
+    }
+    /// How a push failed that will be tried again.
+    struct Failure {
+        /// The earliest time of the next attempt, steady.
+        var notBeforeMillis: Int64
+        var keepsPriority = true
+        var dropsAlert = false
+        /// See `MemberPush.attempt`.
+        var isEarlierDeath = false
+    }
+    /// Stamp of the alert that is still owed to some members; 0: none is.
+    @inline(__always) var alertStampSeconds: Int64 { self.versions.alert?.stampSeconds ?? 0 }
+
+    // MARK: Joining
+    /// Takes a member into the ring of a pass.
+    /// - Parameters: as of `Pass.joined`.
+    /// - Returns: its number among the late members; `nil`: it is not late.
+    mutating func entered(
+        _ member: MemberID, as entrance: Entrance, pass: Int, notBeforeMillis: Int64, distanceMillis: Int64,
+        nowMillis: Int64, in table: inout MemberTable
+    ) -> (lateNumber: UInt32?, due: Pass.Owed) {
+        let before = self.passes[pass].owed
+        var lateNumber: UInt32?
+        switch entrance {
+        case .anew:
+            lateNumber = self.passes[pass].joined(
+                member, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis, nowMillis: nowMillis,
+                hasVersions: !self.versions.isEmpty, in: &table)
+        case .served:
+            self.passes[pass].joinedServed(
+                member, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis, nowMillis: nowMillis,
+                in: table)
+        case .owedAlert: self.passes[pass].joinedOwed(member, notBeforeMillis: notBeforeMillis, in: table)
+        }
+        // The member's record does not say that it was served, so progress has to.
+        if entrance != .anew { self.progressed() }
+        return (lateNumber, self.passes[pass].owed - before)
+    }
+    /// Takes a member that is about to leave out of its ring's pass.
+    /// - Returns: when its phone may be pushed to again, steady, and what it is no longer owed; `nil`: its ring has no
+    ///   pass.
+    mutating func left(
+        _ member: MemberID, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable
+    ) -> (notBeforeMillis: Int64, settled: Settled)? {
+        guard let pass = self.passIndex(of: table.ring(of: member)) else { return nil }
+        let before = self.passes[pass].owed
+        let notBeforeMillis = self.passes[pass].left(
+            member, distanceMillis: distanceMillis, nowMillis: nowMillis, in: &table)
+        return (
+            notBeforeMillis, self.settled(pass: pass, since: before, alertStampSeconds: self.alertStampSeconds)
+        )
+    }
+    /// Lets members of a pass rest: a former owner may have pushed to them until then.
+    mutating func rests(pass: Int, untilMillis millis: Int64) { self.passes[pass].rests(untilMillis: millis) }
+    /// Remembers the offset in `state` of a late join's record.
+    mutating func lateJoinWritten(_ number: UInt32, pass: Int, at offset: Int64) {
+        if pass < self.passes.count { self.passes[pass].lateJoinWritten(number, at: offset) }
+    }
+    /// Whether the crowd has a pass over members in that environment.
+    func hasPass(in environment: PushEnvironment) -> Bool { self.passes.contains { $0.environment == environment } }
+    /// Some members of the first ring that has any.
+    func someMembers(limit: Int, in table: borrowing MemberTable) -> [RingEntry] {
+        var some: [RingEntry] = []
+        for pass in self.passes.indices where some.isEmpty {
+            _ = table.fill(self.passes[pass].ring, from: 0, limit: limit, into: &some)
+        }
+        return some
+    }
+    /// Whether pushes to update members have no answer.
+    var hasPushInFlight: Bool { self.passes.contains { $0.inFlight.count > 0 } }
+    /// Removes the crowd's rings, which have no members.
+    mutating func removeRings(from table: inout MemberTable) {
+        for pass in self.passes.indices { table.removeRing(self.passes[pass].ring) }
+        self.starts.removeRings(in: &table)
+    }
+    /// Stamp of the alert that the member is owed in a pass, whether or not a progress record covers it; 0: none.
+    @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
+        self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
+    }
+
+    // MARK: Serving
+    /// Finds the next member to serve: see `Pass.nextServing`.
+    @inline(__always) mutating func nextServing(
+        pass: Int, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable, effects: inout ServingEffects
+    ) -> MemberServing? {
+        let alertGoesAlone = self.passes[pass].hasDueRetry(nowMillis: nowMillis) && self.versions.alertGoesAlone
+        return self.passes[pass].nextServing(
+            hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
+            nowMillis: nowMillis, in: &table, effects: &effects)
+    }
+    /// Whether a progress record has to be written soon: a pass at priority 10 has used half of what the last record
+    /// allows.
+    @inline(__always) func needsHorizon(pass: Int) -> Bool {
+        self.records.isHorizonNear && self.passes[pass].course.isHigh && !self.records.isProgressUnderWay
+    }
+    /// Sets the fields of a push that say whom it is for.
+    @inline(__always) func begin(
+        _ push: inout MemberPush, to member: MemberID, of id: CrowdID, pass: Int, lane: LaneIndex,
+        failures: FailureStreak,
+        nowMillis: Int64
+    ) {
+        push.crowd = id
+        push.crowdGeneration = self.generation
+        push.pass = pass
+        push.member = member
+        push.partition = self.partition
+        push.app = self.app
+        push.lane = lane
+        push.failures = failures
+        push.sentMillis = nowMillis
+    }
+    /// What a push needs of its version besides the body.
+    @inline(__always) func facts(of serving: MemberServing) -> VersionFacts {
+        self.versions.facts(isAlone: serving.isAlone)
+    }
+    /// Counts a push to a member as sent, and sets its fields.
+    /// - Parameters:
+    ///   - push: an empty one, in its store.
+    ///   - id: the crowd's own.
+    @inline(__always) mutating func pushLeft(
+        _ push: MemberPushID, serving: MemberServing, of id: CrowdID, pass: Int, isHigh: Bool,
+        version: borrowing VersionFacts, joinedSeconds: UInt32, nowMillis: Int64, in store: inout MemberPushStore
+    ) {
+        self.begin(
+            &store[push], to: serving.member, of: id, pass: pass, lane: self.passes[pass].lane,
+            failures: serving.failures, nowMillis: nowMillis)
+        store[push].stampSeconds = version.stampSeconds
+        // A member that joined after the version's event has only waited since its join.
+        store[push].recordMillis = max(version.recordMillis, Int64(joinedSeconds) * 1_000)
+        store[push].priority = isHigh ? .high : .low
+        store[push].alertStampSeconds = serving.hasAlert ? self.alertStampSeconds : 0
+        store[push].alertsMissedSinceSeconds = serving.alertsMissedSinceSeconds
+        store[push].mayBeHigh = serving.mayBeHigh
+        store[push].isAlone = serving.isAlone
+        if isHigh { self.sentHigh(nowMillis: nowMillis) }
+        self.met()
+        self.passes[pass].pushLeft(push, in: &store)
+    }
+    /// Counts a push as answered. The last record of progress may still name it as unanswered.
+    @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
+        self.passes[store[push].pass].pushAnswered(push, in: &store)
+        self.progressed()
+    }
+    /// The latest deadline with which the crowd needs no rescheduling after an answer, steady; `nil`: it must be
+    /// rescheduled.
+    ///
+    /// An answer can make members due, and a progress record. Due members need no rescheduling while the crowd's only
+    /// pass is in its queue: when the pass finds nobody to serve, it schedules the crowd. A due progress record needs
+    /// none while its deadline is set, or an earlier record is under way. Answers do not affect versions and their
+    /// ends.
+    @inline(__always) var deadlineMaxAfterAnswer: Int64? {
+        guard self.passes.count == 1, self.passes[0].isQueued else { return nil }
+        return self.records.isProgressUnderWay ? .max : self.records.nextProgressMillis
+    }
+    /// Puts passes that have members to serve into their lanes' queues.
+    /// - Parameter id: the crowd's own.
+    /// - Returns: when the other passes have members to serve, steady; `Int64.max`: not before an event, an answer or
+    ///   an acknowledgement.
+    @inline(__always) mutating func queuePasses(
+        as id: CrowdID, distanceMillis: Int64, nowMillis: Int64, in lanes: inout NumberedArray<LaneIndex, Lane>
+    ) -> Int64 {
+        guard self.mayServe else { return .max }
+        var next = Int64.max
+        for pass in self.passes.indices {
+            let due = self.passes[pass].dueMillis(distanceMillis: distanceMillis, nowMillis: nowMillis)
+            let lane = self.passes[pass].lane
+            if due > nowMillis {
+                next = min(next, due)
+            } else if !self.passes[pass].isQueued, lane.isSome, lanes[lane].route != nil {
+                self.passes[pass].queued()
+                lanes[lane].passes.append(
+                    PassReference(crowd: id, generation: self.generation, pass: pass),
+                    hasAlert: self.passes[pass].course.owesAlert)
+            }
+        }
+        return next
+    }
+    /// Marks a pass, or a start round, as out of its lane's queue.
+    @inline(__always) mutating func dequeued(_ reference: PassReference) {
+        if reference.isStart {
+            self.starts.dequeued(reference.pass)
+        } else {
+            self.passes[reference.pass].dequeued()
+        }
+    }
+
+    // MARK: Answers
+    /// Takes the failure of a push to a member of the crowd. Its content is still owed, unless the member gets a newer
+    /// version.
+    mutating func failed(_ push: MemberPush, _ failure: Failure, in table: borrowing MemberTable) -> FailedPush {
+        guard self.passes[push.pass].ring == table.ring(of: push.member), !self.versions.isEmpty else {
+            // The member has left this ring. The version is for members that are still in it.
+            return .superseded
+        }
+        if self.isLeftToChannel(push), !self.passes[push.pass].awaitsAlert(push.member) {
+            guard !failure.dropsAlert, self.owesAlertBesideChannel(push, in: table) else { return .superseded }
+            let before = self.passes[push.pass].waitingCount
+            self.passes[push.pass].failedBesideChannel(push.member, notBeforeMillis: failure.notBeforeMillis)
+            return .owesAlertBeside(self.passes[push.pass].waitingCount - before)
+        }
+        // A newer alert has its own round. It will reach the member, or has met it while this push was unanswered.
+        let isNewestAlert = push.hasAlert && self.alertStampSeconds == push.alertStampSeconds
+        let owesAlert = (isNewestAlert || self.owesReturned(push, in: table)) && !failure.dropsAlert
+        let waits = self.passes[push.pass].failed(
+            push.member,
+            MemberFailure(
+                notBeforeMillis: failure.notBeforeMillis,
+                failures: push.failures.next(isEarlierDeath: failure.isEarlierDeath),
+                isNewestAlone: push.isAlone && isNewestAlert, owesAlert: owesAlert,
+                alertsMissedSinceSeconds: min(
+                    push.alertsMissedSinceSeconds, push.hasAlert && !failure.dropsAlert ? push.alertStampSeconds : .max),
+                mayBeHigh: failure.keepsPriority && push.mayBeHigh
+                    && self.mayBeHigh(stampSeconds: push.stampSeconds)), in: table)
+        return waits ? .waits : .superseded
+    }
+    /// Whether a push brings an older version while the newest goes to its member by broadcast. Then only the push's
+    /// alert may still be owed by token.
+    @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
+        self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
+    }
+    /// Whether the alert of a push that `isLeftToChannel` is still owed by token. It must be the newest alert, and a
+    /// broadcast may not bring it to the member.
+    @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
+        guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
+        return Int64(table.joinedSeconds(of: push.member))
+            >= self.keepsAlertsSinceSeconds(pass: push.pass, wentBothWays: true)
+            || self.passes[push.pass].apart.retries[push.member]?.isOwed == true
+    }
+    /// Whether an older version's alert is owed instead of the push's alert, which expired on its way. The member must
+    /// not have had that older alert.
+    @inline(__always) private func owesReturned(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
+        guard push.hasAlert, self.versions.alert != nil, self.alertStampSeconds < push.alertStampSeconds else {
+            return false
+        }
+        if push.alertsMissedSinceSeconds <= self.alertStampSeconds { return true }
+        for index in self.versions.kept.indices where self.versions.kept[index].stampSeconds == self.alertStampSeconds {
+            return self.passes[push.pass].course.hadNotMet(table.position(of: push.member), versionAt: index)
+        }
+        return false
+    }
+    /// Marks an alert as received by a member that moved to another ring of the crowd before the answer.
+    @inline(__always) mutating func alertCame(stampSeconds: Int64, to member: MemberID, in ring: RingID) {
+        guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
+        self.passes[pass].alertCame(to: member)
+    }
+    /// Takes the answer to a push to a member.
+    /// - Parameter restedMillis: earliest time of the next push to the member, steady.
+    /// - Returns: whether the member waited for the answer.
+    @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {
+        guard let pass = self.passIndex(of: ring) else { return false }
+        return self.passes[pass].wake(member, restedMillis: restedMillis)
+    }
+}

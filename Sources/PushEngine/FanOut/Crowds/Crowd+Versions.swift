@@ -1,0 +1,114 @@
+import PushModel
+
+/// What members of a crowd's passes are owed as versions are taken and expire.
+extension Crowd {
+    /// How many members of a pass are owed something: before the newest version expired, and afterwards.
+    struct ExpiredRound {
+        /// Number of members that were owed something before, except those whose push is unanswered.
+        var owed: Int
+        /// Number of members that are owed the previous version now.
+        var left: Int
+        var effects = CrowdReports.Effects()
+    }
+    /// By how much a change has lowered the number of members of a pass that are owed something.
+    struct Settled: Equatable {
+        /// Number of members, those in `due` included.
+        var members: Pass.Owed
+        /// Stamp of the version whose alert some of them waited for alone; 0: none.
+        var alertStampSeconds: Int64
+        /// Number of members that the newest version is due to from now on.
+        var due = 0
+        /// Whether the newest version has just been taken. The members that are counted here were owed the version
+        /// before it.
+        var isNewerThere = false
+    }
+    /// An alert that has expired.
+    struct ExpiredAlert: Equatable {
+        var stampSeconds: Int64
+        /// Index of an older version whose alert is owed instead; `nil`: none is.
+        var former: Int?
+    }
+    /// What members of a pass are no longer owed.
+    /// - Parameter before: what they were owed before the change.
+    @inline(__always) func settled(pass: Int, since before: Pass.Owed, alertStampSeconds: Int64) -> Settled {
+        Settled(members: before - self.passes[pass].owed, alertStampSeconds: alertStampSeconds)
+    }
+
+    /// The newest version, if members that have not been sent it are owed it; `nil`: what is in flight belongs to an
+    /// earlier one.
+    var versionToTrace: Version? { self.passes.contains { $0.unsentCount > 0 } ? self.versions.newest : nil }
+    /// Whether versions or their alert have expired.
+    @inline(__always) func hasExpired(nowSeconds: Int64) -> Bool {
+        self.versions.isAlertExpired(nowSeconds: nowSeconds) || self.versions.isNewestExpired(nowSeconds: nowSeconds)
+    }
+    /// Whether a version is newer than all that have arrived, and belongs to a life that is not over.
+    func takes(_ version: Version) -> Bool { self.versions.takes(version) }
+    func isOfOtherLife(_ version: Version) -> Bool { version.life != self.versions.life }
+    /// Whether a void ends the life that is known here.
+    func isEnded(by void: BusRecord.Void) -> Bool { self.versions.life <= void.life }
+
+    /// Lets a version that was taken go round, unless the pass's members get it by broadcast.
+    /// - Parameters:
+    ///   - dropping: for each version that was kept, the oldest first, whether it is dropped.
+    ///   - formerAlertStampSeconds: stamp of the alert that was owed before; 0: none was.
+    mutating func goRound(
+        _ version: Version, pass: Int, dropping: [Bool], formerAlertStampSeconds: Int64, distanceMillis: Int64,
+        now: EngineTime, in table: inout MemberTable
+    ) -> Settled {
+        let before = self.passes[pass].owed
+        if version.hasAlert, formerAlertStampSeconds != 0 {
+            self.passes[pass].alertReplaced(stampSeconds: formerAlertStampSeconds)
+        }
+        let count = table.count(of: self.passes[pass].ring)
+        var due = count
+        if self.isLeftToChannel(
+            version, pass: pass, count: count, distanceMillis: distanceMillis, now: now, in: &table)
+        {
+            due = self.passes[pass].apart.owedCount
+        } else {
+            let goesAlone = self.passes[pass].course.owesAlert && self.versions.alertGoesAlone
+            self.passes[pass].take(
+                version, count: count, dropping: dropping, alertGoesAlone: goesAlone, in: &table)
+        }
+        var settled = self.settled(pass: pass, since: before, alertStampSeconds: formerAlertStampSeconds)
+        settled.members.all += due
+        settled.due = due
+        settled.isNewerThere = true
+        return settled
+    }
+    /// Ends the rounds of all versions: nothing of them is owed now.
+    /// - Parameter keepsChannel: whether the pass stays with its channel.
+    mutating func endRounds(pass: Int, keepsChannel: Bool = false, in table: inout MemberTable) -> Settled {
+        let before = self.passes[pass].owed
+        self.passes[pass].reset(in: &table)
+        if !keepsChannel { self.passes[pass].leaveChannel() }
+        return self.settled(pass: pass, since: before, alertStampSeconds: self.alertStampSeconds)
+    }
+    /// Ends the round of an alert, which has expired.
+    mutating func expireAlert(pass: Int, _ expired: ExpiredAlert, in table: borrowing MemberTable) -> Settled {
+        let before = self.passes[pass].owed
+        if let former = expired.former {
+            self.passes[pass].returnToAlert(
+                ofVersionAt: former, stampSeconds: self.versions.kept[former].stampSeconds, in: table)
+        } else {
+            self.passes[pass].forgetAlert()
+        }
+        return self.settled(pass: pass, since: before, alertStampSeconds: expired.stampSeconds)
+    }
+    /// Ends the round of the newest version, which has expired. Members that it did not reach are owed the previous
+    /// version, no matter which version the alert is from.
+    mutating func expireNewest(pass: Int, in table: inout MemberTable) -> ExpiredRound {
+        let owed = self.passes[pass].unsentCount
+        let aloneBefore = self.passes[pass].course.aloneCount
+        let goesAlone = self.passes[pass].course.owesAlert && self.versions.alertGoesAlone
+        self.passes[pass].dropNewest(
+            count: table.count(of: self.passes[pass].ring), alertGoesAlone: goesAlone, in: &table)
+        var expired = ExpiredRound(owed: owed, left: self.passes[pass].unsentCount)
+        let alone = self.passes[pass].course.aloneCount
+        expired.effects = self.reports.aloneSettled(
+            stampSeconds: self.alertStampSeconds, count: aloneBefore - alone, into: .superseded)
+        self.reports.settled(due: 0, count: owed - aloneBefore, isNewerThere: false, into: .expired)
+        self.reports.revived(expired.left - alone)
+        return expired
+    }
+}

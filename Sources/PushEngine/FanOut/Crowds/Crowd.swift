@@ -1,0 +1,414 @@
+import APNSProtocol
+import PushModel
+
+/// A crowd: an element of `CrowdTable`.
+struct CrowdID: Identifier { let rawValue: Int32 }
+
+/// The members of one audience in one partition, the versions that are sent to them, and how far these have got.
+///
+/// A crowd is never copied: methods access it in place, whether they change it or not.
+struct Crowd: ~Copyable {
+    /// The phase of a crowd between its first member and its last.
+    enum Standing: UInt8 {
+        /// The slot is free for another crowd. Becomes `living` when one begins.
+        case gone
+        /// A restore has read members of the crowd, and no record has its audience's name. Becomes `living` when a
+        /// record or a join has it, or `leaving` if it never becomes known.
+        case nameless
+        /// The crowd has members, or had some a moment ago. Becomes `toBeVoided` when its owner says that the audience
+        /// is over, or `leaving` if its name never becomes known.
+        case living
+        /// The audience is over, and `state` must say so before anything is deleted. Becomes `leaving` when Kafka has
+        /// that.
+        case toBeVoided
+        /// Members are being removed, a few at a time. Becomes `gone` with the last.
+        case leaving
+
+        /// Whether the crowd's audience is over.
+        var isOver: Bool {
+            switch self {
+            case .toBeVoided, .leaving: true
+            case .gone, .nameless, .living: false
+            }
+        }
+    }
+
+    private(set) var standing = Standing.gone
+    /// Whether the crowd has members whose audience is not over.
+    @inline(__always) var isLiving: Bool { self.standing == .living || self.standing == .nameless }
+    /// Distinguishes the crowds that use this slot one after another.
+    private(set) var generation: UInt32 = 0
+    private(set) var partition = PartitionIndex.none
+    private(set) var app: UInt16 = 0
+    /// The audience's id, UTF-8; empty while a restore has read only members.
+    private(set) var id: [UInt8] = []
+    /// The number by which its members' records name the audience.
+    private(set) var reference: UInt64 = 0
+    private(set) var versions = CrowdVersions()
+    /// Passes: up to one for each environment, and one for each channel that members name.
+    var passes: [Pass] = []
+    /// The crowd's start members, and the starts that are sent to them.
+    var starts = CrowdStarts()
+    /// When the newest update member joined, seconds since 1970.
+    private(set) var lastJoinSeconds: Int64 = 0
+
+    /// When the audience's owner is asked again for versions, steady. The owner had forgotten the audience.
+    private(set) var askAtMillis: Int64 = .max
+
+    /// Whether an operator has stopped the crowd's passes.
+    var pause = CrowdPause.goesOn
+    /// When a push with priority 10 last left, steady.
+    private var lastHighMillis: Int64 = .min
+    /// Until when every member with a mark of a move counts as moved, seconds since 1970. Some records of such members
+    /// were taken long after they were written.
+    private(set) var delayedMovesUntilSeconds: Int64 = 0
+
+    /// Which records of the crowd `state` has, and which have to be written.
+    private(set) var records = CrowdRecords()
+
+    /// The counts that are reported to the owner, and written in outcomes.
+    var reports = CrowdReports()
+
+    /// What a restore has read so far. Empty once the restore is over.
+    private(set) var takeover = CrowdRestore()
+
+    /// Number of members that are owed something.
+    var waitingCount: Int { self.passes.reduce(0) { $0 + $1.waitingCount } }
+    /// Whether the newest version has been sent to everybody that it is for.
+    @inline(__always) var isFinished: Bool {
+        for index in self.passes.indices where !self.passes[index].isFinished { return false }
+        return true
+    }
+    /// Whether the crowd's passes may meet members, provided that the partition's owner may push at all.
+    @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
+    /// When something is due apart from passes and starts, steady; `Int64.max`: nothing is.
+    @inline(__always) func nextDueMillis(now: EngineTime) -> Int64 {
+        let expires = self.versions.nextExpirySeconds
+        let expiry = expires == .max ? .max : now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)
+        return min(
+            expiry, self.records.progressDueMillis(nowMillis: now.steadyMillis), self.askAtMillis,
+            self.reportDueMillis(nowMillis: now.steadyMillis))
+    }
+    /// Index of the pass over that ring.
+    @inline(__always) func passIndex(of ring: RingID) -> Int? {
+        for index in self.passes.indices where self.passes[index].ring == ring { return index }
+        return nil
+    }
+    /// The channel that members of a pass listen on, if it is the audience's.
+    func channel(ofPass pass: Int) -> VersionChannel? {
+        guard self.passes[pass].channelNumber != nil, !self.passes[pass].channelID.isEmpty else { return nil }
+        return self.versions.channels.first {
+            $0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID
+        }
+    }
+    /// Time from which a start is no longer sent, seconds since 1970. It has then expired, or its content is stale.
+    @inline(__always) var startEndsSeconds: Int64 {
+        guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
+        let last = self.versions.count - 1
+        let showsNewest = last >= 0 && self.starts.orderShows(self.versions.kept[last])
+        let stale = showsNewest ? self.versions.kept[last].layer.staleSeconds : self.starts.orderStaleSeconds
+        return min(self.starts.orderExpiresSeconds, stale)
+    }
+    /// Environments in which the crowd has or had members, one bit each.
+    var environments: UInt8 {
+        (self.passes.map(\.environment) + self.starts.rounds.map(\.environment)).reduce(0) {
+            $0 | AudienceChannels.bit($1)
+        }
+    }
+
+    // MARK: Life
+
+    /// Begins the crowd of an audience whose first member is about to join.
+    mutating func begin(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) {
+        self.standing = id.isEmpty ? .nameless : .living
+        self.partition = partition
+        self.app = app
+        self.id = id
+        self.reference = reference
+    }
+    /// Frees the crowd's slot: nothing of it is left.
+    mutating func end() {
+        let generation = self.generation &+ 1
+        self = Crowd()
+        self.generation = generation
+    }
+    /// Sets the audience's name, which a join has brought and no restored record has.
+    mutating func named(app: UInt16, id: [UInt8]) {
+        self.restoredName(app: app, id: id)
+        self.takeover = CrowdRestore()
+    }
+    /// Voids the crowd: the owner has forgotten the audience, and nobody has joined since.
+    mutating func voided() {
+        self.versions.leave()
+        // Nothing may be deleted from `state` before it has the void. Otherwise a new owner that reads the void again
+        // would take the remaining members for those of the next life.
+        self.standing = .toBeVoided
+    }
+    /// Takes Kafka's acknowledgement of the void's record.
+    /// - Returns: whether the crowd waited for that.
+    mutating func voidAcknowledged() -> Bool {
+        guard self.standing == .toBeVoided else { return false }
+        self.standing = .leaving
+        return true
+    }
+    /// Lets the crowd's members be removed from now on. The audience's name is unknown, or a restore has read that the
+    /// audience is over.
+    mutating func left() { self.standing = .leaving }
+
+    // MARK: Members and their owner
+
+    /// Remembers when an update member joined, or joined again with other wishes.
+    @inline(__always) mutating func joined(seconds: UInt32) {
+        self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
+    }
+    /// Takes the audience's name from a join, because no record has it. What a restore has read is dropped.
+    mutating func introduced(joinedSeconds: UInt32) {
+        self.takeover = CrowdRestore()
+        self.lastJoinSeconds = Int64(joinedSeconds)
+    }
+    /// The question to the audience's owner: which version is the newest?
+    /// - Parameters:
+    ///   - joining: environment of the member that is joining.
+    ///   - members: members of the crowd's partition; `nil`: it never had any.
+    func question(
+        joining: PushEnvironment?, app: borrowing AppConfiguration, members: CrowdTable.Members?
+    ) -> BusRecord.Question {
+        var question = BusRecord.Question(
+            bundleID: Array(app.bundleID.utf8), life: self.versions.life, lastJoinSeconds: self.lastJoinSeconds)
+        if let members {
+            question.startsUntilSeconds = self.starts.untilSeconds(
+                lifeMillis: app.startMemberLifeMillis, in: members.table)
+        }
+        guard app.audienceChannel == .auto else { return question }
+        question.environments = self.environments
+        if let joining { question.environments |= AudienceChannels.bit(joining) }
+        return question
+    }
+    /// Sets when the audience's owner is asked again.
+    mutating func ask(atMillis millis: Int64) { self.askAtMillis = millis }
+    /// Remembers that the owner has forgotten the audience, and when the owner is asked again. Start members whose time
+    /// is over leave before that.
+    mutating func ownerForgot(
+        askingAtMillis millis: Int64, startLifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime
+    ) {
+        self.starts.ownerForgot(lifeMillis: startLifeMillis, in: table, now: now)
+        self.ask(atMillis: millis)
+    }
+    /// Whether the owner is asked again now. It is asked once.
+    mutating func asksAgain(nowMillis: Int64) -> Bool {
+        guard self.askAtMillis <= nowMillis else { return false }
+        self.askAtMillis = .max
+        return true
+    }
+
+    // MARK: Members that move from other audiences
+
+    /// Number of seconds for which a move counts as within the hour. A join's time is in whole seconds.
+    private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
+    /// Remembers that a member has moved here from another audience. The join may have been written before the member's
+    /// last push there.
+    mutating func moved(joinedSeconds: UInt32, nowSeconds: Int64) {
+        guard nowSeconds > Int64(joinedSeconds) + 1 else { return }
+        // The time is written down once a minute, no matter how many members come.
+        let until = nowSeconds + Self.movedSeconds
+        guard until > self.delayedMovesUntilSeconds else { return }
+        self.delayedMovesUntilSeconds = until + 60
+        self.records.progressed()
+    }
+    /// Whether an hour has passed since a member moved here from another audience. Before that, the member may have had
+    /// pushes with priority 10 there within the last hour.
+    /// - Parameter joinedSeconds: when the member joined this audience.
+    @inline(__always) func isMoveOver(joinedSeconds: UInt32, nowSeconds: Int64) -> Bool {
+        nowSeconds >= Int64(joinedSeconds) + Self.movedSeconds && nowSeconds >= self.delayedMovesUntilSeconds
+    }
+    /// Remembers that a push with priority 10 leaves, or may have left until now.
+    @inline(__always) mutating func sentHigh(nowMillis: Int64) { self.lastHighMillis = nowMillis }
+    /// Whether members may have had priority 10 within the last hour.
+    func hasHadTens(nowMillis: Int64) -> Bool {
+        self.lastHighMillis != .min && self.lastHighMillis + RollingBudget.windowMillis > nowMillis
+    }
+
+    // MARK: Versions
+
+    /// Takes a newer version. The caller informs the passes.
+    /// - Returns: for each version that was kept, the oldest first, whether it is dropped.
+    mutating func take(_ version: Version) -> [Bool] { self.versions.take(version) }
+    /// Takes the newest version again, because other channels serve it now.
+    /// - Returns: whether anything is new.
+    mutating func takesChannels(of version: Version) -> Bool {
+        guard self.versions.takeChannels(of: version) else { return false }
+        self.starts.contentChanged()
+        return true
+    }
+    /// Forgets the alert, which has expired with the version that brought it.
+    /// - Returns: index of an older version whose alert is owed instead; `nil`: no alert is owed now.
+    mutating func expireAlert(nowSeconds: Int64) -> ExpiredAlert? {
+        guard self.versions.isAlertExpired(nowSeconds: nowSeconds) else { return nil }
+        let stampSeconds = self.alertStampSeconds
+        // A member that gets the alert's own version cannot return to an older one.
+        let former = self.versions.expireAlert(
+            mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
+        return ExpiredAlert(stampSeconds: stampSeconds, former: former)
+    }
+    /// Drops the newest version if it has expired. Members that it leaves unserved get the previous one.
+    /// - Returns: whether it had.
+    mutating func expireNewest(nowSeconds: Int64) -> Bool {
+        guard self.versions.isNewestExpired(nowSeconds: nowSeconds) else { return false }
+        self.versions.expireNewest()
+        self.starts.contentChanged()
+        self.records.progressed()
+        return true
+    }
+    /// Hands over the crowd's start members. It has none from then on.
+    mutating func handOverStarts() -> CrowdStarts {
+        var starts = CrowdStarts()
+        swap(&starts, &self.starts)
+        return starts
+    }
+    /// Takes over the start members of another crowd, whose audience is over.
+    mutating func takeOver(_ starts: consuming CrowdStarts, ofLife life: Int64) {
+        self.starts = starts
+        self.versions.endLife(life, isEnded: true)
+    }
+    /// Drops all versions of the life, which nobody is owed now.
+    mutating func endLife() { self.versions.endLife() }
+    /// Ends a life that the owner has forgotten. Members wait for the next life.
+    mutating func endLife(_ life: Int64, isEnded: Bool) { self.versions.endLife(life, isEnded: isEnded) }
+    /// Whether members are removed after the owner has forgotten the audience, instead of waiting for its next life.
+    /// They joined before its end, or so long ago that their cards are over.
+    func isOver(by void: BusRecord.Void, lifetimeMillis: Int64, nowSeconds: Int64) -> Bool {
+        self.versions.hasEnded(by: void) || (nowSeconds - self.lastJoinSeconds) * 1_000 >= lifetimeMillis
+    }
+    /// Sets the life that the crowd's void ends: the owner has forgotten the audience.
+    mutating func voidCame(ofLife life: Int64) { self.versions.voidCame(ofLife: life) }
+    /// Appends the body of a push, with the alert or without it.
+    @inline(__always) mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
+        self.versions.appendBody(hasAlert: hasAlert, isAlone: isAlone, to: &body)
+    }
+
+    // MARK: What is written down
+
+    /// Makes a progress record due, because something has happened that it covers.
+    @inline(__always) mutating func progressed() { self.records.progressed() }
+    /// Counts a member that a pass has met.
+    @inline(__always) mutating func met() { self.records.met() }
+    /// The record of its versions.
+    func versionsRecord(epoch: Int64) -> VersionsRecord {
+        var record = self.versions.record(epoch: epoch)
+        // The start may outlive the version that brought it.
+        if let order = self.starts.order, !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false) {
+            record.orders = [order]
+        }
+        return record
+    }
+    /// Whether a record of progress is written now.
+    func isProgressDue(nowMillis: Int64) -> Bool { self.records.progressDueMillis(nowMillis: nowMillis) <= nowMillis }
+    mutating func versionsWritten() { self.records.versionsWritten() }
+    /// Lets passes at priority 10 go as far as the record that is now written allows.
+    mutating func progressWritten(in table: borrowing MemberTable, nowMillis: Int64) {
+        self.records.progressWritten(nowMillis: nowMillis)
+        for pass in self.passes.indices {
+            self.passes[pass].extendHorizon(
+                members: self.records.horizonCount, of: table.count(of: self.passes[pass].ring))
+        }
+    }
+    /// Serves nobody until Kafka has the versions that were written last.
+    mutating func awaitVersions() { self.records.awaitVersions() }
+    /// Serves nobody until Kafka has the progress that was written last.
+    mutating func awaitProgress() { self.records.awaitProgress() }
+    /// Takes Kafka's acknowledgement of a record of versions.
+    /// - Returns: whether it is the last one written.
+    mutating func versionsAcknowledged(_ number: UInt32) -> Bool { self.records.versionsAcknowledged(number) }
+    /// Takes Kafka's acknowledgement of a progress record. If it is the last one written, passes may go on as far as it
+    /// says.
+    mutating func progressAcknowledged(_ number: UInt32) {
+        guard self.records.progressAcknowledged(number) else { return }
+        for pass in self.passes.indices { self.passes[pass].progressWritten() }
+    }
+
+    // MARK: A restore
+
+    /// Whether something has happened since the last record of progress, which is written before the partition leaves.
+    var hasUnwrittenProgress: Bool { self.isLiving && self.records.isProgressDue }
+    /// Takes a member's record. Whether the member has been served is not known yet.
+    mutating func restored(_ join: RestoredJoin) { self.takeover.read(join) }
+    mutating func restoredName(app: UInt16, id: [UInt8]) {
+        self.app = app
+        self.id = id
+        self.standing = .living
+        for pass in self.passes.indices {
+            self.passes[pass].named(lane: LaneIndex(app: app, environment: self.passes[pass].environment))
+        }
+    }
+    mutating func restored(_ progress: PassesRecord) {
+        self.lastJoinSeconds = max(self.lastJoinSeconds, progress.lastJoinSeconds)
+        self.takeover.read(progress)
+    }
+    mutating func restored(_ progress: StartProgressRecord, now: EngineTime) {
+        self.starts.progressRead(progress, now: now)
+    }
+    mutating func restored(_ record: VersionsRecord) {
+        self.versions = CrowdVersions(record)
+        self.starts.ordersRead(record.orders)
+        self.takeover.readVersions()
+    }
+    /// Takes the void of that life: the owner had forgotten the audience, and the crowd was leaving.
+    mutating func restoredVoid(ofLife life: Int64) {
+        self.versions.voidCame(ofLife: life)
+        self.versions.leave()
+        self.starts.ordersRead([])
+    }
+    /// Takes the tombstone of one of the crowd's records, which was written after its last member had gone. Without it,
+    /// a later crowd of that name would have versions of a former life.
+    mutating func restoredTombstone(of record: StateCodec.CrowdRecord) {
+        switch record {
+        case .versions:
+            self.versions = CrowdVersions()
+            self.starts.ordersRead([])
+            self.takeover.versionsGone()
+        case .progress:
+            self.lastJoinSeconds = 0
+            self.takeover.progressGone()
+        case .starts: self.starts.progressForgotten()
+        case .voided: break
+        }
+        guard !self.takeover.isNamed, self.starts.restored.progress == nil else { return }
+        // No record names the audience now. Members here joined after the tombstone. Their joins will be read again,
+        // and name it.
+        self.id = []
+        self.standing = .nameless
+        for pass in self.passes.indices { self.passes[pass].named(lane: .none) }
+    }
+    /// Ends a restore, and returns what it has read. Versions continue from where the progress says.
+    mutating func resume(nowMillis: Int64) -> CrowdRestore.Outcome {
+        let restored = self.takeover.settle(&self.versions)
+        self.takeover = CrowdRestore()
+        self.delayedMovesUntilSeconds = restored.progress.delayedMovesUntilSeconds
+        // The former owner may have used priority 10 until now.
+        if !self.versions.isEmpty { self.sentHigh(nowMillis: nowMillis) }
+        return restored
+    }
+    /// Ends the restore of a crowd that leaves, or whose name is unknown: it serves nobody.
+    mutating func forgetRestored() { self.takeover = CrowdRestore() }
+    /// Ends the restore of a crowd that serves nobody, and forgets what its members are owed. Their rings may have been
+    /// made while there were versions, which a tombstone has ended since.
+    mutating func forgetRestored(in table: inout MemberTable) {
+        self.forgetRestored()
+        for pass in self.passes.indices { self.passes[pass].reset(in: &table) }
+    }
+    /// Drops the alert after a restore, unless a round, a channel, or a member that has joined since still has to get
+    /// it.
+    mutating func settleAlert(owedTo joins: [RestoredJoin]) {
+        let stampSeconds = self.versions.alert?.stampSeconds
+        guard !self.passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),
+            !self.passes.indices.contains(where: { self.isAlertLeft(toChannelOf: $0) }),
+            !joins.contains(where: { $0.owedAlertStampSeconds == stampSeconds })
+        else { return }
+        self.versions.forgetOwedAlert()
+    }
+    /// Ends a restore. The versions that it returned have been taken.
+    mutating func resumed(_ outcome: borrowing CrowdRestore.Outcome) {
+        self.versions.hasMet(stampSeconds: outcome.stampSeconds)
+        self.records.restored(isWritten: outcome.newest == nil)
+    }
+}

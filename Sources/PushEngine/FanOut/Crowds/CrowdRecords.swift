@@ -1,0 +1,114 @@
+import PushModel
+
+/// Which records of a crowd `state` has, and which have to be written: its versions, and its passes' progress. The type
+/// decides; the crowd's owner writes the records, and says which of them Kafka has.
+struct CrowdRecords {
+    /// What Kafka must have before the newest version goes to anybody.
+    enum Durability: UInt8 {
+        /// Kafka has everything. Becomes `awaitsVersions`, and then `awaitsBoth`, when a version arrives.
+        case durable
+        /// Kafka does not have the versions yet. Becomes `durable` when Kafka has them.
+        case awaitsVersions
+        /// Kafka does not have the progress with which the version began. Becomes `durable` when Kafka has it.
+        case awaitsProgress
+        /// Kafka has neither. Becomes `awaitsVersions` when Kafka has the progress, or `awaitsProgress` when it has the
+        /// versions.
+        case awaitsBoth
+    }
+    /// Least time between two progress records, milliseconds.
+    static let progressMillis: Int64 = 1_000
+    /// Number of members that a pass may meet at priority 10 at first, before its next record.
+    static let horizonCountMin = 4_096
+
+    /// The status of the progress record. Each crowd numbers its own records.
+    private(set) var progress = ProgressRecord()
+    private(set) var durability = Durability.durable
+    /// Number of the record of versions that was written last. Each crowd counts its own.
+    private(set) var versionsNumber: UInt32 = 0
+    /// Number of members that may be met at priority 10 since the last record.
+    private(set) var horizonCount = 0
+    /// Number of the progress record that has to be acknowledged before the newest version is durable.
+    private var requiredProgress: UInt32 = 0
+    /// Number of members met since the last progress record.
+    private var metSinceProgress = 0
+
+    /// Whether `state` has the newest version, and the progress that it began with. Only then may members be met.
+    @inline(__always) var isDurable: Bool { self.durability == .durable }
+    /// Whether a progress record is unacknowledged.
+    @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
+    /// Whether there is progress that no record covers.
+    @inline(__always) var isProgressDue: Bool { self.progress.isDue }
+    /// Whether half of what the last record allows has been used.
+    @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
+
+    /// When the next progress record is due, steady; `Int64.max`: none is, or the previous one has to be acknowledged
+    /// first.
+    func progressDueMillis(nowMillis: Int64) -> Int64 {
+        self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
+    }
+    /// The earliest time of the next record once the last is acknowledged; steady.
+    @inline(__always) var nextProgressMillis: Int64 { self.progress.writtenMillis + Self.progressMillis }
+
+    // MARK: What happens
+
+    /// Makes a progress record due, because something has happened that it covers.
+    @inline(__always) mutating func progressed() { self.progress.progressed() }
+    /// Counts a member that was met.
+    @inline(__always) mutating func met() {
+        self.metSinceProgress += 1
+        self.progressed()
+    }
+    /// Ends a restore.
+    /// - Parameter isWritten: whether the records that were read cover everything, so that no progress has to be written.
+    mutating func restored(isWritten: Bool) { self.progress.restored(isWritten: isWritten) }
+    /// Counts a record of versions that is written.
+    mutating func versionsWritten() { self.versionsNumber &+= 1 }
+    /// Serves nobody until Kafka has the last record of versions, which contains a new version.
+    mutating func awaitVersions() {
+        switch self.durability {
+        case .durable: self.durability = .awaitsVersions
+        case .awaitsProgress: self.durability = .awaitsBoth
+        case .awaitsVersions, .awaitsBoth: break
+        }
+    }
+    /// Serves nobody until Kafka has the last progress record, or a later one. That record says where a new version
+    /// begins.
+    mutating func awaitProgress() {
+        self.requiredProgress = self.progress.number
+        switch self.durability {
+        case .durable: self.durability = .awaitsProgress
+        case .awaitsVersions: self.durability = .awaitsBoth
+        case .awaitsProgress, .awaitsBoth: break
+        }
+    }
+    /// Counts a progress record that is written, and sets the next horizon.
+    mutating func progressWritten(nowMillis: Int64) {
+        self.progress.written(nowMillis: nowMillis)
+        self.horizonCount = max(Self.horizonCountMin, 2 * self.metSinceProgress)
+        self.metSinceProgress = 0
+    }
+    /// Takes Kafka's acknowledgement of a record of versions.
+    /// - Returns: whether it is the last one written.
+    mutating func versionsAcknowledged(_ number: UInt32) -> Bool {
+        guard number == self.versionsNumber else { return false }
+        switch self.durability {
+        case .awaitsVersions: self.durability = .durable
+        case .awaitsBoth: self.durability = .awaitsProgress
+        case .durable, .awaitsProgress: break
+        }
+        return true
+    }
+    /// Takes Kafka's acknowledgement of a progress record.
+    /// - Returns: whether it is the last one written.
+    mutating func progressAcknowledged(_ number: UInt32) -> Bool {
+        // A record later than the required one will do as well.
+        if Int32(bitPattern: number &- self.requiredProgress) >= 0 {
+            switch self.durability {
+            case .awaitsProgress: self.durability = .durable
+            case .awaitsBoth: self.durability = .awaitsVersions
+            case .durable, .awaitsVersions: break
+            }
+        }
+        return self.progress.acknowledged(number)
+    }
+}

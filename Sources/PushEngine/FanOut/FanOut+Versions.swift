@@ -1,0 +1,175 @@
+import PushModel
+
+/// How versions arrive in a partition (fan-out contract: Versions in a partition, Supersession).
+extension FanOut {
+    /// The crowd that a record of the bus is about; `nil`: this partition has none.
+    private func crowd(_ bundleID: [UInt8], key: Span<UInt8>, in core: borrowing ShardCore) -> CrowdID? {
+        self.crowds.find(
+            reference: CrowdTable.reference(bundleID: bundleID.span, id: key), partition: core.intake.partition)
+    }
+
+    mutating func takeVersions(
+        _ record: BusRecord.Versions, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime
+    ) {
+        guard let crowd = self.crowd(record.bundleID, key: key, in: core) else { return }
+        self.expireVersions(crowd, in: &core, now: now)
+        var taken: Int64?
+        for version in record.versions where self.crowds[crowd].takes(version) {
+            self.take(version, crowd: crowd, in: &core, now: now)
+            taken = version.stampSeconds
+        }
+        guard let taken else {
+            guard let newest = record.versions.last, self.takeChannels(of: newest, crowd: crowd, in: &core, now: now)
+            else {
+                // The owner, perhaps a new one, cannot know what was reported of versions that are known here.
+                if self.crowds[crowd].askedAgain(record.versions) { self.schedule(crowd, in: &core, now: now) }
+                return
+            }
+            return self.keepVersions(crowd, taken: nil, in: &core, now: now)
+        }
+        // Only the newest version carries the start. Versions kept beneath it are there because they expire later.
+        if let newest = record.versions.last { self.takeStart(newest.start, crowd: crowd, in: &core, now: now) }
+        self.keepVersions(crowd, taken: taken, in: &core, now: now)
+    }
+    /// Writes the versions down. The record's offset is resolved when `state` has the versions, even if these have
+    /// reached nobody.
+    /// - Parameter stampSeconds: stamp of a version that is new here; `nil`: the newest version only goes another way.
+    private mutating func keepVersions(
+        _ crowd: CrowdID, taken stampSeconds: Int64?, in core: inout ShardCore, now: EngineTime
+    ) {
+        let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
+        self.writeVersions(crowd, entry: entry, in: &core)
+        self.crowds[crowd].awaitVersions()
+        self.expireVersions(crowd, in: &core, now: now)
+        self.writeProgress(crowd, in: &core, now: now)
+        self.crowds[crowd].awaitProgress()
+        self.beginPassTraces(crowd, taken: stampSeconds, in: &core, now: now)
+        self.schedule(crowd, in: &core, now: now)
+    }
+    /// Writes the crowd's versions.
+    /// - Parameter entry: settled once Kafka has the record.
+    mutating func writeVersions(_ crowd: CrowdID, entry: EntryID, in core: inout ShardCore) {
+        self.crowds[crowd].versionsWritten()
+        core.journal.writeVersions(of: crowd, self.crowds[crowd], entry: entry, in: &core.memory)
+    }
+    /// Takes Kafka's acknowledgement of a record of a crowd's versions.
+    mutating func versionsAcknowledged(
+        _ crowd: CrowdID, generation: UInt32, number: UInt32, in core: inout ShardCore, now: EngineTime
+    ) {
+        guard self.crowds.contains(crowd, generation: generation),
+            self.crowds[crowd].versionsAcknowledged(number)
+        else { return }
+        self.schedule(crowd, in: &core, now: now)
+    }
+    /// Takes a newer version, no matter how far the passes are.
+    mutating func take(_ version: Version, crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
+        if self.crowds[crowd].isOfOtherLife(version) { self.endLife(of: crowd, in: &core) }
+        let formerAlertStampSeconds = self.crowds[crowd].alertStampSeconds
+        let dropped = self.crowds[crowd].take(version)
+        let members = self.crowds.members(of: crowd)
+        self.carryOut(self.crowds[crowd].beginReport(of: version, members: members.table), of: crowd, in: &core)
+        let distanceMillis = core.memory.distanceMillis(self.crowds[crowd])
+        self.settleEach(of: crowd, into: .superseded, in: &core) { crowd, pass, table in
+            crowd.goRound(
+                version, pass: pass, dropping: dropped, formerAlertStampSeconds: formerAlertStampSeconds,
+                distanceMillis: distanceMillis, now: now, in: &table)
+        }
+        self.endPassTrace(crowd, .superseded, in: &core)
+        self.sendFormerReports(crowd, in: &core)
+    }
+    /// Drops the versions of another life: nobody is sent them now.
+    private mutating func endLife(of crowd: CrowdID, in core: inout ShardCore) {
+        self.settleEach(of: crowd, into: .superseded, in: &core) { $0.endRounds(pass: $1, in: &$2) }
+        self.crowds[crowd].endLife()
+    }
+
+    // MARK: Time
+    /// Gives up versions that may no longer be sent. If the newest expires, members that it has not reached get the
+    /// newest one that has not expired.
+    @inline(__always) mutating func expireVersions(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
+        if self.crowds[crowd].hasExpired(nowSeconds: now.wallSeconds) { self.expire(crowd, in: &core, now: now) }
+    }
+    @inline(never) private mutating func expire(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
+        if let alert = self.crowds[crowd].expireAlert(nowSeconds: now.wallSeconds) {
+            self.settleEach(of: crowd, into: .expired, in: &core) { $0.expireAlert(pass: $1, alert, in: $2) }
+        }
+        let members = self.crowds.members(of: crowd)
+        let wasTraced = self.traces.isTraced(crowd)
+        var resumesTrace = false
+        while self.crowds[crowd].expireNewest(nowSeconds: now.wallSeconds) {
+            for pass in self.crowds[crowd].passes.indices {
+                let expired = self.crowds[crowd].expireNewest(pass: pass, in: &members.table)
+                self.carryOut(expired.effects, of: crowd, in: &core)
+                core.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: expired.owed)
+                core.memory.counters.members.due &+= UInt64(truncatingIfNeeded: expired.left)
+                self.countWaiting(expired.left - expired.owed, in: &core)
+            }
+            self.endPassTrace(crowd, .expired, in: &core)
+            self.carryOut(self.crowds[crowd].returnToFormerReport(members: members.table), of: crowd, in: &core)
+            resumesTrace = wasTraced
+        }
+        if resumesTrace { self.resumePassTraces(crowd, in: &core, now: now) }
+    }
+
+    // MARK: Voids
+    /// Takes a void: the owner has forgotten the audience.
+    mutating func takeVoid(_ void: BusRecord.Void, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime) {
+        guard let crowd = self.crowd(void.bundleID, key: key, in: core), self.crowds[crowd].isEnded(by: void)
+        else { return }
+        let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
+        self.ceaseStart(crowd, into: \.superseded, in: &core, now: now)
+        guard !self.crowds.hasOnlyStarts(crowd),
+            self.crowds[crowd].isOver(
+                by: void, lifetimeMillis: core.memory.configuration.settings.lifetimeMillis,
+                nowSeconds: now.wallSeconds)
+        else { return self.keepAfterVoid(crowd, void, entry: entry, in: &core, now: now) }
+        self.crowds[crowd].voidCame(ofLife: void.life)
+        core.journal.writeVoided(of: crowd, self.crowds[crowd], entry: entry, in: &core.memory)
+        self.voids.left(core.intake.partition)
+        self.beginLeaving(crowd, in: &core)
+    }
+    /// Milliseconds after a void until the owner is asked again. If the owner's clock is ahead, it answers with another
+    /// void.
+    static var askAgainMillis: Int64 { 5_000 }
+    /// Keeps a crowd whose members joined after the audience's last event. They wait for its next event.
+    private mutating func keepAfterVoid(
+        _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, in core: inout ShardCore, now: EngineTime
+    ) {
+        self.endLife(of: crowd, in: &core)
+        self.endPassTrace(crowd, .voided, in: &core)
+        self.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
+        // The crowd is written down, so that an owner that restores it asks, too.
+        self.writeVersions(crowd, entry: entry, in: &core)
+        self.askLater(crowd, in: core, now: now)
+        self.schedule(crowd, in: &core, now: now)
+    }
+    private mutating func beginLeaving(_ crowd: CrowdID, in core: inout ShardCore) {
+        self.settleEach(of: crowd, into: .left, in: &core) { $0.endRounds(pass: $1, keepsChannel: true, in: &$2) }
+        self.endPassTrace(crowd, .voided, in: &core)
+        self.recordAtTheEnd(of: crowd, in: &core)
+        // Members that join from here on are of another life.
+        self.crowds.void(crowd)
+        self.deadlines.remove(crowd)
+    }
+    /// Number of members of a voided audience whose tombstones are written in one step, and the time until the next
+    /// step.
+    static var leavingMax: Int { 1_024 }
+    static var leavingEveryMillis: Int64 { 50 }
+    /// Removes some members of a crowd whose audience is over.
+    mutating func removeSome(of crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
+        let members = self.crowds.members(of: crowd)
+        let some = self.crowds[crowd].someMembers(limit: Self.leavingMax, in: members.table)
+        for entry in some { self.remove(entry.member, members: members, in: &core, now: now) }
+        // Answers that arrive are counted in the crowd.
+        guard some.isEmpty, !self.removeSomeStarts(of: crowd, in: &core), !self.crowds[crowd].hasPushInFlight else {
+            return self.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
+        }
+        let follower = self.crowds.follower(of: crowd)
+        // The next life's crowd may have got no version yet. The versions in `state` are of the life that is over, and
+        // after the tombstones nothing would say so.
+        if let follower { self.writeVersions(follower, entry: .none, in: &core) }
+        core.journal.writeTombstones(of: self.crowds[crowd], keepsOthers: follower != nil, in: &core.memory)
+        self.deadlines.remove(crowd)
+        self.crowds.remove(crowd)
+    }
+}

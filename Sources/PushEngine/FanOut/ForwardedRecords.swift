@@ -1,0 +1,104 @@
+import DequeModule
+import PushModel
+
+/// The last forwarded record taken for each member.
+///
+/// When the partition where such a record was first stored gets another owner, that owner may forward the partition's
+/// last records again, in order. A repeated join would bring back a member that has left since. Records that a former
+/// owner had under way arrive one by one, at any time. Members' records in `state` hold this first position, too, for
+/// the next owner of the members' partition.
+struct ForwardedRecords {
+    /// Maximum number of members that are remembered.
+    static let countMax = 65_536
+    /// What is known of a record that arrives.
+    enum Standing {
+        case isNew
+        /// This owner took the record, or one with a later first position.
+        case isTaken
+        /// A former owner took a record with a later first position, and may not have written the outcome of this one.
+        case isTakenByOthers
+    }
+    private struct Taken {
+        var origin: SourcePosition
+        var isByOthers: Bool
+        /// Offset of the `state` record that has this position.
+        var recordOffset: Int64 = .max
+
+        /// What the record taken says about one that arrives; `nil`: nothing.
+        func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
+            guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
+            guard self.isByOthers else { return .isTaken }
+            // Taking the last record once more changes nothing. It makes up for what the former owner may have lost: it
+            // names the audience, and asks for versions.
+            return mayBeReplay && (!isLast || origin.offset < self.origin.offset) ? .isTakenByOthers : nil
+        }
+    }
+    /// What is known of one token.
+    private struct History {
+        var last: Taken
+        /// The last record from any other partition. A publisher may change partitions when some are added.
+        var former: Taken?
+
+        func standing(of origin: SourcePosition, mayBeReplay: Bool) -> Standing? {
+            self.last.standing(of: origin, isLast: true, mayBeReplay: mayBeReplay)
+                ?? self.former?.standing(of: origin, isLast: false, mayBeReplay: mayBeReplay)
+        }
+        mutating func remember(_ taken: Taken) {
+            if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
+            self.last = taken
+        }
+        /// The history without what `state` records below an offset say; `nil`: nothing remains.
+        func since(_ offset: Int64) -> History? {
+            let former = self.former.flatMap { $0.recordOffset < offset ? nil : $0 }
+            guard self.last.recordOffset < offset else { return History(last: self.last, former: former) }
+            return former.map { History(last: $0) }
+        }
+    }
+    private var taken: [FanOut.DepartedKey: History] = [:]
+    private var order: Deque<FanOut.DepartedKey> = []
+
+    var isEmpty: Bool { self.taken.isEmpty }
+    /// First position of the record that was taken last; `nil`: none was taken, or it is not remembered.
+    func last(of key: FanOut.DepartedKey) -> SourcePosition? {
+        self.taken.isEmpty ? nil : self.taken[key]?.last.origin
+    }
+    /// First position of the last record taken from any other partition; `nil`: there was none.
+    func former(of key: FanOut.DepartedKey) -> SourcePosition? { self.taken[key]?.former?.origin }
+
+    /// Checks a record that arrives. A new one is taken.
+    /// - Parameter mayBeReplay: whether the record is older than this owner. Positions say nothing about newer records,
+    ///   because their topic may have been replaced.
+    mutating func take(
+        _ origin: SourcePosition, of key: FanOut.DepartedKey, mayBeReplay: Bool
+    ) -> Standing {
+        if let standing = self.taken[key]?.standing(of: origin, mayBeReplay: mayBeReplay) { return standing }
+        self.remember(Taken(origin: origin, isByOthers: false), of: key)
+        return .isNew
+    }
+    /// Restores the fact that a former owner took a record, as `state` says.
+    /// - Parameter recordOffset: offset of the `state` record that says so.
+    mutating func restore(_ origin: SourcePosition, of key: FanOut.DepartedKey, recordOffset: Int64) {
+        self.remember(Taken(origin: origin, isByOthers: true, recordOffset: recordOffset), of: key)
+    }
+    /// Forgets what records below an offset of the partition's `state` say: they are about other logs.
+    mutating func void(before offset: Int64, partition: PartitionIndex) {
+        guard !self.taken.isEmpty else { return }
+        for (key, history) in self.taken where key.partition == partition { self.taken[key] = history.since(offset) }
+        self.order.removeAll { self.taken[$0] == nil }
+    }
+    private mutating func remember(_ taken: Taken, of key: FanOut.DepartedKey) {
+        guard self.taken[key] == nil else {
+            self.taken[key]!.remember(taken)
+            return
+        }
+        if self.order.count >= Self.countMax { self.taken[self.order.removeFirst()] = nil }
+        self.taken[key] = History(last: taken)
+        self.order.append(key)
+    }
+    /// Forgets a partition that has left.
+    mutating func forget(partition: PartitionIndex) {
+        guard !self.taken.isEmpty else { return }
+        self.taken = self.taken.filter { $0.key.partition != partition }
+        self.order.removeAll { self.taken[$0] == nil }
+    }
+}

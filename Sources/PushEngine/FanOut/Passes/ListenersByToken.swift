@@ -1,0 +1,49 @@
+import PushModel
+
+/// Members that got the newest version or alert by token, although the ring is left to its channel. They have only
+/// lately begun to listen.
+struct ListenersByToken {
+    /// Members that have got the newest version by token.
+    private(set) var served: Set<MemberID> = []
+    /// Members that had got the newest alert by token before the newest version arrived. If no broadcast is ever
+    /// accepted, that alert goes round by token, and must not sound a second time for them. They are not in `state`: a
+    /// next owner may send it once more.
+    private(set) var alerted: Set<MemberID> = []
+    /// Stamp of the newest alert at the time when the newest version was left to the channel; 0: none.
+    private var alertStampSeconds: Int64 = 0
+
+    /// Maximum number of members that are remembered.
+    static let countMax = MembersApart.skippedMax
+
+    /// Takes a newer version that is left to the channel. `alerted` is kept until there is a newer alert.
+    /// - Parameters:
+    ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
+    ///   - retries: what the ring's members wait for. A member that waits for the alert has not had it.
+    mutating func take(alertStampSeconds: Int64?, retries: borrowing RetrySet) {
+        if (alertStampSeconds ?? 0) == self.alertStampSeconds {
+            for member in self.served where retries[member]?.owesAlert != true && self.alerted.count < Self.countMax {
+                self.alerted.insert(member)
+            }
+        } else {
+            self.alerted = []
+        }
+        self.alertStampSeconds = alertStampSeconds ?? 0
+        self.served = []
+    }
+    /// Resumes where a former owner has left the ring to the channel.
+    mutating func resume(alertStampSeconds: Int64?) { self.alertStampSeconds = alertStampSeconds ?? 0 }
+    /// Remembers that the member has got the newest version by token.
+    mutating func markServed(_ member: MemberID) {
+        if self.served.count < Self.countMax { self.served.insert(member) }
+    }
+    /// Forgets a member that has left the ring, because another may get its number.
+    mutating func forget(_ member: MemberID) {
+        if !self.served.isEmpty { self.served.remove(member) }
+        if !self.alerted.isEmpty { self.alerted.remove(member) }
+    }
+    /// Forgets all members: tokens bring the next version to the whole ring.
+    mutating func removeAll() {
+        self.served = []
+        self.alerted = []
+    }
+}

@@ -1,0 +1,44 @@
+/// What a member is sent.
+struct MemberServing: Equatable {
+    var member: MemberID
+    var hasAlert = false
+    /// Whether the member is sent the alert's own version, because the newest content does not fit beside the alert.
+    var isAlone = false
+    /// Whether the push may have the version's own priority.
+    var mayBeHigh = false
+    /// Failures of earlier pushes to the member.
+    var failures = FailureStreak.none
+    /// What the member's entry says: see `RetrySet.Entry.alertsMissedSinceSeconds`.
+    var alertsMissedSinceSeconds: Int64 = .max
+}
+
+/// How counts of what members are owed change while the next member to serve is looked for. The pass has applied the
+/// changes; its caller still has to count them.
+struct ServingEffects: Equatable {
+    /// What is no longer owed, because a newer version or an earlier push replaces it.
+    var superseded = Pass.Owed()
+    /// Number of members that the round met with an alert that goes alone, and that have to wait for it.
+    var aloneDeferredCount = 0
+    /// Whether the member that is served was waiting for an alert that goes alone.
+    var isAloneReturned = false
+    /// Whether the member is also owed the newest content, because no round brings it.
+    var owesNewestBeside = false
+
+    @inline(__always) var isEmpty: Bool {
+        !self.isAloneReturned && self.aloneDeferredCount == 0 && self.superseded == Pass.Owed()
+    }
+}
+
+/// A failed push to a member, whose content is still owed.
+struct MemberFailure {
+    /// Earliest time of the next push to the member, steady.
+    var notBeforeMillis: Int64
+    /// Failures, including this one.
+    var failures: FailureStreak
+    /// Whether the push brought an alert alone that is still the newest. The next round does not bring that alert.
+    var isNewestAlone = false
+    var owesAlert = false
+    /// Stamp of the oldest alert that the member has missed, by this failure or an earlier one.
+    var alertsMissedSinceSeconds: Int64 = .max
+    var mayBeHigh = false
+}

@@ -1,0 +1,80 @@
+/// The state of a pass. What every push reads is inlined.
+extension Pass {
+    /// The channel's number among those of the crowd in this environment; `nil`: the pass's members do not listen.
+    @inline(__always) var channelNumber: UInt8? { self.channel.number }
+    /// The channel's id. Empty: the pass's members do not listen, or a restore has not read the id.
+    @inline(__always) var channelID: [UInt8] { self.channel.id }
+    /// Whether the newest version reaches the pass's members by broadcast.
+    @inline(__always) var isServedByChannel: Bool { self.channel.serves }
+
+    // MARK: What is owed
+    /// Whether the newest version's round is over, and no member is still owed it.
+    @inline(__always) var isFinished: Bool {
+        !self.course.isUnderWay && self.apart.retries.count == 0 && self.apart.lateCount == 0
+            && self.inFlight.count == 0
+    }
+    /// Number of members that are owed something, including those whose push is unanswered. A member that is owed an
+    /// alert alone and then the newest content counts twice.
+    @inline(__always) var waitingCount: Int { self.unsentCount + self.inFlight.count }
+    /// Number of members that are owed something and have no unanswered push.
+    @inline(__always) var unsentCount: Int {
+        self.course.aheadCount - self.apart.skipped.count + self.course.aloneCount + self.apart.owedCount
+    }
+    @inline(__always) var owed: Owed { Owed(all: self.waitingCount, alone: self.course.aloneCount) }
+
+    // MARK: One member
+    /// Whether the newest version's round reaches the member, and does not pass over it.
+    @inline(__always) func comesRound(to member: MemberID, in table: borrowing MemberTable) -> Bool {
+        !self.apart.skipped.contains(member) && self.course.isAhead(table.position(of: member))
+    }
+    /// Whether the member has got the newest version by its token, and waits for nothing.
+    @inline(__always) func hasServed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        // While the channel serves, only `byToken` shows who has got the version for certain.
+        (!self.channel.serves || self.channel.byToken.served.contains(member))
+            && table.flags(of: member).isDisjoint(with: [.isLate, .isInFlight]) && self.apart.retries[member] == nil
+            && !self.comesRound(to: member, in: table)
+    }
+    /// Whether the member has not got the newest version by its token.
+    @inline(__always) func isOwed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        table.flags(of: member).contains(.isLate) || self.apart.retries[member]?.isOwed == true
+            || self.comesRound(to: member, in: table)
+    }
+    /// Whether the member waits for an alert.
+    @inline(__always) func awaitsAlert(_ member: MemberID) -> Bool { self.apart.retries[member]?.owesAlert == true }
+    /// Whether the round brings the newest alert to the member.
+    @inline(__always) func roundOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        self.course.isAlertAhead(table.position(of: member)) && !table.flags(of: member).contains(.isLate)
+            && !self.apart.quiet.contains(member) && !self.apart.skipped.contains(member)
+    }
+    /// Whether the member may still need an alert that is left to the channel.
+    @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        // Members that joined later, have been served since, or wait for the version without its alert do not.
+        !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
+            && self.apart.retries[member] == nil
+    }
+
+    // MARK: Listeners
+    /// Members that are not to get the newest alert when it becomes owed to all. They joined while the newest version
+    /// was broadcast, or had got the alert by token before. Members that wait for the alert are not listed. Listed
+    /// members may still wait for an answer, or for their next attempt.
+    var lateListeners: [MemberID] {
+        let alerted = self.channel.byToken.alerted.filter { !self.awaitsAlert($0) }
+        let waiting = self.channel.serves ? self.apart.retries.members.filter { !self.awaitsAlert($0) } : []
+        return self.channel.byToken.served.union(alerted).union(self.apart.late.members).union(waiting).sorted {
+            $0.rawValue < $1.rawValue
+        }
+    }
+    /// Number of members that get the newest version by token, because they joined while it was broadcast. The true
+    /// number may be lower.
+    var lateListenerCount: Int { self.channel.byToken.served.count + self.apart.late.count }
+}
+
+extension Pass.Owed {
+    static func - (before: Self, after: Self) -> Self {
+        Self(all: before.all - after.all, alone: before.alone - after.alone)
+    }
+    static func += (sum: inout Self, other: Self) {
+        sum.all += other.all
+        sum.alone += other.alone
+    }
+}

@@ -1,0 +1,17 @@
+/// Pushes of one round that have no answer yet: a list within the store of pushes.
+struct PushesInFlight {
+    private(set) var count = 0
+    /// The newest push. Each push names the one sent before it.
+    private(set) var first = MemberPushID.none
+
+    /// Adds a push that has left.
+    mutating func left(_ push: MemberPushID, in store: inout MemberPushStore) {
+        store.link(push, into: &self.first)
+        self.count += 1
+    }
+    /// Removes a push that has been answered. The store still has the push.
+    mutating func answered(_ push: MemberPushID, in store: inout MemberPushStore) {
+        store.unlink(push, from: &self.first)
+        self.count -= 1
+    }
+}

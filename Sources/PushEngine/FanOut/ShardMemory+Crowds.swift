@@ -1,0 +1,38 @@
+/// What the configuration of a crowd's app, and its partition, say of the crowd.
+extension ShardMemory {
+    /// Whether the crowd's partition runs here. A free slot has no partition.
+    @inline(__always) func sends(_ crowd: borrowing Crowd) -> Bool {
+        crowd.partition.isSome && self.partitions[crowd.partition].sends
+    }
+    /// Whether pushes to the crowd's members may leave, as far as its partition decides it.
+    @inline(__always) func mayPush(_ crowd: borrowing Crowd) -> Bool {
+        self.partitions[crowd.partition].sends && self.partitions[crowd.partition].mayPush
+    }
+    /// Whether starts to the crowd's members may leave. Besides `mayPush`, `state` must have the versions and the
+    /// earlier joins.
+    func mayStart(_ crowd: borrowing Crowd) -> Bool { crowd.mayStart && self.mayPush(crowd) }
+    /// Whether records about the crowd's start may be written.
+    func mayWriteStarts(_ crowd: borrowing Crowd) -> Bool {
+        self.partitions[crowd.partition].mayPush && crowd.records.isDurable
+    }
+    /// Number of starts that a member may get in any rolling hour.
+    func startsPerHour(_ crowd: borrowing Crowd) -> Int { self.configuration.apps[Int(crowd.app)].startsPerHour }
+    /// The least time between two pushes to a member, milliseconds.
+    @inline(__always) func distanceMillis(_ crowd: borrowing Crowd) -> Int64 {
+        self.configuration.apps[Int(crowd.app)].minimumDistanceMillis
+    }
+    /// Whether the crowd's audience may have channels.
+    func hasChannels(_ crowd: borrowing Crowd) -> Bool {
+        self.configuration.apps[Int(crowd.app)].audienceChannel == .auto
+    }
+    /// How long start members stay that do not join again, milliseconds.
+    func startMemberLifeMillis(_ crowd: borrowing Crowd) -> Int64 {
+        self.configuration.apps[Int(crowd.app)].startMemberLifeMillis
+    }
+    func startTerms(_ crowd: borrowing Crowd) -> StartTerms {
+        let app = Int(crowd.app)
+        return StartTerms(
+            resends: self.configuration.apps[app].startOnUnknown == .resend,
+            spreadMillis: self.configuration.apps[app].audienceSpreadMillis)
+    }
+}

@@ -1,0 +1,49 @@
+import PushModel
+
+/// What a crowd counts and reports of its starts: see `StartReports`.
+extension Crowd {
+    // MARK: Counting
+    /// Counts a start member that is no longer owed a start, by the reason.
+    mutating func startSettled(of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>) {
+        self.starts.reports.settled(of: start, into: reason)
+    }
+    /// Counts an update token that has joined and was no member before.
+    /// - Returns: whether its card may be from the start that goes round.
+    mutating func startReturned() -> Bool {
+        guard self.starts.hasOrder else { return false }
+        self.starts.reports.returned()
+        return true
+    }
+    /// Remembers when APNs has accepted a push of a start.
+    mutating func startAccepted(_ start: StartStamp, wallMillis: Int64) {
+        self.starts.reports.accepted(start, wallMillis: wallMillis)
+    }
+
+    // MARK: Reporting
+    /// The counts of the start.
+    @inline(__always) var startCounts: StartReport { self.starts.reports.report }
+    /// Counts a single member that was not started, or whose result is unknown, if a record of it may be written.
+    /// - Returns: the start, if an outcome record is written for the member; `nil`: it is only counted.
+    mutating func recordsStartMember() -> StartOrder? {
+        guard let order = self.starts.order, self.starts.reports.recordsMember() else { return nil }
+        return order
+    }
+    /// When the counts are to be reported, steady; `Int64.max`: nothing is to be reported.
+    @inline(__always) func startReportDueMillis(nowMillis: Int64) -> Int64 {
+        self.starts.reports.dueMillis(nowMillis: nowMillis)
+    }
+    /// Makes the report on the start for the audience's owner.
+    /// - Returns: the report; `nil`: the owner knows all.
+    mutating func makeStartReport(nowMillis: Int64) -> BusRecord.Report? {
+        guard let starts = self.starts.reports.makeReport(nowMillis: nowMillis) else { return nil }
+        var report = BusRecord.Report()
+        report.life = starts.life
+        report.starts = starts
+        return report
+    }
+    /// Makes the `start-pass` record that is due.
+    /// - Returns: its content; `nil`: none is due.
+    mutating func recordStarts(isOver: Bool, nowMillis: Int64) -> StartReport? {
+        self.starts.reports.record(isOver: isOver, nowMillis: nowMillis)
+    }
+}

@@ -1,0 +1,178 @@
+import PushModel
+
+/// What a crowd decides about its starts. `CrowdStarts` has the rounds; the crowd knows the versions and the reports.
+/// The engine journals, sends and counts.
+extension Crowd {
+    /// What follows from the end of a start.
+    struct EndedStart {
+        /// Number of members that are no longer owed the start.
+        var count: Int
+        /// What is reported to the audience's owner; `nil`: the owner knows all.
+        var report: BusRecord.Report?
+        /// The content of the `start-pass` record; `nil`: the last one says all.
+        var record: StartReport?
+    }
+    /// Whether starts may leave, as far as the crowd decides it.
+    @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
+    /// Whether there is anything to do or to remember of starts.
+    @inline(__always) var hasStarts: Bool { !self.starts.isIdle }
+    /// Whether the start that goes round has expired, and is no longer sent.
+    @inline(__always) func hasStartExpired(now: EngineTime) -> Bool {
+        self.starts.hasOrder && self.startEndsSeconds <= now.wallSeconds
+    }
+    /// The lane of a start round.
+    @inline(__always) func startLane(round: Int) -> LaneIndex {
+        LaneIndex(app: self.app, environment: self.starts.rounds[round].environment)
+    }
+
+    // MARK: Begin and end
+    /// Takes what the newest version says of the start that goes round.
+    /// - Parameter new: the start; `nil`: none goes round.
+    mutating func startComing(_ new: StartOrder?) -> CrowdStarts.Coming {
+        let coming = self.starts.coming(new)
+        if case .goesOn = coming { self.starts.contentChanged() }
+        return coming
+    }
+    /// Ends the start that goes round. Members that have not been sent it yet will not get it.
+    /// - Returns: `nil`: none went round.
+    mutating func endStart(
+        into reason: WritableKeyPath<MemberCounters, UInt64>, in table: inout MemberTable, nowMillis: Int64
+    ) -> EndedStart? {
+        guard self.starts.hasOrder else { return nil }
+        let count = self.starts.ceased(into: reason, in: &table)
+        let report = self.makeStartReport(nowMillis: nowMillis)
+        let record = self.recordStarts(isOver: true, nowMillis: nowMillis)
+        self.starts.over()
+        return EndedStart(count: count, report: report, record: record)
+    }
+    /// Withdraws announcements whose pushes have not left. Nothing leaves until it is announced again.
+    /// - Parameter isLeaving: whether the partition leaves, so that what no record covers is written, too.
+    /// - Returns: whether that has to be written.
+    mutating func withdrawStart(isLeaving: Bool = false) -> Bool {
+        guard self.starts.hasOrder || isLeaving && self.starts.records.progress.isDue else { return false }
+        self.starts.withdrawn()
+        return true
+    }
+
+    // MARK: When
+    /// Puts start rounds that have members to serve into their lanes' queues.
+    /// - Parameters:
+    ///   - id: the crowd's own.
+    ///   - mayWrite: whether records about the start may be written.
+    ///   - mayStart: whether starts may leave.
+    /// - Returns: when something of the starts is due, steady; `Int64.max`: nothing is.
+    mutating func queueStarts(
+        as id: CrowdID, mayWrite: Bool, mayStart: Bool, _ terms: StartTerms, in table: borrowing MemberTable,
+        lanes: inout NumberedArray<LaneIndex, Lane>, now: EngineTime
+    ) -> Int64 {
+        let nowMillis = now.steadyMillis
+        var next = min(
+            self.starts.sweep.atMillis, max(nowMillis, self.startReportDueMillis(nowMillis: nowMillis)))
+        if self.starts.hasOrder {
+            next = min(next, nowMillis + max(0, self.startEndsSeconds * 1_000 - now.wallMillis))
+        }
+        guard mayWrite else { return next }
+        let recordMillis = self.starts.recordDueMillis(announces: mayStart, terms, in: table, now: now)
+        next = min(next, max(nowMillis, recordMillis))
+        guard mayStart else { return next }
+        for round in self.starts.rounds.indices {
+            let due = self.starts.stepDueMillis(of: round, terms, in: table, now: now)
+            let lane = self.startLane(round: round)
+            if due > nowMillis {
+                next = min(next, due)
+            } else if lanes[lane].route != nil, self.starts.queued(round) {
+                lanes[lane].passes.append(
+                    PassReference(crowd: id, generation: self.generation, pass: round, isStart: true), hasAlert: true)
+            }
+        }
+        return next
+    }
+    /// Begins the start, if it has not begun, because records about it may be written.
+    /// - Returns: whether one is written now.
+    mutating func isStartRecordDue(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
+    ) -> Bool {
+        self.starts.began(now: now)
+        return self.starts.recordDueMillis(announces: announces, terms, in: table, now: now) <= now.steadyMillis
+    }
+    /// Takes Kafka's acknowledgement of a record of how far the start has got.
+    /// - Returns: whether it is the last one.
+    mutating func startsAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
+        self.starts.recordAcknowledged(number, now: now)
+    }
+
+    // MARK: Pushes
+    /// Counts a push of the start to the next member as sent, and sets its fields.
+    /// - Parameters:
+    ///   - push: an empty one, in its store.
+    ///   - id: the crowd's own.
+    /// - Returns: whether members have to be announced soon, so that the round does not stop.
+    @inline(__always) mutating func startLeft(
+        _ push: MemberPushID, to member: MemberID, of id: CrowdID, round: Int, failures: FailureStreak,
+        in store: inout MemberPushStore, now: EngineTime
+    ) -> Bool {
+        self.begin(
+            &store[push], to: member, of: id, pass: round, lane: self.startLane(round: round), failures: failures,
+            nowMillis: now.steadyMillis)
+        return self.starts.pushLeft(push, of: round, in: &store, now: now)
+    }
+    /// Appends the body of a push of the start. The body asks phones that can listen to do so on the channel that is
+    /// open.
+    @inline(__always) mutating func appendStartBody(round: Int, isChannelCapable: Bool, to body: inout [UInt8]) {
+        let channel =
+            self.versions.channels.isEmpty ? [] : self.versions.openChannel(self.starts.rounds[round].environment)
+        if !self.starts.hasBody(isChannelCapable: isChannelCapable, channel: channel) {
+            self.starts.makeBody(
+                newest: self.versions.newest, isChannelCapable: isChannelCapable, channel: channel)
+        }
+        self.starts.appendBody(isChannelCapable: isChannelCapable, channel: channel, to: &body)
+    }
+    /// Tries the member again: see `CrowdStarts.surelyNotArrived`.
+    mutating func startAgain(
+        _ push: borrowing MemberPush, delayMillis: Int64, isEarlierDeath: Bool, in table: inout MemberTable,
+        now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        let endsSeconds = self.startEndsSeconds
+        return self.starts.surelyNotArrived(
+            push, endsSeconds: endsSeconds, delayMillis: delayMillis,
+            failures: push.failures.next(isEarlierDeath: isEarlierDeath), in: &table, now: now)
+    }
+    /// Counts a push of a start that has failed for good, or whose result is unknown.
+    /// - Returns: whether an outcome record may be written for its member.
+    mutating func startFailed(_ start: StartStamp, status: UInt16, reason: String, outcome: Outcome) -> Bool {
+        if outcome != .unknown {
+            self.starts.reports.refused(
+                start, status: status, reason: reason, isOfMessage: outcome == .deadLettered)
+        }
+        return self.starts.orderStamp == start && self.starts.reports.memberRecordRoom > 0
+    }
+
+    // MARK: Members
+    /// Some start members, to be removed. Rings without members are removed, too.
+    mutating func someStartMembers(in table: inout MemberTable) -> [MemberID] {
+        let some = self.starts.someMembers(in: table)
+        if some.isEmpty { self.starts.removeRings(in: &table) }
+        return some
+    }
+    /// Takes Kafka's acknowledgement of a member's record.
+    /// - Returns: whether the start may go on with it.
+    mutating func startMemberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) -> Bool {
+        self.starts.memberAcknowledged(number, of: round, offset: offset)
+        return round < self.starts.rounds.count && self.starts.hasOrder
+    }
+
+    // MARK: Traces
+    /// Whether the results of the start are traced.
+    @inline(__always) var isStartTraced: Bool { self.starts.trace == .traced }
+    /// The start whose trace begins now, if anybody waits for it; `nil`: none does.
+    mutating func startToTrace() -> StartOrder? {
+        guard let order = self.starts.traceLooked(), self.startCounts.waitingCount > 0 else { return nil }
+        return order
+    }
+    /// Ends the trace of the start.
+    /// - Returns: the counts of the start.
+    mutating func endStartTrace(mayGoOn: Bool) -> StartReport {
+        self.starts.traceEnded(mayGoOn: mayGoOn)
+        return self.startCounts
+    }
+}

@@ -1,0 +1,497 @@
+import PushModel
+
+/// A partition's start members of an audience: their rings, the start that goes round, and the starts of the last hour.
+/// The type only decides. Its owner passes it the table of members, writes its records, and sends.
+struct CrowdStarts: ~Copyable {
+    private(set) var phase = Phase.over
+    private(set) var trace = Trace.untraced
+    /// The start that goes round: one element, or none. A start is large and rare.
+    private var orders: [StartOrder] = []
+    /// The identity of the start that goes round, and its end; 0: none goes round.
+    private(set) var orderStamp = StartStamp()
+    private(set) var orderExpiresSeconds: Int64 = 0
+    /// The newest start that goes round here or has done so. Neither this start nor an older one begins a second time,
+    /// no matter what a clock shows.
+    private(set) var newestMet = StartStamp()
+    /// When the start began here, wall milliseconds; 0: it has not.
+    private var beganMillis: Int64 = 0
+    /// The rounds, one for each environment.
+    private(set) var rounds: [StartRound] = []
+    /// Starts whose pushes left within the hour.
+    private(set) var past = PastStarts()
+    private(set) var records = StartBookkeeping()
+    private(set) var restored = RestoredStarts()
+    private(set) var sweep = StartSweep()
+    private var bodies = StartBodies()
+    /// When the newest start member joined, seconds since 1970.
+    private(set) var lastJoinSeconds: Int64 = 0
+
+    /// Results of the present start. After it has ended they stay until the next start begins.
+    var reports = StartReports()
+
+    var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
+    /// The start that goes round; `nil`: there is none, or it has expired.
+    var order: StartOrder? { self.orders.first }
+    @inline(__always) var hasOrder: Bool { self.phase != .over }
+    /// The stamp of the start that goes round; `nil`: none does.
+    @inline(__always) private var current: StartStamp? { self.hasOrder ? self.orderStamp : nil }
+    /// When the start's own content becomes stale, seconds since 1970; `Int64.max`: no start. The start is not copied
+    /// for this.
+    @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
+    /// Whether the start shows the newest version: see `StartOrder.shows`.
+    @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
+        self.hasOrder && self.orders[0].shows(newest)
+    }
+    private func spread(_ terms: StartTerms) -> StartSpread {
+        StartSpread(
+            beganMillis: self.beganMillis, wishedMillis: self.hasOrder ? terms.spreadMillis : 0,
+            expiresSeconds: self.orderExpiresSeconds)
+    }
+
+    // MARK: The start
+    /// Begins a start while none goes round. After a restore, the start continues behind the members that were
+    /// announced.
+    mutating func startCame(
+        _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
+    ) -> Begun {
+        self.orders = [order]
+        // From here on no other start begins.
+        self.newestMet = order.stamp
+        self.orderStamp = order.stamp
+        self.orderExpiresSeconds = order.expiresSeconds
+        self.trace = .toBegin
+        self.beganMillis = 0
+        self.phase = .goesRound
+        self.reports = StartReports(of: order)
+        self.records.startCame()
+        self.contentChanged()
+        let begun = self.restored.isEmpty ? self.begin(in: table) : self.resume(in: &table, entries: &entries)
+        self.reports.unknown(begun.unknownCount)
+        self.reports.becameDue(begun.dueCount)
+        return begun
+    }
+    private mutating func begin(in table: borrowing MemberTable) -> Begun {
+        var begun = Begun()
+        for index in self.rounds.indices {
+            let before = self.rounds[index].waitingCount
+            self.rounds[index].begin(
+                count: table.count(of: self.rounds[index].ring) - self.rounds[index].ghosts.count)
+            begun.dueCount += self.rounds[index].waitingCount - before
+        }
+        return begun
+    }
+    /// Resumes a start that `state` knows.
+    private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
+        let start = self.orderStamp
+        let (known, marks) = self.restored.take(start)
+        self.beganMillis = known?.beganMillis ?? 0
+        self.reports.resumed(known?.report)
+        var begun = Begun()
+        for index in self.rounds.indices {
+            let part = known?.rounds.first { $0.environment == self.rounds[index].environment }
+            for (member, mark) in marks where table.ring(of: member) == self.rounds[index].ring {
+                let number = self.records.memberRestored()
+                self.rounds[index].resumeMember(member, mark, part: part, number: number, in: &table)
+            }
+            begun.unheard += self.rounds[index].resume(
+                start, part: part,
+                // If the record does not have the ring, the ring was made later, and its members are late.
+                at: part?.horizon ?? (known == nil ? 0 : StartRound.end),
+                unheardMax: self.reports.memberRecordRoom - begun.unheard.count, in: &table, entries: &entries)
+            begun.unknownCount += part?.unansweredCount ?? 0
+            begun.dueCount += self.rounds[index].waitingCount
+        }
+        return begun
+    }
+    /// Ends the start for members that have not been sent it.
+    /// - Returns: the number of members that were owed it.
+    mutating func ceased(into reason: WritableKeyPath<MemberCounters, UInt64>, in table: inout MemberTable) -> Int {
+        var count = 0
+        for index in self.rounds.indices { count += self.rounds[index].cease(in: &table) }
+        self.reports.settled(count, into: reason)
+        return count
+    }
+    /// Ends the start that goes round. The caller has counted what was still owed.
+    mutating func over() {
+        self.phase = .over
+        self.orders = []
+        self.orderStamp = StartStamp()
+        self.orderExpiresSeconds = 0
+        self.contentChanged()
+        self.records.progressed()
+    }
+    /// Remembers when pushes of the start could first leave.
+    mutating func began(now: EngineTime) {
+        if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
+    }
+    /// Drops the bodies, because the start's content has changed, or the channel on which phones are to listen.
+    mutating func contentChanged() { self.bodies = StartBodies() }
+    /// Whether the body is made for phones that can listen on a channel, or for the others: see `makeBody`.
+    @inline(__always) func hasBody(isChannelCapable: Bool, channel: [UInt8]) -> Bool {
+        !self.hasOrder || self.bodies.has(isChannelCapable: isChannelCapable, channel: channel)
+    }
+    /// Makes the body for phones that can listen on a channel, or for the others.
+    /// - Parameters:
+    ///   - newest: the newest version; a start may show its content.
+    ///   - channel: the channel on which phones that can listen are to do so; empty: none.
+    mutating func makeBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8]) {
+        self.bodies.make(self.orders[0], newest: newest, isChannelCapable: isChannelCapable, channel: channel)
+    }
+    /// Appends the body of a push of the start that goes round.
+    @inline(__always) func appendBody(isChannelCapable: Bool, channel: [UInt8], to body: inout [UInt8]) {
+        if self.hasOrder { self.bodies.append(isChannelCapable: isChannelCapable, channel: channel, to: &body) }
+    }
+
+    // MARK: Traces
+    /// Asks once whether a trace of the start is to begin.
+    /// - Returns: the start; `nil`: nothing is to be decided.
+    mutating func traceLooked() -> StartOrder? {
+        guard self.trace == .toBegin else { return nil }
+        self.trace = .untraced
+        return self.order
+    }
+    mutating func traceBegan() { self.trace = .traced }
+    /// Ends the trace.
+    /// - Parameter mayGoOn: whether a trace may begin here again.
+    mutating func traceEnded(mayGoOn: Bool) {
+        if self.trace == .traced { self.trace = mayGoOn ? .toBegin : .untraced }
+    }
+
+    // MARK: Steps and pushes
+    /// The member that is sent the start next in a round. A member that waits for the answer to a push of another start
+    /// is passed over.
+    mutating func nextStep(
+        of round: Int, _ terms: StartTerms, in table: inout MemberTable, now: EngineTime
+    ) -> (member: MemberID, failures: FailureStreak)? {
+        let spread = self.spread(terms)
+        while true {
+            switch self.rounds[round].nextStep(resends: terms.resends, spread: spread, in: &table, now: now) {
+            case .member(let member, let failures):
+                guard table.flags(of: member).contains(.isInFlight) else { return (member, failures) }
+                self.held(member, of: round, notBeforeMillis: .max, failures: failures)
+            case .unannounced:
+                self.records.ranDry()
+                return nil
+            case .nobody: return nil
+            }
+        }
+    }
+    /// When the next member of a round can be sent the start, steady; `Int64.max`: not before an acknowledgement or an
+    /// answer.
+    mutating func stepDueMillis(
+        of round: Int, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        self.rounds[round].stepDueMillis(resends: terms.resends, spread: self.spread(terms), in: table, now: now)
+    }
+    private mutating func held(_ member: MemberID, of round: Int, notBeforeMillis: Int64, failures: FailureStreak) {
+        self.rounds[round].hold(member, notBeforeMillis: notBeforeMillis, failures: failures)
+        self.records.progressed()
+    }
+    /// Lets the next member wait, because it has had all its starts of this hour. It can wait if there is room, and the
+    /// start does not expire before.
+    /// - Returns: whether it waits. If not, it is no longer owed the start.
+    mutating func heldBack(
+        _ member: MemberID, of round: Int, untilMillis: Int64, failures: FailureStreak, now: EngineTime
+    ) -> Bool {
+        let isInTime = untilMillis - now.steadyMillis < self.orderExpiresSeconds * 1_000 - now.wallMillis
+        guard isInTime, self.rounds[round].retries.count < StartRetries.countMax / 2 else {
+            self.reports.settled(of: self.orderStamp, into: \.expired)
+            return false
+        }
+        self.held(member, of: round, notBeforeMillis: untilMillis, failures: failures)
+        return true
+    }
+    /// Marks the round as in its lane's queue.
+    /// - Returns: `false`: it was there already.
+    @inline(__always) mutating func queued(_ round: Int) -> Bool { self.rounds[round].queued() }
+    @inline(__always) mutating func dequeued(_ round: Int) { self.rounds[round].dequeued() }
+    /// Counts the push to the next member as sent, and sets its fields for the start.
+    /// - Returns: whether members have to be announced soon, so that the round does not stop.
+    @inline(__always) mutating func pushLeft(
+        _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore, now: EngineTime
+    ) -> Bool {
+        pushes[push].brings(self.orders[0])
+        if !pushes[push].failures.isNone { self.reports.repeated() }
+        self.rounds[round].pushLeft(push, in: &pushes)
+        self.past.sent(self.orderStamp, now: now)
+        self.records.pushLeft()
+        guard !self.records.progress.isUnderWay else { return false }
+        for index in self.rounds.indices where self.rounds[index].isUnderWay && self.rounds[index].isShort {
+            return true
+        }
+        return false
+    }
+    /// Removes an answered push from its round.
+    @inline(__always) mutating func pushAnswered(
+        _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore
+    ) {
+        self.rounds[round].pushAnswered(push, in: &pushes)
+        self.records.progressed()
+    }
+    /// Wakes a member that waited for the answer to a push, because a newer start goes round by now. The answer has
+    /// been dealt with.
+    @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
+        self.rounds[round].wake(member, nowMillis: nowMillis)
+    }
+    /// Remembers a push that may have arrived although its result is unknown. The member is sent another.
+    mutating func mayHaveArrived(_ push: borrowing MemberPush) {
+        if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
+    }
+    /// Takes a push that surely has not started a card. The push is tried again, as long as its member has not left and
+    /// its start goes round.
+    /// - Parameters:
+    ///   - endsSeconds: when the start expires, seconds since 1970.
+    ///   - attempt: number of attempts so far.
+    /// - Returns: how the push ended; `nil`: the member is still owed the start.
+    mutating func surelyNotArrived(
+        _ push: borrowing MemberPush, endsSeconds: Int64, delayMillis: Int64, failures: FailureStreak,
+        in table: inout MemberTable, now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        guard !table.flags(of: push.member).contains(.isGhost) else {
+            self.rounds[push.pass].ghostWasNotSent(push.member, in: &table)
+            return \.left
+        }
+        guard push.start == self.orderStamp else { return \.superseded }
+        // Otherwise the member would take up room among those that wait, and then be too late.
+        guard now.wallMillis + delayMillis < endsSeconds * 1_000 else { return \.expired }
+        self.rounds[push.pass].hold(
+            push.member, notBeforeMillis: now.steadyMillis + delayMillis, failures: failures)
+        return nil
+    }
+
+    // MARK: Members
+    /// Adds the ring of an environment.
+    mutating func ringMade(_ ring: RingID, environment: PushEnvironment) {
+        self.rounds.append(StartRound(ring: ring, environment: environment))
+    }
+    /// Removes the rings. They must have no members.
+    mutating func removeRings(in table: inout MemberTable) {
+        for round in self.rounds { table.removeRing(round.ring) }
+        self.rounds = []
+    }
+    /// Least age of a member's join at which the same join is written down again, seconds. The member's life then
+    /// starts over.
+    static let rejoinSeconds: UInt32 = 86_400
+    /// Remembers the time of a join that was taken.
+    mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
+    /// Moves a token's member from the other environment's ring to this one, where it counts as new. What it was sent
+    /// there moves with it.
+    mutating func moved(_ member: MemberID, to round: Int, _ sent: Sent, in table: inout MemberTable) {
+        if sent.wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
+        if sent.mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }
+    }
+    /// Sets the member's flags and time as its join says.
+    /// - Parameters:
+    ///   - says: the flags that the join names.
+    ///   - isNew: whether the member was not in the round's ring before.
+    /// - Returns: whether something has changed that has to be written down.
+    mutating func joined(
+        _ member: MemberID, of round: Int, says: MemberFlags, isNew: Bool, joinedSeconds: UInt32,
+        in table: inout MemberTable, now: EngineTime
+    ) -> Bool {
+        let before = table.flags(of: member)
+        let flags = before.subtracting([.isFrequent, .isChannelCapable, .isGhost]).union(says)
+        table.setFlags(flags, of: member)
+        var isChanged = isNew || flags != before
+        self.past.timePassed(nowMillis: now.steadyMillis)
+        // While there are starts of the last hour, the join's time is kept: it decides which of them the member may
+        // have been sent.
+        if !isNew, self.past.isEmpty, joinedSeconds >= table.joinedSeconds(of: member) &+ Self.rejoinSeconds {
+            table.setJoinedSeconds(joinedSeconds, of: member)
+            isChanged = true
+        }
+        let isBack = isNew || before.contains(.isGhost)
+        if self.rounds[round].joined(member, isBack: isBack, current: self.current, in: &table) { isChanged = true }
+        self.sweepWanted(now: now)
+        return isChanged
+    }
+    /// Makes the record of a member, for writing at once.
+    /// - Returns: the record, its number, and the number of members that are now owed the start in addition.
+    mutating func record(
+        of member: MemberID, of round: Int, in table: borrowing MemberTable
+    ) -> (record: StartMemberRecord, number: UInt32, dueCount: Int) {
+        let before = self.rounds[round].waitingCount
+        let number = self.records.memberWritten()
+        let record = self.rounds[round].record(of: member, current: self.current, number: number, in: table)
+        let dueCount = self.rounds[round].waitingCount - before
+        self.reports.becameDue(dueCount)
+        return (record, number, dueCount)
+    }
+    /// Counts a member's tombstone that is written.
+    /// - Returns: the record's number.
+    mutating func tombstoneWritten() -> UInt32 { self.records.memberWritten() }
+    /// Takes Kafka's acknowledgement of a member's record.
+    mutating func memberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) {
+        self.records.memberAcknowledged(number)
+        if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
+    }
+    /// Takes a member out. If starts that the member was sent have to be remembered, it stays as a ghost.
+    /// - Returns: by how many the number of members that are owed the start falls; `nil`: nothing has to be remembered,
+    ///   so the member can be removed.
+    mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
+        let wasSent = self.wasSent(to: member, of: round, in: table)
+        if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
+        guard let sent = wasSent ? self.orderStamp : self.formerSent(to: member, of: round, in: table) else {
+            return nil
+        }
+        let fewer = self.rounds[round].leftAsGhost(member, sent: sent, in: &table)
+        self.reports.settled(fewer, into: \.left)
+        self.sweepWanted(now: now)
+        return fewer
+    }
+    /// Removes the member from the table. It must have no push in flight, and is owed nothing now.
+    /// - Returns: by how many the number of members that are owed the start falls.
+    mutating func removed(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
+        let fewer = self.rounds[round].removed(member, in: &table)
+        self.reports.settled(fewer, into: \.left)
+        self.restored.memberForgotten(member)
+        table.remove(member)
+        return fewer
+    }
+
+    // MARK: Sweeps
+    /// Schedules a search for members that have to leave.
+    private mutating func sweepWanted(now: EngineTime) {
+        guard !self.rounds.isEmpty else { return }
+        let hasGhosts = self.rounds.contains { !$0.ghosts.isEmpty }
+        self.sweep.wanted(
+            ghostsUntilMillis: hasGhosts ? self.ghostsUntilMillis(now: now) : nil, nowMillis: now.steadyMillis)
+    }
+    /// Lets all members leave if the time of each is over, because the owner has forgotten their audience. They leave
+    /// before the owner is asked about them once more.
+    mutating func ownerForgot(lifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime) {
+        let until = self.untilSeconds(lifeMillis: lifeMillis, in: table)
+        if until > 0, until <= now.wallSeconds { self.sweep.wantedAtOnce(nowMillis: now.steadyMillis) }
+    }
+    /// Looks at the next members in the search.
+    /// - Parameters:
+    ///   - lifeMillis: members that joined longer ago than this leave.
+    ///   - hasGhosts: whether there are still ghosts that need not be remembered.
+    /// - Returns: the members that leave.
+    mutating func swept(
+        lifeMillis: Int64, hasGhosts: Bool, in table: borrowing MemberTable, now: EngineTime
+    ) -> [MemberID] {
+        var end = RingPosition.end
+        var entries: [RingEntry] = []
+        for round in self.rounds {
+            end = min(
+                end, table.fill(round.ring, from: self.sweep.position, limit: StartSweep.countMax, into: &entries))
+        }
+        self.sweep.stepped(to: end, hasGhosts: hasGhosts, nowMillis: now.steadyMillis)
+        self.sweepWanted(now: now)
+        return entries.compactMap {
+            let joinedMillis = Int64(table.joinedSeconds(of: $0.member)) * 1_000
+            let isOver = now.wallMillis - joinedMillis >= lifeMillis
+            return isOver && $0.position < end && !table.flags(of: $0.member).contains(.isGhost) ? $0.member : nil
+        }
+    }
+    // MARK: The progress record
+    /// When the next progress record is to be written, steady; `Int64.max`: one is on its way, or there is nothing to
+    /// write.
+    /// - Parameter announces: whether starts may leave.
+    mutating func recordDueMillis(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        var due = self.records.progressDueMillis(nowMillis: now.steadyMillis)
+        guard announces, !terms.resends, !self.records.progress.isUnderWay else { return due }
+        let spread = self.spread(terms)
+        let gathered = self.records.gatheredMillis(nowMillis: now.steadyMillis)
+        for index in self.rounds.indices {
+            due = min(
+                due,
+                self.rounds[index].announcementDueMillis(
+                    lateMax: self.records.pace.count, gatheredMillis: gathered, spread: spread, in: table, now: now))
+        }
+        return due
+    }
+    /// Makes the progress record, for writing at once. It announces the next members, and says how far the start has
+    /// got.
+    /// - Parameter announces: whether starts may leave.
+    mutating func record(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
+        entries: inout [RingEntry], now: EngineTime
+    ) -> StartProgressRecord {
+        self.past.timePassed(nowMillis: now.steadyMillis)
+        self.records.progressWritten(nowMillis: now.steadyMillis)
+        let spread = self.spread(terms)
+        var progress = StartProgressRecord()
+        progress.start = self.newestMet
+        progress.isOver = !self.hasOrder
+        progress.beganMillis = self.beganMillis
+        progress.report = self.reports.report
+        for index in self.rounds.indices {
+            progress.rounds.append(
+                self.rounds[index].record(
+                    of: self.orderStamp, announcing: announces ? self.records.pace.count : nil,
+                    resends: terms.resends, spread: spread, in: table, pushes: pushes, entries: &entries, now: now))
+        }
+        // Pushes to announced members may leave from here on.
+        let isAnnounced = self.hasOrder && progress.rounds.contains { $0.unansweredCount > 0 }
+        progress.past = self.past.recorded(announced: isAnnounced ? self.orderStamp : nil, now: now)
+        return progress
+    }
+    /// Takes Kafka's acknowledgement of a record. If it is the last one written, pushes to the members that it
+    /// announces may leave.
+    /// - Returns: whether it is the last one written.
+    mutating func recordAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
+        guard self.records.progressAcknowledged(number, nowMillis: now.steadyMillis) else { return false }
+        for index in self.rounds.indices { self.rounds[index].announced() }
+        return true
+    }
+    /// Withdraws announcements: nothing leaves until members are announced again. A record then says which announced
+    /// members were not sent the start. Otherwise a takeover would count them as unknown.
+    mutating func withdrawn() {
+        for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
+        self.records.progressed()
+    }
+    /// Demands a record, because the crowd is new.
+    mutating func progressed() { self.records.progressed() }
+
+    // MARK: Restoring
+    /// Takes over a restored record of the last start's progress.
+    mutating func progressRead(_ progress: StartProgressRecord, now: EngineTime) {
+        self.past.restored(progress.past, now: now)
+        if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
+            // Announced pushes may have left at any time since the record. This says nothing about a start that is
+            // over.
+            self.past.sent(progress.start, now: now)
+        }
+        self.restored.progressRead(progress)
+        self.newestMet = progress.start
+    }
+    /// Takes the progress record's tombstone, which was read.
+    mutating func progressForgotten() { self.restored.progressRead(nil) }
+    /// Takes over restored starts whose version has expired.
+    mutating func ordersRead(_ orders: [StartOrder]) { self.restored.ordersRead(orders) }
+    /// Takes over a restored record of a member. The member is in the round's ring.
+    mutating func memberRead(
+        _ member: MemberID, of round: Int, _ record: StartMemberRecord, offset: Int64, in table: inout MemberTable
+    ) {
+        var flags: MemberFlags = record.isFrequent ? .isFrequent : []
+        if record.isChannelCapable { flags.formUnion(.isChannelCapable) }
+        if record.hasLeft { flags.formUnion(.isGhost) }
+        table.setFlags(flags, of: member)
+        table.setJoinedSeconds(record.joinedSeconds, of: member)
+        self.joinTaken(seconds: record.joinedSeconds)
+        self.rounds[round].ghostRead(member, sent: record.hasLeft ? record.start : nil)
+        self.restored.memberRead(member, record, offset: offset)
+    }
+    /// Ends the restore. The last record has been read, and the present start is known.
+    /// - Parameter resends: whether members are not announced. The previous owner may then have sent the start until it
+    ///   died.
+    mutating func restoreOver(resends: Bool, now: EngineTime) {
+        self.restored = RestoredStarts()
+        if self.hasOrder, resends {
+            self.phase = .goesOnInDoubt
+            self.past.sent(self.orderStamp, now: now)
+        }
+        self.sweepWanted(now: now)
+    }
+    /// Moves the rings to another crowd.
+    mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
+        self.records.crowdChanged()
+        for index in self.rounds.indices {
+            self.rounds[index].crowdChanged(to: crowd, generation: generation, pushes: &pushes)
+        }
+    }
+}

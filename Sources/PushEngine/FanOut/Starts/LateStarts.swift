@@ -1,0 +1,96 @@
+import DequeModule
+
+/// Members that joined while a start went round. A record announces them up to an offset, just as it announces other
+/// members up to a position.
+struct LateStarts {
+    private var joins = LateJoins()
+    /// Number of joins at the front of the queue that are announced. `announcedNext` is the number once the record on
+    /// its way is acknowledged.
+    private(set) var announcedCount = 0
+    private var announcedNext = 0
+    /// The offset below which members' records have been announced.
+    private(set) var offset: Int64 = 0
+    /// An offset above the records of all members that were taken out to be sent the start.
+    private var servedOffset: Int64 = 0
+
+    /// Number of members that wait.
+    @inline(__always) var count: Int { self.joins.count }
+    /// Whether there are members that could be announced.
+    @inline(__always) var hasUnannounced: Bool {
+        self.announcedCount < self.joins.queue.count && self.joins.queue[self.announcedCount].offset >= 0
+    }
+    /// Number of members that are announced and still wait.
+    var unansweredCount: Int { self.joins.queue.prefix(self.announcedNext).count { self.joins.isWaiting($0) } }
+    /// Some of the members that are announced and still wait.
+    func unanswered(max: Int) -> [MemberID] {
+        Array(
+            self.joins.queue.prefix(self.announcedNext).lazy.filter { self.joins.isWaiting($0) }.map(\.member)
+                .prefix(max))
+    }
+
+    // MARK: What happens
+
+    /// Begins a start. Late members whose records are below the offset have been announced.
+    mutating func begin(offset: Int64) {
+        self.offset = offset
+        self.servedOffset = offset
+    }
+    /// Ends the wait of all members.
+    /// - Returns: the members that waited.
+    mutating func cease() -> [MemberID] {
+        let members = Array(self.joins.members)
+        self.joins.removeAll()
+        self.announcedCount = 0
+        self.announcedNext = 0
+        return members
+    }
+    /// Adds a member behind the others. If its record is written once more, the member moves to the end.
+    mutating func joined(_ member: MemberID, number: UInt32) { self.joins.joined(member, number: number) }
+    /// Remembers the offset of the record with that number.
+    mutating func written(_ number: UInt32, at offset: Int64) { self.joins.written(number, at: offset) }
+    /// Takes out the first announced member.
+    /// - Parameter isFree: whether members need not be announced.
+    mutating func popFirst(isFree: Bool) -> MemberID? {
+        while let first = self.joins.first, self.announcedCount > 0 || (isFree && first.offset >= 0) {
+            let wasWaiting = self.joins.popFirst()?.wasWaiting ?? false
+            self.offset = max(self.offset, first.offset + 1)
+            self.announcedCount = max(0, self.announcedCount - 1)
+            self.announcedNext = max(0, self.announcedNext - 1)
+            guard wasWaiting else { continue }
+            self.servedOffset = max(self.servedOffset, first.offset + 1)
+            return first.member
+        }
+        return nil
+    }
+    /// Removes a member that has left, or is no longer late.
+    /// - Returns: whether it waited.
+    mutating func left(_ member: MemberID) -> Bool { self.joins.forget(member) }
+
+    // MARK: Announcing
+
+    /// Announces members with the record that is about to be written.
+    /// - Parameter most: maximum number of announced members.
+    mutating func announce(max most: Int) {
+        // The previous record may have announced these members already. While that record is on its way, it may still
+        // be written to `state`.
+        var index = self.announcedNext
+        while index < self.joins.queue.count, index < most, self.joins.queue[index].offset >= 0 {
+            self.offset = max(self.offset, self.joins.queue[index].offset + 1)
+            index += 1
+        }
+        self.announcedNext = index
+    }
+    /// Counts the members that the record announces as announced, because Kafka has the record.
+    mutating func announced() { self.announcedCount = self.announcedNext }
+    /// Withdraws the announcement of members that have not been sent the start.
+    mutating func withdraw() {
+        self.announcedCount = 0
+        self.announcedNext = 0
+        for join in self.joins.queue where join.offset >= 0 && self.joins.isWaiting(join) {
+            self.offset = min(self.offset, join.offset)
+        }
+        // Records may be stored in another order than that in which they were sent. It is better that one member misses
+        // its start than that a member already served gets a second.
+        self.offset = max(self.offset, self.servedOffset)
+    }
+}

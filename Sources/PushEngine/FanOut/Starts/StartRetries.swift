@@ -1,0 +1,111 @@
+import PushModel
+
+/// Start members that surely were not started: APNs refused them for now, or did not process the push. Each is sent the
+/// start again when its wait is over, but not before `state` has a record that does not name it. After a takeover all
+/// members that the last record names are sent the start.
+struct StartRetries {
+    struct Entry {
+        /// Earliest time of the next attempt, steady; `Int64.max`: not before the answer to a push of another start.
+        var notBeforeMillis: Int64
+        var failures = FailureStreak.none
+    }
+    /// Number of waiting members at which a round stops.
+    static let countMax = 1_024
+    private var entries: [MemberID: Entry] = [:]
+    /// The time before which no member is due, steady. It may be too early.
+    private var earliestMillis: Int64 = .max
+    /// Members that the last record in Kafka names, or a later one. `nextNamed` are those that the last record written
+    /// names.
+    private var named: Set<MemberID> = []
+    private var nextNamed: Set<MemberID> = []
+
+    var count: Int { self.entries.count }
+    var isFull: Bool { self.entries.count >= Self.countMax }
+    var members: [MemberID] { self.entries.keys.sorted { $0.rawValue < $1.rawValue } }
+    subscript(_ member: MemberID) -> Entry? { self.entries[member] }
+
+    mutating func set(_ entry: Entry, for member: MemberID) {
+        self.entries[member] = entry
+        self.earliestMillis = min(self.earliestMillis, entry.notBeforeMillis)
+    }
+    @discardableResult mutating func remove(_ member: MemberID) -> Entry? {
+        guard let entry = self.entries.removeValue(forKey: member) else { return nil }
+        if self.entries.isEmpty { self.earliestMillis = .max }
+        return entry
+    }
+    /// Forgets a member, because another may get its number.
+    mutating func forget(_ member: MemberID) {
+        self.remove(member)
+        self.named.remove(member)
+        self.nextNamed.remove(member)
+    }
+
+    // MARK: Due members
+    /// The next member that may be sent the start. It stays here.
+    /// - Parameter sendsNamed: whether members that `state` names count, too.
+    mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
+        self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
+    }
+    /// When the next member may be sent the start, steady; `Int64.max`: a record or an answer comes first.
+    mutating func nextDueMillis(sendsNamed: Bool, nowMillis: Int64) -> Int64 {
+        guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
+        if self.nextDue(sendsNamed: sendsNamed, nowMillis: nowMillis) != nil { return .min }
+        return self.earliestMillis > nowMillis ? self.earliestMillis : self.laterMillis(than: nowMillis)
+    }
+    /// When the first member that a record names becomes due, steady. The member then has to wait for a record that no
+    /// longer names it.
+    mutating func nextNamedDueMillis(nowMillis: Int64) -> Int64 {
+        guard !self.named.isEmpty || !self.nextNamed.isEmpty else { return .max }
+        guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
+        if self.firstDue(nowMillis: nowMillis, where: { $0.isNamed($1) }) != nil { return .min }
+        return self.laterMillis(than: nowMillis)
+    }
+    private func isNamed(_ member: MemberID) -> Bool { self.named.contains(member) || self.nextNamed.contains(member) }
+    private func laterMillis(than nowMillis: Int64) -> Int64 {
+        self.entries.values.reduce(.max) { $1.notBeforeMillis > nowMillis ? min($0, $1.notBeforeMillis) : $0 }
+    }
+    private mutating func firstDue(nowMillis: Int64, where isMeant: (Self, MemberID) -> Bool) -> MemberID? {
+        guard self.earliestMillis <= nowMillis else { return nil }
+        var first: (member: MemberID, millis: Int64)?
+        var earliest = Int64.max
+        for (member, entry) in self.entries {
+            earliest = min(earliest, entry.notBeforeMillis)
+            guard entry.notBeforeMillis <= nowMillis, isMeant(self, member) else { continue }
+            // The earliest member comes first, then the lowest number. This order is the same in each process, unlike a
+            // dictionary's.
+            if let other = first, (other.millis, other.member.rawValue) < (entry.notBeforeMillis, member.rawValue) {
+                continue
+            }
+            first = (member, entry.notBeforeMillis)
+        }
+        self.earliestMillis = earliest
+        return first?.member
+    }
+
+    // MARK: Records
+    /// Decides which members the record that is about to be written names.
+    /// - Parameter namesAll: whether the record also names members that are due.
+    /// - Returns: the members that it names.
+    mutating func announce(nowMillis: Int64, namesAll: Bool) -> [MemberID] {
+        let members = self.members.filter { namesAll || (self.entries[$0]?.notBeforeMillis ?? .min) > nowMillis }
+        // A record that is on its way may still become the last one in `state`.
+        self.named.formUnion(self.nextNamed)
+        self.nextNamed = Set(members)
+        return members
+    }
+    /// Lets the members that the record names be sent the start, because Kafka has the record.
+    mutating func announced() { self.named = self.nextNamed }
+    /// Takes over the members that a restored record names.
+    mutating func restoreNamed(_ members: [MemberID]) {
+        for member in members { self.set(Entry(notBeforeMillis: .min, failures: FailureStreak(count: 1)), for: member) }
+        self.named = Set(members)
+        self.nextNamed = self.named
+    }
+    /// Some of the waiting members that the record on its way does not name.
+    func unnamed(max: Int) -> [MemberID] {
+        guard self.unnamedCount > 0 else { return [] }
+        return Array(self.members.lazy.filter { !self.nextNamed.contains($0) }.prefix(max))
+    }
+    /// Number of waiting members that the record on its way does not name.
+    var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }
+}

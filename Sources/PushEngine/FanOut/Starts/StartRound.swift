@@ -1,0 +1,495 @@
+import PushModel
+
+/// How far a partition has brought one start to the start members of one ring (fan-out, "`start` to start members").
+///
+/// The ring is walked once, from its first position to its last. A member is sent the start only after `state` says
+/// that it may have been. For members met in the ring's order, `state` says so up to `horizon`; for members that joined
+/// since, up to an offset. Members in `retries` are sent it only after `state` no longer names them. A second card is
+/// never put up knowingly: a new owner begins behind what was announced.
+///
+/// What every push reads is inlined, because a round that is passed to a function is copied.
+struct StartRound {
+    /// The position behind all members.
+    static let end = Int64(RingPosition.end)
+
+    /// Who is sent the start next.
+    enum Step {
+        /// This member is next. The round does not owe it the start from here on.
+        case member(MemberID, failures: FailureStreak)
+        /// The next member is one that no record in Kafka announces.
+        case unannounced
+        /// Nobody can be sent the start at the moment, or the round is over.
+        case nobody
+    }
+
+    let ring: RingID
+    let environment: PushEnvironment
+    /// The position that is met next. All members before it have been met.
+    private(set) var position = Self.end
+    /// Members at `position` itself that have been met.
+    private var metHere: [MemberID] = []
+    /// Number of members that the round has yet to reach.
+    private var aheadCount = 0
+    /// Members before this position are announced by a record in `state`.
+    private(set) var horizon: Int64 = 0
+    /// The value that the horizon gets when the record on its way is acknowledged.
+    private(set) var nextHorizon: Int64 = 0
+    /// Number of members announced up to `nextHorizon` that have not been met. A takeover has to count them as unknown.
+    private var announcedCount = 0
+    /// Number of members that were announced and not met when the last record was written.
+    private var announcedAtRecord = 0
+    /// Members that joined while the start went round.
+    private(set) var late = LateStarts()
+    /// Late members that were sent the start before the round reached them. The round skips them.
+    private(set) var servedEarly: Set<MemberID> = []
+    /// Members that surely were not started.
+    private(set) var retries = StartRetries()
+    /// Members whose push of this start has an unknown result, and that are sent the start again (`start.on-unknown`).
+    /// That push counts for their hour.
+    private(set) var maybeSent: Set<MemberID> = []
+    /// Members that have left, each with the start that it was sent.
+    private(set) var ghosts: [MemberID: StartStamp] = [:]
+    /// The round's pushes without an answer, including those of a former start.
+    private var inFlight = PushesInFlight()
+    /// The next members, from `position` on.
+    private var upcoming = RingLookAhead()
+    /// Whether the round is in its lane's queue.
+    private(set) var isQueued = false
+
+    /// Creates a round that is over.
+    init(ring: RingID, environment: PushEnvironment) {
+        self.ring = ring
+        self.environment = environment
+    }
+
+    /// Number of members that are owed the start, including those whose push is unanswered.
+    @inline(__always) var waitingCount: Int {
+        self.aheadCount + self.late.count + self.retries.count + self.inFlight.count
+    }
+    @inline(__always) var isUnderWay: Bool { self.position < Self.end }
+
+    // MARK: Begin and end
+
+    /// Begins the round of a start.
+    /// - Parameter count: number of members that the start is for.
+    mutating func begin(at position: Int64 = 0, count: Int, lateOffset: Int64 = 0) {
+        self.position = position
+        self.metHere = []
+        self.aheadCount = count
+        self.horizon = position
+        self.nextHorizon = position
+        self.announcedCount = 0
+        self.announcedAtRecord = 0
+        self.late.begin(offset: lateOffset)
+        self.upcoming.forget()
+    }
+    /// Ends the round. Members are no longer owed the start, but pushes in flight still get their answers.
+    /// - Returns: the number of members that were owed it.
+    mutating func cease(in table: inout MemberTable) -> Int {
+        let before = self.waitingCount
+        self.position = Self.end
+        self.metHere = []
+        self.aheadCount = 0
+        self.announcedCount = 0
+        for member in self.late.cease() { table.removeFlag(.isLate, of: member) }
+        for member in self.servedEarly { table.removeFlag(.isServedEarly, of: member) }
+        self.servedEarly = []
+        self.retries = StartRetries()
+        self.maybeSent = []
+        self.upcoming.forget()
+        return before - self.waitingCount
+    }
+
+    // MARK: The round
+
+    /// The first position whose members have not all been met.
+    var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
+    /// Whether the round has yet to reach the member at this position, and the member is neither late nor served.
+    @inline(__always) func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
+        let there = Int64(ringPosition)
+        return there > self.position || (there == self.position && !self.metHere.contains(member))
+    }
+    /// Whether the round has yet to reach the member with something that it has not been sent.
+    @inline(__always) private func isOwed(_ entry: RingEntry, in table: borrowing MemberTable) -> Bool {
+        Self.isMetInRound(entry.member, in: table) && self.isAhead(entry.member, at: entry.position)
+    }
+    /// Whether the member has neither joined late nor left.
+    @inline(__always) static func isMetInRound(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        table.flags(of: member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly])
+    }
+    /// The next member of the round and its position; `nil`: the round is over. The member stays the next until it has
+    /// been met.
+    private mutating func next(in table: borrowing MemberTable) -> RingEntry? {
+        while self.position < Self.end {
+            if self.aheadCount == 0 {
+                self.move(to: Self.end)
+                return nil
+            }
+            if let entry = self.upcoming.next {
+                guard Int64(entry.position) > self.position || !self.metHere.contains(entry.member) else {
+                    self.upcoming.passed()
+                    continue
+                }
+                return entry
+            }
+            if self.upcoming.end > self.position {
+                self.move(to: self.upcoming.end)
+                continue
+            }
+            self.upcoming.lookUp(self.ring, from: self.position, in: table)
+            for entry in self.upcoming.entries { table.prefetchToken(entry.member) }
+        }
+        return nil
+    }
+    private mutating func move(to position: Int64) {
+        guard position > self.position else { return }
+        self.position = position
+        self.metHere.removeAll(keepingCapacity: true)
+    }
+    /// Moves the round on, past the member that `next` returned.
+    /// - Parameter wasOwed: whether it was neither late nor served nor gone.
+    private mutating func met(_ entry: RingEntry, wasOwed: Bool) {
+        if wasOwed { self.aheadNoMore(at: entry.position) }
+        self.move(to: Int64(entry.position))
+        self.metHere.append(entry.member)
+        self.upcoming.passed()
+    }
+    private mutating func aheadNoMore(at ringPosition: UInt64) {
+        self.aheadCount -= 1
+        if Int64(ringPosition) < self.nextHorizon { self.announcedCount -= 1 }
+    }
+
+    /// Chooses who is sent the start next. First comes a member that failed and may be tried again, then one that
+    /// joined late, then the next one in the ring.
+    mutating func nextStep(resends: Bool, spread: StartSpread, in table: inout MemberTable, now: EngineTime) -> Step {
+        if let member = self.retries.nextDue(sendsNamed: resends, nowMillis: now.steadyMillis) {
+            return .member(member, failures: self.retries.remove(member)?.failures ?? .none)
+        }
+        guard !self.retries.isFull else { return .nobody }
+        if let member = self.late.popFirst(isFree: resends) {
+            table.removeFlag(.isLate, of: member)
+            self.sentEarly(to: member, in: &table)
+            return .member(member, failures: .none)
+        }
+        while let entry = self.next(in: table) {
+            guard self.isOwed(entry, in: table) else {
+                self.met(entry, wasOwed: false)
+                continue
+            }
+            let position = Int64(entry.position)
+            guard spread.dueMillis(position, now: now) <= now.steadyMillis else { return .nobody }
+            guard resends || self.isAnnounced(position) else { return .unannounced }
+            self.met(entry, wasOwed: true)
+            return .member(entry.member, failures: .none)
+        }
+        return .nobody
+    }
+    /// When the next member can be sent the start, steady; `Int64.max`: not before an acknowledgement or an answer.
+    mutating func stepDueMillis(
+        resends: Bool, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        if !self.retries.isFull, self.late.announcedCount > 0 || (resends && self.late.hasUnannounced) { return .min }
+        let due = self.retries.nextDueMillis(sendsNamed: resends, nowMillis: now.steadyMillis)
+        guard !self.retries.isFull, let next = self.next(in: table),
+            resends || self.isAnnounced(Int64(next.position))
+        else { return due }
+        return min(due, spread.dueMillis(Int64(next.position), now: now))
+    }
+
+    // MARK: Pushes
+
+    /// Marks the round as in its lane's queue.
+    /// - Returns: `false`: it was there already.
+    @inline(__always) mutating func queued() -> Bool {
+        defer { self.isQueued = true }
+        return !self.isQueued
+    }
+    /// Marks the round as out of its lane's queue.
+    @inline(__always) mutating func dequeued() { self.isQueued = false }
+    /// Adds a push that has left to the round's pushes in flight.
+    @inline(__always) mutating func pushLeft(_ push: MemberPushID, in pushes: inout MemberPushStore) {
+        self.inFlight.left(push, in: &pushes)
+    }
+    /// Removes an answered push from the round's pushes in flight.
+    @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in pushes: inout MemberPushStore) {
+        self.inFlight.answered(push, in: &pushes)
+    }
+    /// Moves the round to another crowd.
+    mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
+        self.isQueued = false
+        var push = self.inFlight.first
+        while push.isSome {
+            pushes[push].crowd = crowd
+            pushes[push].crowdGeneration = generation
+            push = pushes[push].next
+        }
+    }
+    /// Lets a member wait that surely was not started.
+    /// - Parameter notBeforeMillis: earliest time of the next attempt, steady; `Int64.max`: an answer to a push of
+    ///   another start has to arrive first.
+    mutating func hold(_ member: MemberID, notBeforeMillis: Int64, failures: FailureStreak) {
+        self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, failures: failures), for: member)
+    }
+    /// Ends the member's wait for an answer, if it waited for one: the answer has arrived.
+    @inline(__always) mutating func wake(_ member: MemberID, nowMillis: Int64) {
+        guard let entry = self.retries[member], entry.notBeforeMillis == .max else { return }
+        self.hold(member, notBeforeMillis: nowMillis, failures: entry.failures)
+    }
+    /// Remembers a late member that has been sent the start before the round reached its position.
+    mutating func sentEarly(to member: MemberID, in table: inout MemberTable) {
+        table.insertFlag(.isServedEarly, of: member)
+        self.servedEarly.insert(member)
+    }
+    /// Remembers a member that a push of this start may have reached, and that is sent another.
+    mutating func mayHaveArrived(at member: MemberID) { self.maybeSent.insert(member) }
+
+    // MARK: Members
+
+    /// Whether a member was sent the start that goes round, or may have been.
+    @inline(__always) func wasSent(_ current: StartStamp, to member: MemberID, in table: borrowing MemberTable) -> Bool
+    {
+        if !self.ghosts.isEmpty, let sent = self.ghosts[member] { return sent.names(current) }
+        let flags = table.flags(of: member)
+        if flags.contains(.isLate) || self.retries[member] != nil { return false }
+        return flags.contains(.isServedEarly) || !self.isAhead(member, at: table.position(of: member))
+    }
+    /// Whether a late member was sent the start before the round reached it, and may not have got it. Its push has no
+    /// answer yet, or was refused for now.
+    func isServedEarlyInDoubt(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        let flags = table.flags(of: member)
+        return flags.contains(.isServedEarly) && (flags.contains(.isInFlight) || self.retries[member] != nil)
+    }
+    /// Takes a token that has joined the ring, or joined again.
+    /// - Parameters:
+    ///   - current: the start that goes round; `nil`: none does.
+    ///   - isBack: whether it was not a member before, or a ghost.
+    /// - Returns: whether it waits for that start.
+    mutating func joined(
+        _ member: MemberID, isBack: Bool, current: StartStamp?, in table: inout MemberTable
+    ) -> Bool {
+        let ghost = self.ghosts.removeValue(forKey: member)
+        guard isBack, let current, !(ghost?.names(current) ?? false),
+            !table.flags(of: member).contains(.isServedEarly)
+        else { return false }
+        // The member has not been sent the start that goes round, even if it was sent another.
+        table.insertFlag(.isLate, of: member)
+        return true
+    }
+    /// Makes the record of a member, for writing at once. A late member is thereby queued behind the others.
+    /// - Parameters:
+    ///   - current: the start that goes round; `nil`: none does.
+    ///   - number: the record's number.
+    mutating func record(
+        of member: MemberID, current: StartStamp?, number: UInt32, in table: borrowing MemberTable
+    ) -> StartMemberRecord {
+        let flags = table.flags(of: member)
+        var record = StartMemberRecord()
+        record.environment = self.environment
+        record.isFrequent = flags.contains(.isFrequent)
+        record.isChannelCapable = flags.contains(.isChannelCapable)
+        record.joinedSeconds = table.joinedSeconds(of: member)
+        if flags.contains(.isGhost) {
+            record.hasLeft = true
+            record.mark = .sent
+            record.start = self.ghosts[member] ?? StartStamp()
+        } else if let current, flags.contains(.isLate) || flags.contains(.isServedEarly) {
+            record.mark = flags.contains(.isLate) ? .waits : .sent
+            record.start = current
+            if flags.contains(.isLate) { self.late.joined(member, number: number) }
+        }
+        return record
+    }
+    /// Takes Kafka's acknowledgement of a member's record.
+    mutating func memberAcknowledged(_ number: UInt32, offset: Int64) {
+        self.late.written(number, at: offset)
+    }
+    /// Ends the member's wait, and what the round owes to it.
+    /// - Returns: by how many the number of members that are owed the start falls.
+    private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
+        let before = self.waitingCount
+        let flags = table.flags(of: member)
+        if flags.contains(.isLate) {
+            self.forgetLate(member, in: &table)
+        } else if self.retries[member] != nil {
+            self.retries.remove(member)
+        } else if flags.isDisjoint(with: [.isServedEarly, .isGhost]), self.isUnderWay {
+            let position = table.position(of: member)
+            if self.isAhead(member, at: position) { self.aheadNoMore(at: position) }
+        }
+        return before - self.waitingCount
+    }
+    private mutating func forgetLate(_ member: MemberID, in table: inout MemberTable) {
+        if self.late.left(member) { table.removeFlag(.isLate, of: member) }
+    }
+    /// Keeps a member as a ghost, because it has left.
+    /// - Parameter sent: the start that it was sent.
+    /// - Returns: by how many the number of members that are owed the start falls.
+    mutating func leftAsGhost(_ member: MemberID, sent: StartStamp, in table: inout MemberTable) -> Int {
+        // The push was refused for now. If the member joins again, it is sent the start.
+        if self.retries[member] != nil { self.wasNotSentEarly(member, in: &table) }
+        let fewer = self.owesNothing(to: member, in: &table)
+        table.insertFlag(.isGhost, of: member)
+        self.ghosts[member] = sent
+        return fewer
+    }
+    /// Forgets the start of a ghost that surely was not started after all.
+    mutating func ghostWasNotSent(_ member: MemberID, in table: inout MemberTable) {
+        self.ghosts[member] = StartStamp()
+        self.wasNotSentEarly(member, in: &table)
+    }
+    private mutating func wasNotSentEarly(_ member: MemberID, in table: inout MemberTable) {
+        if self.servedEarly.remove(member) != nil { table.removeFlag(.isServedEarly, of: member) }
+    }
+    /// Takes over a restored ghost. `nil`: the record is of a member, not of a ghost.
+    mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
+    /// Forgets a member that is removed. It is owed nothing now, and another may get its number.
+    /// - Returns: by how many the number of members that are owed the start falls.
+    mutating func removed(_ member: MemberID, in table: inout MemberTable) -> Int {
+        let fewer = self.owesNothing(to: member, in: &table)
+        self.forgetLate(member, in: &table)
+        self.retries.forget(member)
+        self.ghosts[member] = nil
+        self.maybeSent.remove(member)
+        self.wasNotSentEarly(member, in: &table)
+        self.metHere.removeAll { $0 == member }
+        self.upcoming.forget()
+        return fewer
+    }
+
+    // MARK: Announcing
+
+    /// Whether Kafka has the record that announces the member at this position. Without that record the round does not
+    /// send a member the start, because the next owner could send it a second one.
+    @inline(__always) func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
+    /// Whether more members have to be announced soon: not all have been, and at most half of the last announcement is
+    /// left.
+    @inline(__always) var isShort: Bool {
+        self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
+    }
+    /// When a record has to be written that announces a member, or no longer names one, steady.
+    /// - Parameters:
+    ///   - lateMax: number of late members announced at a time.
+    ///   - gatheredMillis: earliest time for late and named members, steady. If the round would stop otherwise, the
+    ///     record does not wait for it.
+    mutating func announcementDueMillis(
+        lateMax: Int, gatheredMillis: Int64, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        var due = Int64.max
+        if self.late.hasUnannounced, self.late.announcedCount < lateMax, !self.retries.isFull { due = gatheredMillis }
+        let named = self.retries.nextNamedDueMillis(nowMillis: now.steadyMillis)
+        if named != .max { due = min(due, max(named, gatheredMillis)) }
+        guard let next = self.next(in: table), self.isShort, !self.retries.isFull else { return due }
+        return min(due, spread.dueMillis(max(Int64(next.position), self.nextHorizon), now: now))
+    }
+    /// Maximum number of members of the ring that one record looks at to find those that are owed the start.
+    private static var scannedMax: Int { 16_384 }
+    /// Minimum number of members that are looked up together, even if fewer are wanted.
+    private static var scannedMin: Int { 64 }
+    /// Announces members up to a new horizon with the record that follows. These are the next member, and those that
+    /// the round reaches soon.
+    private mutating func extendHorizon(
+        countMax: Int, resends: Bool, spread: StartSpread, in table: borrowing MemberTable,
+        entries: inout [RingEntry], now: EngineTime
+    ) {
+        guard let next = self.next(in: table) else {
+            self.nextHorizon = Self.end
+            return
+        }
+        guard !resends, !self.retries.isFull else { return }
+        let count = countMax - self.announcedCount
+        let due = max(
+            Int64(next.position) + 1, spread.position(atMillis: now.steadyMillis + StartPace.aheadMillis, now: now))
+        var (horizon, announced, scanned) = (self.nextHorizon, 0, 0)
+        while horizon < min(due, Self.end), announced < count, scanned < Self.scannedMax {
+            entries.removeAll(keepingCapacity: true)
+            let end = table.fill(
+                self.ring, from: UInt64(horizon), limit: max(count - announced, Self.scannedMin), into: &entries)
+            horizon = max(horizon, min(Int64(end), due))
+            scanned += max(1, entries.count)
+            for entry in entries where Int64(entry.position) < horizon && self.isOwed(entry, in: table) {
+                announced += 1
+            }
+        }
+        self.nextHorizon = horizon
+        self.announcedCount += announced
+        self.announcedAtRecord = self.announcedCount
+    }
+    /// Makes the round's part of the record that is about to be written.
+    /// - Parameters:
+    ///   - start: the start that goes round.
+    ///   - announced: number of members announced at a time; `nil`: nothing leaves, and nobody is announced.
+    mutating func record(
+        of start: StartStamp, announcing announced: Int?, resends: Bool, spread: StartSpread,
+        in table: borrowing MemberTable, pushes: borrowing MemberPushStore, entries: inout [RingEntry], now: EngineTime
+    ) -> StartProgressRecord.Round {
+        if let announced {
+            self.extendHorizon(
+                countMax: announced, resends: resends, spread: spread, in: table, entries: &entries, now: now)
+        }
+        self.late.announce(max: resends || self.retries.isFull ? 0 : announced ?? 0)
+        var named = self.retries.announce(nowMillis: now.steadyMillis, namesAll: resends || announced == nil)
+        var part = StartProgressRecord.Round()
+        part.environment = self.environment
+        part.horizon = self.nextHorizon
+        if resends {
+            // Every push of this start without an answer is sent again.
+            part.horizon = self.unmetPosition
+            var push = self.inFlight.first
+            while push.isSome {
+                if pushes[push].start == start { named.append(pushes[push].member) }
+                push = pushes[push].next
+            }
+        } else {
+            part.unansweredCount = UInt64(clamping: self.unansweredCount)
+            part.unmet = min(part.horizon, self.unmetPosition)
+            part.unanswered = self.unansweredApart(of: start, pushes: pushes).map { Int64(table.position(of: $0)) }
+        }
+        part.lateOffset = self.late.offset
+        part.named = named.map { Int64(table.position(of: $0)) }.sorted()
+        return part
+    }
+    /// Number of members that are announced, and whose result is not known from an answer.
+    private var unansweredCount: Int {
+        self.announcedCount + self.inFlight.count + self.late.unansweredCount + self.retries.unnamedCount
+    }
+    /// Some of the members counted in `unansweredCount`: those that the round does not reach in the ring's order.
+    private func unansweredApart(of start: StartStamp, pushes: borrowing MemberPushStore) -> [MemberID] {
+        let most = StartProgressRecord.unansweredMax
+        var members = self.retries.unnamed(max: most)
+        members += self.late.unanswered(max: most - members.count)
+        var push = self.inFlight.first
+        while push.isSome, members.count < most {
+            if pushes[push].start == start { members.append(pushes[push].member) }
+            push = pushes[push].next
+        }
+        return members
+    }
+    /// Moves the horizon as far as the record says, because Kafka has the record.
+    mutating func announced() {
+        self.horizon = self.nextHorizon
+        self.late.announced()
+        self.retries.announced()
+    }
+    /// Withdraws the announcement of members that have not been sent the start. Nothing leaves here now, or not for a
+    /// while.
+    mutating func withdrawAnnouncements() {
+        self.nextHorizon = self.unmetPosition
+        // Members behind this position may not be sent the start, although `state` announces them until it has the next
+        // record.
+        self.horizon = min(self.horizon, self.nextHorizon)
+        self.announcedCount = 0
+        self.late.withdraw()
+    }
+
+    // MARK: Restoring
+
+    /// Takes over members that a restored record names. They surely were not started.
+    mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
+    /// Takes over a restored late member, which waits, from its record at this offset.
+    /// - Parameter number: number of the record, as if it had been written here.
+    mutating func lateRead(_ member: MemberID, number: UInt32, offset: Int64, in table: inout MemberTable) {
+        table.insertFlag(.isLate, of: member)
+        self.late.joined(member, number: number)
+        self.late.written(number, at: offset)
+    }
+}

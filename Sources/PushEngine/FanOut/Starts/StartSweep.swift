@@ -1,0 +1,37 @@
+/// Decides when a crowd's start members are searched, a few at a time, for those that have to leave. These are ghosts,
+/// and members that have not joined again for very long.
+struct StartSweep {
+    /// Number of members that are looked at in a step.
+    static let countMax = 1_024
+    /// Time from step to step, milliseconds.
+    private static let stepMillis: Int64 = 50
+    /// Time until a crowd's first search, and between searches, milliseconds.
+    private static let firstMillis: Int64 = 600_000
+    private static let everyMillis: Int64 = 86_400_000
+
+    /// When the next step is due, steady; `Int64.max`: no sweep is scheduled.
+    private(set) var atMillis: Int64 = .max
+    /// The position that the sweep has reached.
+    private(set) var position: UInt64 = 0
+
+    /// Schedules a search, because there are members.
+    /// - Parameter ghostsUntilMillis: until when ghosts have to be remembered, steady; `nil`: there are none.
+    mutating func wanted(ghostsUntilMillis: Int64?, nowMillis: Int64) {
+        if self.atMillis == .max { self.atMillis = nowMillis + Self.firstMillis }
+        guard let ghostsUntilMillis else { return }
+        // At least the time of one step passes before that, because members that leave are removed in steps.
+        self.atMillis = min(self.atMillis, max(ghostsUntilMillis, nowMillis + Self.stepMillis))
+    }
+    /// Schedules a search at once, because the time of all members is over.
+    mutating func wantedAtOnce(nowMillis: Int64) {
+        self.position = 0
+        self.atMillis = nowMillis
+    }
+    /// Moves the sweep to the position up to which members have been looked at.
+    /// - Parameter hasGhosts: whether there are still ghosts that need not be remembered.
+    mutating func stepped(to end: UInt64, hasGhosts: Bool, nowMillis: Int64) {
+        let isOver = end >= RingPosition.end
+        self.position = isOver ? 0 : end
+        self.atMillis = nowMillis + (isOver && !hasGhosts ? Self.everyMillis : Self.stepMillis)
+    }
+}

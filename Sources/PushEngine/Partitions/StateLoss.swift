@@ -1,0 +1,35 @@
+/// Detects that a partition's `state` was replaced by another log, or lacks what owners had written.
+extension PartitionState {
+    /// What is missing from `state`, which was read up to this owner's marker; `nil`: nothing, as far as is known. The
+    /// answer is in words.
+    /// - Parameter stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits.
+    func loss(before stateEnd: Int64) -> String? {
+        guard self.acceptedStateEnd != stateEnd else { return nil }
+        if self.epoch < stateEnd {
+            return "it ends at offset \(self.epoch), and records up to \(stateEnd) were acknowledged"
+        }
+        // A first marker alone does not prove that its owner was ever at work. An owner that found nothing has written
+        // one, too.
+        guard self.former.newestEpochRead < 0 else { return nil }
+        return "no owner has left word in it, and records up to \(stateEnd) were acknowledged"
+    }
+
+    /// Reports that `state` went back while the partition was owned.
+    var lossWhileOwned: PartitionAction {
+        .loseState(
+            partition: self.number,
+            reason:
+                "a record was written at offset \(self.wentBackTo), and records up to \(self.nextStateOffset) were acknowledged"
+        )
+    }
+}
+
+/// Why the positions in `state` have no meaning in the logs that are read.
+public enum VoidCause: Sendable, Equatable {
+    /// `state` was written for another cluster. The value is this cluster's identifier.
+    case cluster(String)
+    /// The input is another log, into which a person has moved the group.
+    case newLog
+    /// A person has declared that `state` is lost, with `mailboat state accept-empty`.
+    case accepted
+}

@@ -1,0 +1,52 @@
+import PushModel
+
+/// What tells a line of the timeline from others at a glance: the title of its alert, else the first field that it
+/// changes.
+enum Gist {
+    /// Length of the longest gist, in characters.
+    static let characterCountMax = 80
+
+    /// The gist of what brings content.
+    /// - Parameter changes: the differences from the content before.
+    static func text(alert: JSONTree?, changes: [ContentDifference.Change]) -> String {
+        if let title = Self.title(alert) { return "alert “\(Self.short(title))”" }
+        guard let first = changes.first else { return "" }
+        let value = first.after.map { ": \($0)" } ?? " removed"
+        let text = Self.short((first.path.isEmpty ? "all" : first.path) + value)
+        return changes.count == 1 ? text : "\(text), \(changes.count - 1) more"
+    }
+
+    private static func title(_ alert: JSONTree?) -> String? {
+        let title = alert?["title"] ?? alert
+        let text = title?["loc-key"] ?? title
+        guard case .string(let words)? = text, !words.isEmpty else { return nil }
+        return words
+    }
+
+    private static func short(_ text: String) -> String {
+        text.count <= Self.characterCountMax ? text : text.prefix(Self.characterCountMax - 1) + "…"
+    }
+}
+
+extension Timeline {
+    /// Most keys whose newest content is kept to compare the next event with. If there are more, all are forgotten.
+    private static let eventContentsMax = 256
+
+    /// The gist of an event that is being listed.
+    mutating func gist(of reading: EventReading, key: String) -> String {
+        guard let event = reading.event else { return "" }
+        guard ![.register, .unregister].contains(event.kind) else {
+            return event.group.isEmpty
+                ? event.token.isEmpty ? "" : "token \(TokenHiding.shortened(event.token))" : "audience \(event.group)"
+        }
+        let before = self.eventContents[key]
+        if let content = event.contentState {
+            if self.eventContents.count >= Self.eventContentsMax { self.eventContents.removeAll() }
+            self.eventContents[key] = content
+        }
+        // A card that is started again shows nothing of the earlier one.
+        let old = event.kind == .start ? nil : before
+        let changes = event.contentState.map { ContentDifference.changes(from: old ?? .object([]), to: $0) } ?? []
+        return Gist.text(alert: reading.shown?["alert"], changes: changes)
+    }
+}

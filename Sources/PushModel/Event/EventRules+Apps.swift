@@ -1,0 +1,31 @@
+/// The rejection of an event's app.
+extension EventRules {
+    /// Number of configured apps that a rejection names.
+    static let namedAppsMax = 5
+    /// Number of slips that a misspelt bundle id may have.
+    private static let appSlipsMax = 2
+
+    /// The rejection of an app that is not configured. It names the configured apps, and the one that was probably
+    /// meant.
+    /// - Parameter configured: bundle ids of all configured apps.
+    @inline(never)
+    public static func unknownApp(_ given: Span<UInt8>, configured: [String]) -> EventRejection {
+        func shown(_ bundleID: String) -> String {
+            RejectionText.quoted(Array(bundleID.utf8).span, byteCountMax: 80)
+        }
+        let named = configured.prefix(Self.namedAppsMax).map(shown).joined(separator: ", ")
+        let rest = configured.count - Self.namedAppsMax
+        var bytes: [UInt8] = []
+        bytes.append(copying: given.extracting(first: 256))
+        // Names of other lengths are not compared, so that a flood of foreign events costs little.
+        let near = configured.first { bundleID in
+            abs(bundleID.utf8.count - bytes.count) <= Self.appSlipsMax
+                && FieldSuggestion.slips(bytes, Array(bundleID.utf8)) <= Self.appSlipsMax
+        }
+        return EventRejection(
+            field: "app",
+            reason: "\"\(RejectionText.quoted(given, byteCountMax: 80))\" is not configured in this worker: expected "
+                + (configured.count > 1 ? "one of " : "") + named + (rest > 0 ? " and \(rest) more" : "")
+                + (near.map { "; did you mean \(shown($0))?" } ?? ""))
+    }
+}

@@ -1,0 +1,38 @@
+import CommandSupport
+import KafkaLog
+
+/// Questions to a cluster that may not be there.
+extension ClusterOptions {
+    /// Asks, and says so on standard error while there is no answer. Blocks.
+    /// - Parameter what: goes on from "asking localhost:9092".
+    /// - Throws: a `CommandFailure` that says what to do.
+    func ask<Answer>(
+        _ what: String, within limit: Duration, _ question: () throws(KafkaError) -> Answer
+    ) throws -> Answer {
+        let brokers = try self.brokers()
+        let status = StatusLine()
+        defer { status.end() }
+        status.show("asking \(brokers) \(what), for \(limit.components.seconds) s at most")
+        do throws(KafkaError) { return try question() } catch {
+            throw CommandFailure(
+                "\(brokers) cannot be asked \(what): \(error)", advice: self.advice(on: error, brokers))
+        }
+    }
+
+    /// What to try when no broker answers; empty: the error says it.
+    func advice(on error: KafkaError, _ brokers: String) -> String {
+        guard error.remedy == nil, [.transport, .timedOut, .allBrokersDown].contains(error.code) else { return "" }
+        if error.text.contains("Failed to resolve") {
+            return "This machine does not find the name: is it spelt right, and is it known outside of its own network?"
+        }
+        guard self.settingsFile == nil else {
+            return Advice.naming(
+                settings: self.settingsFile,
+                in: "'mailboat doctor --config FILE' tries each step; --bootstrap names other brokers")
+        }
+        let isHere = ["localhost:", "127.0.0.1:"].contains(where: brokers.hasPrefix)
+        return isHere
+            ? "Is a Kafka running here ('mailboat dev' has one)? --bootstrap names another"
+            : "Is it the right address (--bootstrap), and do the listeners want TLS or a login (--properties)?"
+    }
+}

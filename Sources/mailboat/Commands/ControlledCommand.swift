@@ -1,0 +1,30 @@
+import CommandSupport
+import Listening
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// What commands share that simulate Kafka or APNs and are steered by a control API.
+enum ControlledCommand {
+    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
+    static func say(_ line: String) {
+        StandardOutput.printAlways(line)
+        StandardOutput.flush()
+    }
+
+    /// Serves the control API until SIGTERM or SIGINT, then stops what it controls.
+    static func serve(
+        _ control: any Service, host: String, port: Int, logger: Logger, thenStop stop: () async -> Void
+    ) async throws {
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [control], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        do {
+            try await group.run()
+        } catch {
+            await stop()
+            throw ListenFault(error, "--control-host and --control", host: host, port: port) ?? error
+        }
+        await stop()
+    }
+}

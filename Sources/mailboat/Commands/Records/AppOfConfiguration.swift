@@ -1,0 +1,16 @@
+import CommandSupport
+import PushModel
+
+/// Whether workers with a configuration take an event of its app.
+enum AppOfConfiguration {
+    /// Why they refuse it; `nil`: they take it, or there is no configuration to ask.
+    /// - Parameter apps: those of the configuration; `nil`: there is none.
+    static func fault(of event: DecodedEvent, apps: [String]?) -> String? {
+        guard let apps else { return nil }
+        let app = String(decoding: event.text[event.appInText.range], as: UTF8.self)
+        guard app.isEmpty ? apps.count != 1 : !apps.contains(app) else { return nil }
+        return app.isEmpty
+            ? "it names no app, and the configuration has \(NumberText.count(apps.count, "app"))"
+            : "the configuration has no app \(TokenText.shortened(app))"
+    }
+}

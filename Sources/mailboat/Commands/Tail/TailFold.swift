@@ -1,0 +1,61 @@
+import CommandSupport
+import KafkaLog
+
+/// Makes one line of what an audience brings by the hundred, such as the joins before a match: the first is shown, and
+/// those like it that follow are counted.
+struct TailFold {
+    /// What folded outcomes have in common.
+    private struct Kind: Equatable {
+        var outcome: String
+        var app: String?
+        var audience: String
+        var version: Int64?
+        var reason: String?
+        var status: Int?
+    }
+
+    /// How long outcomes are counted before the count is shown.
+    static let countingMax = Duration.seconds(1)
+
+    private let isColoured: Bool
+    private var kind: Kind?
+    private var counted: (count: Int, since: ContinuousClock.Instant, line: OutcomeLine, record: OwnedRecord)?
+
+    init(isColoured: Bool) { self.isColoured = isColoured }
+
+    /// The lines to show now.
+    mutating func take(_ line: OutcomeLine, _ record: OwnedRecord, now: ContinuousClock.Instant) -> [String] {
+        let kind = Self.kind(line)
+        guard let kind, kind == self.kind else {
+            let rest = self.settle()
+            self.kind = kind
+            return rest + [TailText.line(line, record, isColoured: self.isColoured)]
+        }
+        self.counted = ((self.counted?.count ?? 0) + 1, self.counted?.since ?? now, line, record)
+        return self.tick(now: now)
+    }
+
+    /// The count, if it is old enough to be shown.
+    mutating func tick(now: ContinuousClock.Instant) -> [String] {
+        guard let counted, now - counted.since >= Self.countingMax else { return [] }
+        return self.settle()
+    }
+
+    /// The count, if there is one. Another begins.
+    mutating func settle() -> [String] {
+        guard let counted else { return [] }
+        self.counted = nil
+        return [
+            TailText.line(counted.line, counted.record, isColoured: self.isColoured, alikeCount: counted.count)
+        ]
+    }
+
+    /// The kind of an outcome that comes by the hundred; `nil`: it is shown by itself. The record that sums up a version
+    /// changes with its numbers.
+    private static func kind(_ line: OutcomeLine) -> Kind? {
+        guard let audience = line.audience, line.outcome != "audience" else { return nil }
+        return Kind(
+            outcome: line.outcome, app: line.app, audience: audience, version: line.version, reason: line.reason,
+            status: line.status)
+    }
+}

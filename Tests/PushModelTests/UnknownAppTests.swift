@@ -1,0 +1,25 @@
+import PushModel
+import Testing
+
+/// Tests of the rejection of an app that is not configured: it names what is.
+struct UnknownAppTests {
+    private static func reason(_ given: String, _ configured: [String]) -> String {
+        let bytes = Array(given.utf8)
+        return EventRules.unknownApp(bytes.span, configured: configured).reason
+    }
+
+    @Test func theConfiguredAppsAndTheLikelyOneAreNamed() {
+        #expect(
+            Self.reason("com.example.curier", ["com.example.courier", "com.example.pizza"])
+                == "\"com.example.curier\" is not configured in this worker: expected one of com.example.courier, "
+                + "com.example.pizza; did you mean com.example.courier?")
+        #expect(
+            Self.reason("com.other", ["com.example.pizza"])
+                == "\"com.other\" is not configured in this worker: expected com.example.pizza")
+    }
+
+    @Test func onlyAFewAreNamed() {
+        let apps = (1...8).map { "com.example.app-number-\($0)" }
+        #expect(Self.reason("x", apps).hasSuffix("com.example.app-number-5 and 3 more"))
+    }
+}

@@ -1,0 +1,26 @@
+import Logging
+import Testing
+
+@testable import PushWorker
+
+struct LimitReaderTests {
+    private final class Shard: Sendable {}
+
+    /// A stopped worker must let its shards go. Otherwise their Kafka clients ask for its brokers as long as the process
+    /// lives.
+    @Test(.timeLimit(.minutes(1))) func aReaderThatHasEndedHoldsNoListener() async {
+        let reader = LimitReader(
+            WorkerConfiguration(), TopicLimits(), log: nil, logger: Logger(label: "test") { _ in LogLines().handler })
+        weak var heard: Shard?
+        do {
+            let shard = Shard()
+            heard = shard
+            reader.listen { _ in _ = shard }
+        }
+        #expect(heard != nil)
+        let task = Task { await reader.run() }
+        task.cancel()
+        await task.value
+        #expect(heard == nil)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// The glossary has each word once, and names keep to the words that have one meaning.
+struct GlossaryTests {
+    private static let path = "Sources/PushEngine/PushEngine.docc/Glossary.md"
+    private static let heading = "### Words with one meaning"
+
+    /// A word that names may have in some folders only.
+    struct Word: CustomStringConvertible {
+        var text: String
+        /// Paths below `Sources`.
+        var folders: [String]
+        var description: String { self.text }
+
+        /// The forms in which the word is in a name.
+        var forms: Set<String> {
+            self.text == "told" ? ["tell", "tells", "telling", "told", "untold"] : [self.text, self.text + "s"]
+        }
+        func mayStand(in path: String) -> Bool { self.folders.contains { path.hasPrefix("Sources/\($0)/") } }
+    }
+
+    /// The rows of the tables, before the heading or after it.
+    private static func rows(afterHeading: Bool) throws -> [[String]] {
+        let lines = try #require(ProjectFiles.textFile(Self.path)).lines
+        let split = try #require(lines.firstIndex(of: Self.heading))
+        return (afterHeading ? lines[split...] : lines[..<split]).compactMap { line in
+            guard line.hasPrefix("| "), !line.hasPrefix("| word |") else { return nil }
+            return line.dropFirst(2).components(separatedBy: " | ")
+        }
+    }
+
+    /// The lower-case words of a name.
+    static func words(of name: Substring) -> Set<String> {
+        Set(name.matches(of: #/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/#).map { $0.output.lowercased() })
+    }
+
+    @Test func eachWordStandsOnce() throws {
+        let words = try Self.rows(afterHeading: false).flatMap { $0[0].components(separatedBy: ", ") }
+        #expect(words.count > 60, "the test finds what it looks for")
+        #expect(Set(words).count == words.count)
+    }
+
+    @Test func namesKeepToTheWords() throws {
+        let words = try Self.rows(afterHeading: true).map { row in
+            Word(text: row[0], folders: row[2].matches(of: #/`([^`]+)`/#).map { String($0.output.1) })
+        }
+        #expect(words.count >= 5 && words.allSatisfy { !$0.folders.isEmpty })
+        var count = 0
+        for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
+            let kept = words.filter { !$0.mayStand(in: file.path) }
+            for (index, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                let names = line.matches(
+                    of: #/\b(?:func|var|let|case|struct|enum|class|protocol|typealias|actor) (\w+)/#)
+                for name in names {
+                    count += 1
+                    let found = Self.words(of: name.output.1)
+                    for word in kept where !word.forms.isDisjoint(with: found) {
+                        Issue.record("\(file.path):\(index + 1): \(name.output.1) has the word “\(word)”")
+                    }
+                }
+            }
+        }
+        #expect(count > 10_000, "the test finds what it looks for")
+    }
+
+    @Test(
+        arguments: [
+            ("nextTurn", ["next", "turn"]), ("APNSTopicAnswer", ["apns", "topic", "answer"]),
+            ("isLate", ["is", "late"]),
+            ("placementOf", ["placement", "of"]),
+        ] as [(String, Set<String>)])
+    func aNameHasItsWords(name: String, words: Set<String>) { #expect(Self.words(of: name[...]) == words) }
+}
