@@ -48,7 +48,7 @@ extension Coalescer {
             isChanged = true
             if top.isEnd { memory.reviveAfterFailedEnd(slot) }
             _ = self.endUnsent(top, of: update, outcome: .expired, cause: expired(top), in: &memory)
-            if self.endTop(of: update, in: &memory) { self.letAlertGoFirst(update, of: slot, in: &memory) }
+            if self.endTop(of: update, in: &memory) { self.letOlderGoFirst(update, of: slot, in: &memory) }
         }
         return isChanged
     }

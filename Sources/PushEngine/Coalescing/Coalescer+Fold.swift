@@ -122,7 +122,9 @@ extension Coalescer {
         memory.updates[update].under.insert(layer, at: index)
         // Older events beneath it that expire first can never be shown. One is kept if it has an alert that does not
         // fit beside this event's content.
-        let kept = layer.alert.isEmpty ? alert : nil
+        let kept =
+            memory.updates[update].isStart
+            ? self.startable(below: index, beneath: layer, in: update, in: memory) : layer.alert.isEmpty ? alert : nil
         var below = index - 1
         while below >= 0 {
             if below != kept, memory.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {
@@ -150,14 +152,33 @@ extension Coalescer {
         return nil
     }
 
-    /// Lets an older alert go first after the event beneath has become the newest of the update. That alert, from an
-    /// event still further beneath, did not fit beside the newest content. It goes first with its own content, and the
-    /// newest content follows.
-    mutating func letAlertGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
-        guard !memory.updates[update].isStart, memory.updates[update].top.alert.isEmpty,
-            let index = self.alertBeneath(
-                memory.updates[update].top, below: memory.updates[update].under.count, in: update, in: memory)
-        else { return }
+    /// Whether a start may leave with the event: it has an alert, and fits beside the start's attributes.
+    private func isStartable(_ layer: Layer, in update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
+        !layer.alert.isEmpty
+            && layer.payloadByteCount(start: memory.updates[update].start.first)
+                <= memory.payloadByteCountMax(of: memory.updates[update].slot)
+    }
+
+    /// Index of the event beneath `index` with which a start leaves before `layer` follows; `nil`: it leaves with
+    /// `layer`.
+    private func startable(
+        below index: Int, beneath layer: Layer, in update: UpdateID, in memory: borrowing ShardMemory
+    ) -> Int? {
+        guard !self.isStartable(layer, in: update, in: memory) else { return nil }
+        return (0..<index).last { self.isStartable(memory.updates[update].under[$0], in: update, in: memory) }
+    }
+
+    /// Lets an older event go first after the event beneath has become the newest of the update. The older one, from
+    /// still further beneath, has an alert that did not fit beside the newest content, or beside the attributes of a
+    /// start. It goes first with its own content, and the newest content follows.
+    mutating func letOlderGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
+        let top = memory.updates[update].top
+        let end = memory.updates[update].under.count
+        let older =
+            memory.updates[update].isStart
+            ? self.startable(below: end, beneath: top, in: update, in: memory)
+            : top.alert.isEmpty ? self.alertBeneath(top, below: end, in: update, in: memory) : nil
+        guard let index = older else { return }
         let priority = memory.updates[update].priority
         let isReplay = memory.updates[update].containsReplay
         let newer = memory.updates[update].under[(index + 1)...] + [memory.updates[update].top]
@@ -173,23 +194,28 @@ extension Coalescer {
                 memory.updates[behind].mergedCount = 1
                 memory.updates[behind].containsReplay = isReplay
                 memory.slots[slot].behind = behind
-            } else {
-                // The event always fits, because it has no alert to carry.
-                _ = self.fold(
+                continue
+            }
+            // What follows a start may carry an alert. Other events have none to carry, and always fit.
+            for carries in memory.updates[update].isStart ? [true, false] : [false] {
+                let fits = self.fold(
                     into: memory.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
-                    carries: false, in: &memory)
+                    carries: carries, in: &memory)
+                if fits { break }
             }
         }
     }
 
     /// Keeps an event beneath the newest one of an update, which `into` names. If there is no room, the oldest ends.
+    /// The start of a card never ends so, because no card would appear if everything newer expired.
     /// - Returns: whether that one may be on the phone, so that the newest may be, too.
     mutating func keepBeneath(
         _ layer: Layer, of update: UpdateID, into: SourcePosition, in memory: inout ShardMemory
     ) -> Bool {
         var oldestMayBeSent = false
         if memory.updates[update].under.count == Update.underMax {
-            let oldest = memory.updates[update].under.removeFirst()
+            let startsCard = memory.updates[update].isStart && memory.updates[update].under[0].isStart
+            let oldest = memory.updates[update].under.remove(at: startsCard ? 1 : 0)
             oldestMayBeSent = oldest.mayBeSent
             self.supersede(
                 oldest, of: memory.updates[update].slot, into: into, keepsAlert: false, keepsPriority: false,

@@ -30,8 +30,14 @@ extension Coalescer {
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)
         }
-        memory.slots[slot].pending = failed
-        let startGoesFirst = memory.updates[failed].isStart && memory.updates[pending].isEnd
+        self.putFirst(failed, of: slot, in: &memory)
+    }
+
+    /// Puts an update before the one that is pending, and merges both where they fit together.
+    mutating func putFirst(_ first: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
+        let pending = memory.slots[slot].pending
+        memory.slots[slot].pending = first
+        let startGoesFirst = memory.updates[first].isStart && memory.updates[pending].isEnd
         let wasBehind = memory.slots[slot].behind
         if startGoesFirst {
             if wasBehind.isSome {
@@ -42,7 +48,7 @@ extension Coalescer {
             memory.slots[slot].behind = pending
             return
         }
-        // Events that arrived meanwhile are later, so each is merged into the failed update, oldest first.
+        // What is pending comes later, so each of its events is merged into the first update, oldest first.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
@@ -55,17 +61,17 @@ extension Coalescer {
         memory.updates[pending].under = later
         // The newest event already carries what it needs from those beneath. Those that arrived after something newer
         // would have been ignored.
-        let carried = earlier.isEmpty ? nil : memory.updates[failed].top
+        let carried = earlier.isEmpty ? nil : memory.updates[first].top
         for (count, index) in earlier.enumerated() {
             let layer = under[index]
             self.scratchLayer = layer
             if self.fold(
-                into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
+                into: first, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
             {
                 continue
             }
             if wasBehind.isNone, layer.expiresSeconds > memory.updates[pending].top.expiresSeconds {
-                // The layer expires later than the newest event, but does not fit beside the failed update's alert.
+                // The layer expires later than the newest event, but does not fit beside the first update's alert.
                 // That alert goes first, and both events follow.
                 let gone = earlier[..<count]
                 memory.updates[pending].under = under.indices.filter { !gone.contains($0) }.map { under[$0] }
@@ -79,31 +85,31 @@ extension Coalescer {
         }
         swap(&self.scratchLayer, &memory.updates[pending].top)
         if self.fold(
-            into: failed, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true, from: carried,
+            into: first, mergedCount: merged, priority: priority, isReplay: isReplay, carries: true, from: carried,
             in: &memory)
         {
             for layer in later {
                 self.scratchLayer = layer
                 _ = self.fold(
-                    into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
+                    into: first, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
             }
             memory.updates.release(pending)
-            self.foldOlderBehind(slot, into: failed, in: &memory)
+            self.foldOlderBehind(slot, into: first, in: &memory)
         } else {
-            // The event is too large to go together with the failed update's alert or attributes.
+            // The event is too large to go together with the first update's alert or attributes.
             swap(&self.scratchLayer, &memory.updates[pending].top)
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
-            } else if memory.updates[failed].isStart {
+            } else if memory.updates[first].isStart {
                 // This would be a third update. Its content is the newest, and there is no room for the alert that kept
                 // the two apart.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // This would be a third update. Of the two that arrived meanwhile, one has the newest content and the
-                // other the newest alert.
-                self.supersedeAll(of: failed, intoNewestOf: pending, in: &memory)
-                memory.updates.release(failed)
+                // This would be a third update. Of the two that come after the first, one has the newest content and
+                // the other the newest alert.
+                self.supersedeAll(of: first, intoNewestOf: pending, in: &memory)
+                memory.updates.release(first)
                 memory.slots[slot].pending = pending
             }
         }

@@ -129,40 +129,32 @@ struct Coalescer: ~Copyable {
         // The start's alert is newer than the alert that kept the two apart.
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
-        let isNewer = self.scratchLayer.timestampSeconds >= memory.updates[pending].top.timestampSeconds
-        // The start must have an alert, and must fit with either content.
-        var content = isNewer ? self.scratchLayer : memory.updates[pending].top
-        if content.alert.isEmpty {
-            content.inherit(from: self.scratchLayer)
-        }
-        guard content.payloadByteCount(start: start) <= memory.payloadByteCountMax(of: slot) else {
-            let update = self.makeUpdate(
-                slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)
-            memory.slots[slot].behind = pending
-            memory.slots[slot].pending = update
-            return
-        }
-        memory.updates[pending].start = [start]
-        if isNewer {
+        guard self.scratchLayer.timestampSeconds < memory.updates[pending].top.timestampSeconds else {
+            memory.updates[pending].start = [start]
             _ = self.fold(
                 into: pending, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory)
-        } else {
-            if content.expiresSeconds == .max {
-                if self.scratchLayer.mayBeSent { content.mayBeSent = true }
-                self.supersede(
-                    self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
-                    keepsPriority: false, in: &memory)
-            } else {
-                // The start's own content stays beneath, in case the newer content expires unsent.
-                if self.keepBeneath(self.scratchLayer, of: pending, into: content.source, in: &memory) {
-                    content.mayBeSent = true
-                }
-            }
-            memory.updates[pending].top = content
-            memory.updates[pending].mergedCount += 1
-            memory.updates[pending].priority = max(memory.updates[pending].priority, priority)
-            memory.updates[pending].containsReplay = memory.updates[pending].containsReplay || isReplay
-            memory.updates[pending].stampSeconds = nil
+            return
+        }
+        self.dropUnder(of: pending, notNewerThanStart: self.scratchLayer.timestampSeconds, in: &memory)
+        // The card appears before any update, so its alert stays with whatever it shows first.
+        self.scratchLayer.arrival = 0
+        let update = self.makeUpdate(
+            slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)
+        memory.updates[update].firstUnsentMillis = memory.updates[pending].firstUnsentMillis
+        self.putFirst(update, of: slot, in: &memory)
+    }
+
+    /// Ends the events beneath an update that the start in `scratchLayer` supersedes.
+    private mutating func dropUnder(
+        of update: UpdateID, notNewerThanStart seconds: Int64, in memory: inout ShardMemory
+    ) {
+        let into = self.scratchLayer.source
+        while let oldest = memory.updates[update].under.first, oldest.timestampSeconds <= seconds {
+            memory.updates[update].under.removeFirst()
+            if oldest.mayBeSent { self.scratchLayer.mayBeSent = true }
+            self.supersede(
+                oldest, of: memory.updates[update].slot, into: into, keepsAlert: false, keepsPriority: false,
+                in: &memory)
         }
     }
 

@@ -123,6 +123,38 @@ import Testing
         #expect(bench.heldCount == 0 && Set(bench.ended.map(\.event)) == Set(events.map(\.number)))
     }
 
+    /// A start arrives among updates that expire. The card shows the newest event that has not expired, and always has
+    /// an alert. The start itself is never given up.
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func aStartShowsTheNewestThatHasNotExpired(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let bench = CoalescerBench()
+        var events: [(number: Int64, seconds: Int64, expiresMillis: Int64)] = []
+        let startNumber = Int.random(in: 0...Update.underMax, using: &random)
+        for number in 0...Update.underMax {
+            bench.expire()
+            let seconds = Int64.random(in: 0...9, using: &random)
+            guard number != startNumber else {
+                events.append((bench.take(at: seconds, alert: "start", isStart: true), seconds, .max))
+                continue
+            }
+            let expires = Int64.random(in: 1...40, using: &random)
+            let expiresMillis = (bench.now.wallSeconds + expires) * 1_000
+            let alert = Int.random(in: 0..<3, using: &random) == 0 ? "alert" : ""
+            events.append((bench.take(at: seconds, expires: expires, alert: alert), seconds, expiresMillis))
+            bench.advance(.random(in: 0...8_000, using: &random))
+        }
+        for _ in 0..<45 {
+            bench.expire()
+            let alive = events.filter { $0.expiresMillis / 1_000 > bench.now.wallSeconds }
+            let newest = alive.max { ($0.seconds, $0.number) < ($1.seconds, $1.number) }
+            #expect(bench.pending?.contentNumber == newest?.number)
+            #expect(bench.pending?.isStart == true && bench.pending?.alertText != "")
+            bench.advance(1_000)
+        }
+        #expect(bench.pending?.events == [Int64(startNumber) + 1] && bench.heldCount == 1)
+    }
+
     /// Events arrive, leave, fail and expire at random. Each is held once or has ended once, and no update is lost.
     @Test(arguments: 1...150 as ClosedRange<UInt64>)
     func nothingVanishesAndNothingAppears(seed: UInt64) {
@@ -143,7 +175,8 @@ import Testing
                     at: Int64(int(0..<40)), expires: int(0..<3) == 0 ? Int64(int(1..<60)) : nil,
                     alert: String(repeating: "A", count: isStart ? max(3, alertByteCount) : alertByteCount),
                     priority: int(0..<2) == 0 ? .high : .low, isEnd: !isStart && int(0..<20) == 0, isStart: isStart,
-                    mayBeSent: int(0..<6) == 0, padding: padding, attributesByteCount: int(0..<700),
+                    mayBeSent: int(0..<6) == 0, padding: padding,
+                    attributesByteCount: int(0..<(padding == 0 ? 1_800 : 700)),
                     withdrawsAlert: !isStart && alertByteCount == 0 && int(0..<4) == 0)
             case 5, 6: bench.send()
             case 7: if bench.inFlight != nil { bench.requeue() }
@@ -163,6 +196,7 @@ import Testing
                 #expect(update.under.count <= Update.underMax)
                 let byteCount = update.top.payloadByteCount(start: update.start.first)
                 #expect(byteCount <= PayloadWriter.payloadByteCountMax)
+                #expect(!update.isStart || update.hasAlert, "no card appears without an alert")
             }
         }
     }

@@ -210,6 +210,89 @@ import Testing
         #expect(bench.ended.map(\.event) == [3 - contentNumber] && bench.ended.first?.into == contentNumber)
     }
 
+    /// A start arrives late, and two updates that are newer wait. If the newest expires unsent, the card shows the other
+    /// update, not the start's own content.
+    /// - Parameters:
+    ///   - expires: lifetime of the older update.
+    ///   - events: what the pending update holds after the start.
+    @Test(
+        arguments: [(nil, false, [1, 2]), (60, false, [3, 1, 2]), (60, true, [3, 2, 1])] as [(Int64?, Bool, [Int64])]
+    )
+    func aLateStartGoesBeneathNewerUpdates(expires: Int64?, cameInDisorder: Bool, events: [Int64]) {
+        let bench = CoalescerBench()
+        if cameInDisorder { bench.take(at: 30, expires: 10) }
+        bench.take(at: 20, expires: expires, mayBeSent: true)
+        if !cameInDisorder { bench.take(at: 30, expires: 10) }
+        bench.advance(1_000)
+        bench.take(at: 10, alert: "start", priority: .high, isStart: true)
+        #expect(bench.pending?.events == events && bench.pending?.isStart == true)
+        #expect(bench.pending?.alertText == "start")
+        #expect(bench.pending?.mergedCount == 3 && bench.pending?.priority == .high && bench.heldCount == 1)
+        #expect(bench.pending?.firstUnsentMillis == bench.now.steadyMillis - 1_000)
+        #expect(bench.ended.map(\.event) == (expires == nil ? [3] : []) && bench.updateCount == 1)
+        bench.advance(9_000)
+        bench.expire()
+        #expect(bench.pending?.contentNumber == (cameInDisorder ? 2 : 1) && bench.pending?.alertText == "start")
+        #expect(bench.pending?.isStart == true && bench.pending?.top.mayBeSent == true)
+    }
+
+    /// A start supersedes what waits beneath a newer update, unless that is newer than the start.
+    @Test(arguments: [9, 10, 11] as [Int64])
+    func aLateStartSupersedesWhatIsOlder(seconds: Int64) {
+        let bench = CoalescerBench()
+        bench.take(at: seconds, expires: 60, mayBeSent: true)
+        bench.take(at: 30, expires: 10)
+        bench.take(at: 10, alert: "start", isStart: true)
+        #expect(bench.pending?.events == (seconds > 10 ? [3, 1, 2] : [3, 2]))
+        #expect(bench.ended.map(\.event) == (seconds > 10 ? [] : [1]))
+        bench.advance(10_000)
+        bench.expire()
+        #expect(bench.pending?.contentNumber == (seconds > 10 ? 1 : 3) && bench.pending?.top.mayBeSent == true)
+    }
+
+    /// An older update does not fit beside a late start, and outlives the newest. The start goes first, and both follow.
+    @Test func whatDoesNotFitBesideALateStartFollows() {
+        let bench = CoalescerBench()
+        bench.take(at: 20, padding: 3_000)
+        bench.take(at: 30, expires: 10)
+        bench.take(at: 10, alert: "start", isStart: true, attributesByteCount: 1_500)
+        #expect(bench.pending?.events == [3] && bench.pending?.isStart == true && bench.behind?.events == [1, 2])
+    }
+
+    /// A late update outlives the newest, and does not fit into the start: its content is too large beside the start's
+    /// alert, or beside the attributes. When the newest expires, the start goes first with its own content.
+    @Test(arguments: [(2_000, 0, ""), (5, 1_500, "new"), (5, 1_500, "")] as [(Int, Int, String)])
+    func whatDoesNotFitIntoTheStartFollowsIt(alertByteCount: Int, attributesByteCount: Int, alert: String) {
+        let bench = CoalescerBench()
+        let startAlert = String(repeating: "A", count: alertByteCount)
+        bench.take(at: 10, alert: startAlert, isStart: true, attributesByteCount: attributesByteCount)
+        bench.take(at: 30, expires: 10)
+        bench.take(at: 20, alert: alert, padding: 3_000)
+        #expect(bench.pending?.events == [1, 3, 2] && bench.behind == nil)
+        bench.advance(10_000)
+        bench.expire()
+        #expect(bench.pending?.events == [1] && bench.pending?.isStart == true)
+        #expect(bench.pending?.alertText == startAlert)
+        #expect(bench.behind?.events == [3] && bench.behind?.alertText == alert)
+        #expect(bench.ended.map(\.event) == [2] && bench.updateCount == 2)
+    }
+
+    /// More updates than are kept wait above a start, and each expires before the one it replaced. If all expire
+    /// unsent, the start still puts up the card.
+    @Test(arguments: [false, true])
+    func theStartIsNotGivenUp(comesLate: Bool) {
+        let bench = CoalescerBench()
+        let count = Int64(Update.underMax) + 2
+        if !comesLate { bench.take(at: 0, alert: "start", isStart: true) }
+        for number in 1...count { bench.take(at: 10 * number, expires: 100 - number) }
+        if comesLate { bench.take(at: 0, alert: "start", isStart: true) }
+        #expect(bench.pending?.under.count == Update.underMax)
+        bench.advance(100_000)
+        bench.expire()
+        #expect(bench.pending?.isStart == true && bench.pending?.alertText == "start")
+        #expect(bench.pending?.events == [comesLate ? count + 1 : 1])
+    }
+
     // MARK: Leaving the slot
 
     @Test func nothingStaysBehindALetGo() {

@@ -61,6 +61,21 @@ import Testing
         #expect(h.take() == nil)
     }
 
+    /// Two updates wait, the newest expires before the start leaves, and the start is older than both. The card shows
+    /// the other update.
+    @Test func anUpdateThatOutlivesTheNewestIsShownByALateStart() {
+        let h = EngineHarness()
+        let update = h.update(1, at: 1)
+        let newest = h.update(2, at: 2, more: #""expires":\#(EngineHarness.seconds(10))"#)
+        let start = h.start(9, at: 0, alert: "go")
+        h.advance(10_000)
+        #expect(h.outcomes(of: newest) == ["expired"])
+        let push = h.deliver()
+        #expect(push?.event == "start" && push?.n == 1 && push?.alert == "go")
+        #expect(h.outcomes(of: update) == ["delivered"])
+        #expect(h.outcomes(of: start) == ["superseded"])
+    }
+
     /// As many updates as are kept wait beneath the newest, and a start comes that is older than all of them. The next
     /// owner can read what waits.
     @Test func aStartOlderThanManyUpdatesIsReadByTheNextOwner() {
