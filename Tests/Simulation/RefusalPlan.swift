@@ -14,6 +14,11 @@ package struct RefusalPlan {
     /// Topics whose limits are lowered for a while.
     var windows: [Window] = []
 
+    /// Whether events that belong to another partition may be refused for good.
+    var mayStrand: Bool {
+        self.batchPercent > 0 || self.windows.contains { $0.topics.contains(.routed) }
+    }
+
     enum Window: CaseIterable {
         /// State records are refused, so their partition halts.
         case state

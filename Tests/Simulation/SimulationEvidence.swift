@@ -10,6 +10,8 @@ struct SimulationEvidence {
         var isReplay: Bool
         /// Whether the outcome says that an attempt may have reached the phone before.
         var mayBeSent: Bool
+        /// Whether the outcome tells of an answer of APNs, not of what is in the record.
+        var isOfAPNs: Bool
         var worker: Int
         /// Sequence number of the judge's evidence when the outcome was made.
         var madeAt: Int
@@ -140,7 +142,8 @@ struct SimulationEvidence {
                 name: name == Self.fannedOut ? "delivered" : name,
                 into: parts.count > 1 ? Self.position(in: parts[1]) : nil,
                 isReplay: name == "duplicate" && parts[0].contains("replayed: already applied"),
-                mayBeSent: parts[0].contains("may have reached the device"), worker: worker,
+                mayBeSent: parts[0].contains("may have reached the device"),
+                isOfAPNs: parts[0].contains("\"status\":"), worker: worker,
                 madeAt: record.madeAt, saidMillis: nowMillis))
         return true
     }

@@ -67,7 +67,7 @@ extension SimulationWorld {
         self.strikeAtPushOverLateRecord(flight, of: worker)
         self.decide(&flight)
         self.rememberDeparture(flight)
-        self.sentBodies.insert(request.body)
+        if self.plan.refusedMessagePercent > 0 { self.sentBodies.insert(Self.withoutStamp(body)) }
         self.checkNotHalted(flight.partition, "a push")
         self.flights.append(flight)
     }
@@ -101,11 +101,21 @@ extension SimulationWorld {
                 PushResponse(
                     status: status, reason: reason, retryAfterSeconds: self.lateness.drawRetryAfter(status)))
             flight.isApplied = true
-        } else if self.chance(self.plan.refusedMessagePercent), !self.sentBodies.contains(flight.body) {
+        } else if self.chance(self.plan.refusedMessagePercent), !self.wasSent(flight) {
             // A message that APNs has taken once is not called malformed the next time.
             flight.result = .response(PushResponse(status: 400, reason: "BadMessageId"))
             flight.isApplied = true
         }
+    }
+
+    /// Whether some worker has sent this message before.
+    private func wasSent(_ flight: Flight) -> Bool {
+        self.sentBodies.contains(Self.withoutStamp(String(decoding: flight.body, as: UTF8.self)))
+    }
+
+    private static func withoutStamp(_ body: String) -> String {
+        guard let name = body.firstRange(of: "\"timestamp\":") else { return body }
+        return String(body[..<name.upperBound] + body[name.upperBound...].drop { $0.isNumber })
     }
 
     /// Lets requests reach their phones and answers reach their workers, which then take a turn.

@@ -60,8 +60,11 @@ extension SimulationWorld {
                     case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
                     // No record in `state` said yet that the activity had ended.
                     case ("late", "applied"): false
-                    case ("delivered", _), ("applied", _), (_, "applied"), ("dead-lettered", _), (_, "dead-lettered"):
-                        true
+                    case ("delivered", _), ("applied", _), (_, "applied"): true
+                    // Every owner finds the same fault in a record. What APNs refuses for good is set aside as for
+                    // other reasons: an owner that does not know of the refusal may send it again.
+                    case ("dead-lettered", _): !first.isOfAPNs
+                    case (_, "dead-lettered"): !second.isOfAPNs
                     default: false
                     }
                 // One owner could not forward the event and wrote a dead letter. Another read the event again and

@@ -74,6 +74,17 @@ extension SimulationWorld {
         self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
     }
 
+    /// Remembers an event that its worker calls dead-lettered because it could not be forwarded. The worker may die in
+    /// the same turn, before the world hears its notice, and what it has written arrives all the same.
+    func rememberStranded(_ record: LoggedRecord, on topic: SimulatedKafka.Topic) {
+        guard topic == .outcomes, self.plan.refusals.mayStrand else { return }
+        let text = String(decoding: record.value, as: UTF8.self)
+        guard text.contains(#""outcome":"dead-lettered""#), text.contains(#""reason":"record: the routed topic "#),
+            let position = SimulationEvidence.position(ofOutcome: text)
+        else { return }
+        self.stranded.insert(position)
+    }
+
     /// Restarts workers with a halted partition when that is due, as an operator would.
     func restartHalted() {
         guard !self.restarts.isEmpty else { return }

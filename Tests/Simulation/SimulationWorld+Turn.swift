@@ -119,6 +119,7 @@ extension SimulationWorld {
         let record = LoggedRecord(kept, madeAt: self.evidence.madeAt(kept.acknowledgement, worker: worker.number))
         let logID = SimulatedKafka.LogID(topic: .init(kept.topic), partition: max(0, kept.partition))
         self.checkWritten(kept, to: logID, by: worker)
+        self.rememberStranded(record, on: logID.topic)
         if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(logID.topic)", worker) }
         if logID.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered

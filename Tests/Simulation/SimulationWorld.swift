@@ -151,7 +151,8 @@ package final class SimulationWorld {
     var moves = 0
     /// Events whose content or alert some phone has shown.
     var shown: Set<SourcePosition> = []
-    var sentBodies: Set<[UInt8]> = []
+    /// Bodies that have been sent to APNs, but for their stamps: the next owner gives the same message another one.
+    var sentBodies: Set<String> = []
     var evidence = SimulationEvidence()
     /// The activity that most of the next events are about, and their number.
     var focus: (activity: Int, events: Int)?
