@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KafkaLog
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -30,6 +31,19 @@ struct TailTests {
     ])
     func whatIsMeantIsTaken(filter: TailFilter, isTaken: Bool) {
         #expect((Self.taken(Self.record(), by: filter) != nil) == isTaken)
+    }
+
+    /// The key of an audience also finds what became of all its members together, and of its channel.
+    @Test(arguments: [
+        ("audience/a.b/match/5/6", "audience", "match", true), ("pass/a.b/match/5/6/0", "pass", "match", true),
+        ("start-pass/a.b/match/5/6/0", "start-pass", "match", true),
+        ("channel/a.b/match/5/production", "channel-opened", "match", true),
+        ("audience/a.b/match/5/6", "audience", "match/5", false), ("099ac307b61d7d34", "rejected", "match", false),
+    ])
+    func aKeyOfAnAudienceFindsItsSums(recordKey: String, outcome: String, audience: String, isTaken: Bool) {
+        let record = Self.record(
+            "{\"outcome\":\"\(outcome)\",\"app\":\"a.b\",\"audience\":\"\(audience)\"}", key: recordKey)
+        #expect((Self.taken(record, by: TailFilter(key: "match")) != nil) == isTaken)
     }
 
     @Test(arguments: [nil, "no JSON", "{\"app\":\"a.b\"}"])
@@ -248,5 +262,55 @@ struct TailTests {
                 return seen.count >= 3
             }, show: { line, _ in seen.append(line.outcome) })
         #expect(seen == ["late", "late", "late"])
+    }
+
+    /// Sums of an audience are in other partitions than its key. They are shown whether the audience is found in the log
+    /// or while `tail` follows. For another key the other partitions are not read.
+    @Test func anAudienceIsFoundInAllPartitions() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("liveactivity.outcomes", partitionCount: 4)])
+        defer { kafka.stop() }
+        let producer = try KafkaProducer(
+            ProducerConfiguration(settings: kafka.settings), onDeliveries: {}, onError: { _ in })
+        let topic = try producer.topic("liveactivity.outcomes")
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let own = Murmur2.partition(key: Array("match".utf8).span, count: 4)
+        func produce(_ outcome: String, key: String, partition: Int32, audience: String? = "match", at millis: Int64) {
+            let about = audience.map { "\"audience\":\"\($0)\"" } ?? "\"activity\":\"match\""
+            let value = Array("{\"outcome\":\"\(outcome)\",\"app\":\"a.b\",\(about)}".utf8)
+            #expect(
+                producer.produce(
+                    topic, partition: partition, key: Array(key.utf8).span, value: value.span, timestampMillis: millis,
+                    opaque: 0) == .queued)
+            #expect(producer.flush(within: .seconds(30)) { _ in } == 0)
+        }
+        func publishGoal(at millis: Int64) {
+            produce("fanned-out", key: "match", partition: own, at: millis)
+            for offset in Int32(1)...3 {
+                produce("pass", key: "pass/a.b/match/1/2/\(offset)", partition: (own + offset) % 4, at: millis + 10)
+            }
+            produce("pass", key: "pass/a.b/final/1/2/1", partition: (own + 1) % 4, audience: "final", at: millis + 20)
+            produce("audience", key: "audience/a.b/match/1/2", partition: (own + 2) % 4, at: millis + 30)
+        }
+        let expected = ["fanned-out", "pass", "pass", "pass", "audience"]
+
+        // The audience is new to `tail`, which follows its key alone until then.
+        var seen: [String] = []
+        var isPublished = false
+        let deadline = ContinuousClock.now + .seconds(60)
+        try Tail.parse(["--bootstrap", kafka.bootstrap, "--key", "match"]).follow(
+            isOver: {
+                if !isPublished {
+                    isPublished = true
+                    publishGoal(at: now)
+                }
+                return seen.count >= 5 || ContinuousClock.now > deadline
+            }, show: { line, _ in seen.append(line.outcome) })
+        #expect(seen.sorted() == expected.sorted())
+
+        // The audience is in the log.
+        seen = []
+        try Tail.parse(["--bootstrap", kafka.bootstrap, "--key", "match", "--since", "1h", "--no-follow"])
+            .follow(isOver: { false }, show: { line, _ in seen.append(line.outcome) })
+        #expect(seen == expected)
     }
 }

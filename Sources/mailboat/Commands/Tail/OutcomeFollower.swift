@@ -7,18 +7,26 @@ struct OutcomeFollower {
     private let kafka: KafkaOptions
     private let topic: String
     private let partitions: [Int32]
+    /// Further partitions, which are read once a record of `partitions` calls for them.
+    private let otherPartitions: [Int32]
 
+    /// How much earlier than the record that called for other partitions their records may say they were written.
+    /// Workers have clocks of their own.
+    private static let clockDifferenceMaxMillis: Int64 = 60_000
     /// Pause between two looks at partitions that had nothing new.
     static let idlePause = Duration.milliseconds(50)
     /// How long a partition that cannot be read delays the others.
     private static let patience = Duration.seconds(2)
+    /// How long the ends of the other partitions are waited for.
+    private static let otherLogsLimit = Duration.seconds(10)
     /// Most records taken from a partition before the next partition is read.
     private static let recordCountMax = 1_000
 
-    init(_ kafka: KafkaOptions, topic: String, partitions: [Int32]) {
+    init(_ kafka: KafkaOptions, topic: String, partitions: [Int32], otherPartitions: [Int32] = []) {
         self.kafka = kafka
         self.topic = topic
         self.partitions = partitions
+        self.otherPartitions = otherPartitions
     }
 
     /// Follows the partitions until `isOver` says so.
@@ -26,39 +34,75 @@ struct OutcomeFollower {
     ///   - sinceMillis: records from this moment on; `nil`: only new ones.
     ///   - follows: `false`: stop at the current ends of the logs.
     ///   - isOver: asked repeatedly.
+    ///   - callsForOthers: whether a record of `partitions` calls for the other partitions. Asked until it says so, also
+    ///     about some records from before `sinceMillis`.
     ///   - whenRead: called once, when everything that was in the log has been read.
     ///   - whenIdle: called when there was nothing new.
     func run(
-        sinceMillis: Int64?, follows: Bool, isOver: () -> Bool, whenRead: () -> Void, whenIdle: () throws -> Void,
-        _ body: (OwnedRecord) throws -> Void
+        sinceMillis: Int64?, follows: Bool, isOver: () -> Bool, callsForOthers: (OwnedRecord) -> Bool = { _ in false },
+        whenRead: () -> Void, whenIdle: () throws -> Void, _ body: (OwnedRecord) throws -> Void
     ) throws {
         let brokers = try self.kafka.cluster.brokers()
         do {
             let reader = try self.reader()
-            let topicPartitions = self.partitions.map { TopicPartition(topic: self.topic, partition: $0) }
-            let positions = try reader.positions(of: topicPartitions, within: self.kafka.limit)
+            let own = try reader.positions(of: self.topicPartitions(self.partitions), within: self.kafka.limit)
+                .map { (partition: $0.topicPartition, end: $0.endOffset) }
+            let others = self.otherLogs(reader)
+            var areOthersRead = others.isEmpty
             if let sinceMillis {
                 var backlog: [LogSection] = []
                 defer { for section in backlog { section.close() } }
-                for (partition, bounds) in zip(topicPartitions, positions) {
-                    guard !isOver() else { return }
-                    let start = try self.start(partition, since: sinceMillis, isOver: isOver)
-                    guard start < bounds.endOffset else { continue }
-                    backlog.append(try reader.open(partition, from: .offset(start), upTo: bounds.endOffset))
+                func openBacklog(_ logs: [(partition: TopicPartition, end: Int64)]) throws {
+                    for log in logs where !isOver() {
+                        let start = try self.start(log.partition, since: sinceMillis, isOver: isOver) { record in
+                            if !areOthersRead { areOthersRead = callsForOthers(record) }
+                        }
+                        guard start < log.end else { continue }
+                        backlog.append(try reader.open(log.partition, from: .offset(start), upTo: log.end))
+                    }
                 }
+                try openBacklog(own)
+                if areOthersRead { try openBacklog(others) }
+                guard !isOver() else { return }
                 try self.readInOrder(backlog, isOver: isOver, whenIdle: whenIdle, body)
             }
             whenRead()
             guard follows else { return }
             var sections: [LogSection] = []
             defer { for section in sections { section.close() } }
-            for (partition, bounds) in zip(topicPartitions, positions) {
-                sections.append(try reader.open(partition, from: .offset(bounds.endOffset), upTo: .max))
+            for log in areOthersRead ? own + others : own {
+                sections.append(try reader.open(log.partition, from: .offset(log.end)))
             }
-            try self.read(sections, isOver: isOver, whenIdle: whenIdle, body)
+            while !isOver() {
+                let records = try self.read(sections, isOver: isOver, whenIdle: whenIdle)
+                for record in records {
+                    try body(record)
+                    guard !areOthersRead, callsForOthers(record) else { continue }
+                    areOthersRead = true
+                    let since = record.timestampMillis - Self.clockDifferenceMaxMillis
+                    for log in others where !isOver() {
+                        let start = try self.start(log.partition, since: since, isOver: isOver)
+                        sections.append(try reader.open(log.partition, from: .offset(max(start, log.end))))
+                    }
+                }
+            }
         } catch let error as KafkaError {
             throw CommandFailure("\(self.topic) of \(brokers) cannot be followed: \(error)")
         }
+    }
+
+    private func topicPartitions(_ numbers: [Int32]) -> [TopicPartition] {
+        numbers.map { TopicPartition(topic: self.topic, partition: $0) }
+    }
+
+    /// The other partitions and the ends of their logs. A partition without an answer is left out, because the wanted
+    /// one can be read without it.
+    private func otherLogs(_ reader: KafkaLogReader) -> [(partition: TopicPartition, end: Int64)] {
+        let partitions = self.topicPartitions(self.otherPartitions)
+        guard !partitions.isEmpty, let logs = try? reader.logsOfEach(partitions, within: Self.otherLogsLimit) else {
+            return []
+        }
+        return partitions.compactMap { partition in logs[partition].map { (partition, $0.end) } }
     }
 
     private func reader() throws -> KafkaLogReader {
@@ -66,12 +110,17 @@ struct OutcomeFollower {
     }
 
     /// The first offset of the window that contains the moment. It is a little too early; the filter drops the surplus.
-    private func start(_ partition: TopicPartition, since sinceMillis: Int64, isOver: () -> Bool) throws -> Int64 {
+    /// - Parameter look: called with each record from that offset on.
+    private func start(
+        _ partition: TopicPartition, since sinceMillis: Int64, isOver: () -> Bool,
+        look: (OwnedRecord) -> Void = { _ in }
+    ) throws -> Int64 {
         var isReached = false
         let (_, reach) = try TailReader(self.kafka).pick(
             partition, recordCountMax: .max, isEnough: { isReached }, isOver: isOver
         ) { record -> Bool? in
             if record.timestampMillis < sinceMillis { isReached = true }
+            look(record)
             return nil
         }
         return reach.fromOffset
@@ -125,20 +174,19 @@ struct OutcomeFollower {
         }
     }
 
-    /// Reads records as they arrive.
+    /// Waits for records, and returns those that have arrived. Records that arrived together are in the order in which
+    /// they were written.
     private func read(
-        _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
-        _ body: (OwnedRecord) throws -> Void
-    ) throws {
+        _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void
+    ) throws -> [OwnedRecord] {
         while !isOver() {
             var records: [OwnedRecord] = []
             for section in sections { _ = try Self.take(from: section, into: &records) }
-            // Records that arrived together are shown in the order in which they were written.
-            for record in records.sorted(by: { $0.timestampMillis < $1.timestampMillis }) { try body(record) }
-            guard records.isEmpty else { continue }
+            guard records.isEmpty else { return records.sorted(by: { $0.timestampMillis < $1.timestampMillis }) }
             try whenIdle()
             Sleeping.sleep(Self.idlePause)
         }
+        return []
     }
 
     /// Takes records from a section.

@@ -24,9 +24,9 @@ struct Tail: AsyncParsableCommand {
             and 'superseded' only with outcomes.publish: all.
 
             It does not look into content-state: a wrong date is 'delivered'. An event whose token has died gets its outcome only after \
-            registration-wait. 'mailboat explain KEY' says both at once. Records about an audience's members have keys of their own \
-            (pass/…, audience/…), so that --key leaves them out: ask for them with --outcome. A member that APNs refused is named by \
-            its token's hash.
+            registration-wait. 'mailboat explain KEY' says both at once. With --key of an audience, records about all its members \
+            (pass, audience, start-pass) and its channel are shown, too, although they have keys of their own. Joins have the token as \
+            their key, and members that APNs refused its hash: ask for these with --outcome.
 
             With --format json each line is an object with partition, offset, writtenMillis, and the unchanged record in 'record'.
 
@@ -57,7 +57,8 @@ struct Tail: AsyncParsableCommand {
             valueName: "bundle id"), form: .bundleID)
     var app: String?
 
-    @Option(help: ArgumentHelp("Only outcomes of events with this key.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp("Only outcomes of events with this key, and of the audience that has it.", valueName: "id"))
     var key: String?
 
     @Option(
@@ -122,9 +123,10 @@ struct Tail: AsyncParsableCommand {
     ) throws {
         let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.outcomes
         let count = try self.kafka.partitionCount(of: topic)
-        // Records of one key are in one partition.
+        // Records of one key are in one partition. Those about an audience have further keys.
         let partitions =
             self.key.map { [Murmur2.partition(key: Array($0.utf8).span, count: count)] } ?? Array(0..<count)
+        let others = (0..<count).filter { !partitions.contains($0) }
         let sinceMillis = try self.since.map {
             try SinceText.millis($0, nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
         }
@@ -134,12 +136,20 @@ struct Tail: AsyncParsableCommand {
             app: self.app, key: self.key, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
         // A silent command looks stuck, so a person is shown that all is well. A program that reads along is not.
         let isWatched = isatty(STDERR_FILENO) == 1
-        let source = partitions.count == 1 && count > 1 ? "\(topic)[\(partitions[0])], where the key belongs," : topic
-        try OutcomeFollower(self.kafka, topic: topic, partitions: partitions).run(
+        var isAudience = false
+        let ownSource =
+            partitions.count == 1 && count > 1 ? "\(topic)[\(partitions[0])], where the key belongs," : topic
+        try OutcomeFollower(self.kafka, topic: topic, partitions: partitions, otherPartitions: others).run(
             sinceMillis: sinceMillis, follows: self.follow, isOver: isOver,
+            callsForOthers: { record in
+                isAudience = filter.showsAudience(record)
+                return isAudience
+            },
             whenRead: {
                 whenRead()
-                if !isShown, sinceMillis != nil { StandardError.print(vain.sentence(asked: filter.asked, in: source)) }
+                if !isShown, sinceMillis != nil {
+                    StandardError.print(vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource))
+                }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },
             whenIdle: {

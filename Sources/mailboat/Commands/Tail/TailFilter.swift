@@ -18,16 +18,36 @@ struct TailFilter {
         }
     }
 
+    /// Starts of the keys of records about an audience: of its members together, and of its channel.
+    private static let audiencePrefixes = ["pass/", "audience/", "start-pass/", "channel/"]
+
+    /// Whether the record is an outcome of an event for the audience that the key names.
+    func showsAudience(_ record: OwnedRecord) -> Bool {
+        guard let key, record.keyText == key else { return false }
+        return Self.line(record)?.audience == key
+    }
+
+    /// Whether the record has the key that was asked for, or is about the audience that this key names.
+    private func isOfKey(_ record: OwnedRecord) -> Bool {
+        guard let key, record.keyText != key else { return true }
+        guard let text = record.keyText, Self.audiencePrefixes.contains(where: text.hasPrefix) else { return false }
+        return Self.line(record)?.audience == key
+    }
+
+    private static func line(_ record: OwnedRecord) -> OutcomeLine? {
+        record.value.flatMap { try? JSONDecoder().decode(OutcomeLine.self, from: Data($0)) }
+    }
+
     /// Reads the record; `nil`: it is not shown.
     /// - Parameter vain: collects names that are not the ones asked for.
     func take(_ record: OwnedRecord, vain: inout ReadInVain) -> OutcomeLine? {
         if let sinceMillis, record.timestampMillis < sinceMillis { return nil }
         vain.countRecord()
-        if let key, record.keyText != key {
+        guard self.isOfKey(record) else {
             vain.add(record.keyText, of: "--key")
             return nil
         }
-        guard let value = record.value, let line = try? JSONDecoder().decode(OutcomeLine.self, from: Data(value)) else {
+        guard let line = Self.line(record) else {
             vain.countForeign()
             return nil
         }
