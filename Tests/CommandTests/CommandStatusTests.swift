@@ -35,6 +35,15 @@ struct CommandStatusTests {
         #expect(ended.said.contains("'mailboat dev' has one"), "\(ended.said)")
     }
 
+    /// A port of this machine on which nothing listens is not asked for as long as `--timeout` allows.
+    @Test func aClosedPortHereIsSaidSoon() async throws {
+        let beganAt = ContinuousClock.now
+        let ended = try await Self.shell("$M tail --bootstrap 127.0.0.1:1 --timeout 120")
+        #expect(ended.status == 1 && ContinuousClock.now - beganAt < .seconds(60))
+        #expect(ended.said.contains("nothing listens there, connections were refused for 5 s"), "\(ended.said)")
+        #expect(ended.said.contains("'mailboat dev' has one"), "\(ended.said)")
+    }
+
     struct Case: Sendable, CustomTestStringConvertible {
         /// The shell line of the case. `$M` is `mailboat`, and `$D` is a folder for this case alone.
         var line: String

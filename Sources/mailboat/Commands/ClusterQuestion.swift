@@ -3,7 +3,8 @@ import KafkaLog
 
 /// Questions to a cluster that may not be there.
 extension ClusterOptions {
-    /// Asks, and says so on standard error while there is no answer. Blocks.
+    /// Asks, and says so on standard error while there is no answer. Gives up sooner if the brokers are on this machine
+    /// and nothing listens there. Blocks.
     /// - Parameter what: goes on from "asking localhost:9092".
     /// - Throws: a `CommandFailure` that says what to do.
     func ask<Answer>(
@@ -13,11 +14,19 @@ extension ClusterOptions {
         let status = StatusLine()
         defer { status.end() }
         status.show("asking \(brokers) \(what), for \(limit.components.seconds) s at most")
+        let patience = min(limit, LoopbackBrokers.patience)
+        if LoopbackBrokers(brokers)?.keepRefusing(within: patience) == true {
+            throw CommandFailure(
+                "\(brokers) cannot be asked \(what): nothing listens there, connections were refused for \(patience.components.seconds) s",
+                advice: Self.localAdvice)
+        }
         do throws(KafkaError) { return try question() } catch {
             throw CommandFailure(
                 "\(brokers) cannot be asked \(what): \(error)", advice: self.advice(on: error, brokers))
         }
     }
+
+    private static let localAdvice = "Is a Kafka running here ('mailboat dev' has one)? --bootstrap names another"
 
     /// What to try when no broker answers; empty: the error says it.
     func advice(on error: KafkaError, _ brokers: String) -> String {
@@ -32,7 +41,7 @@ extension ClusterOptions {
         }
         let isHere = ["localhost:", "127.0.0.1:"].contains(where: brokers.hasPrefix)
         return isHere
-            ? "Is a Kafka running here ('mailboat dev' has one)? --bootstrap names another"
+            ? Self.localAdvice
             : "Is it the right address (--bootstrap), and do the listeners want TLS or a login (--properties)?"
     }
 }
