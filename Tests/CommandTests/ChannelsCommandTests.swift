@@ -1,6 +1,7 @@
 import APNSProtocol
 import ArgumentParser
 import Foundation
+import PushTransport
 import Testing
 
 @testable import mailboat
@@ -20,6 +21,8 @@ struct ChannelsCommandTests {
             (["show", "--config", "c.yaml", "YQ=="], true), (["show", "--config", "c.yaml"], false),
             (["list", "--config", "c.yaml", "--details", "--format", "json"], true),
             (["list", "--config", "c.yaml", "--format", "table"], false),
+            (["list", "--config", "c.yaml", "--timeout", "3"], true),
+            (["list", "--config", "c.yaml", "--timeout", "0"], false),
             (["reconcile", "--config", "c.yaml", "--execute", "--format", "json"], true),
             (["reconcile", "--bootstrap", "localhost:1"], false), (["reconcile", "--config", "c.yaml", "YQ=="], false),
             (["delete", "--config", "c.yaml", "YQ==", "b/+="], true), (["delete", "--config", "c.yaml"], false),
@@ -45,6 +48,15 @@ struct ChannelsCommandTests {
         for text in ["Exit status: 0", "EXAMPLES", "mailboat channels \(word) --config mailboat.yaml"] {
             #expect(help.contains(text), "\(help)")
         }
+    }
+
+    /// Without `--timeout` the limits are those of any other client.
+    @Test func requestsWaitAsLongAsTheyAreTold() throws {
+        let given = try ChannelsCommand.List.parse(["--config", "c.yaml", "--timeout", "3"]).options.timeout
+        let limits = ChannelsSelection.limits(waiting: given)
+        #expect(limits.connectionWaitMillis == 3_000 && limits.totalMillis == 12_000)
+        let standard = try ChannelsCommand.List.parse(["--config", "c.yaml"]).options.timeout
+        #expect(ChannelsSelection.limits(waiting: standard) == ChannelClientLimits())
     }
 
     @Test(arguments: [("none", 0), ("most-recent", 1), ("0", nil), ("mostRecent", nil)] as [(String, UInt8?)])

@@ -65,6 +65,17 @@ struct ChannelsProcessTests {
         }
     }
 
+    /// A service that is not there is waited for as long as the command line says, and named meanwhile.
+    @Test func aServiceThatIsNotThereIsNamed() async throws {
+        try await ChannelsHouse.with { house in
+            await house.simulator.stop()
+            let ended = try await house.run("list", "--timeout", "2")
+            #expect(ended.status == 1, "\(ended)")
+            #expect(ended.errors.contains("(production), waiting 2 s at most for a connection\n"), "\(ended)")
+            #expect(ended.errors.contains("took no request (Connection refused)"), "\(ended)")
+        }
+    }
+
     @Test(
         arguments: [
             (["show", "--environment", "development", "YQ=="], "--environment is \"development\""),

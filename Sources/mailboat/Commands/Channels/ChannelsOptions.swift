@@ -16,6 +16,13 @@ struct ChannelsOptions: ParsableArguments {
 
     @OptionGroup var selection: ChannelsSelection
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a request waits for a connection to APNs. One that APNs cannot serve now is sent again, for four times as long.",
+            valueName: "seconds"),
+        form: .whole(1...3_600, "seconds"))
+    var timeout = 15
+
     var isJSON: Bool { self.selection.isJSON }
     func refusal(_ failure: ChannelFailure) -> any Error { self.selection.refusal(failure, settings: self.config) }
 
@@ -23,7 +30,7 @@ struct ChannelsOptions: ParsableArguments {
     func withDesk<Result>(
         _ body: (ChannelDesk, ChannelHome, StatusLine) async throws -> Result
     ) async throws -> Result {
-        try await self.selection.withDesk(of: try self.configuration(), body)
+        try await self.selection.withDesk(of: try self.configuration(), waiting: self.timeout, body)
     }
 
     private func configuration() throws -> WorkerConfiguration {
@@ -54,8 +61,10 @@ struct ChannelsSelection: ParsableArguments {
 
     /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The line of progress says
     /// who is asked, until `body` says more.
+    /// - Parameter seconds: how long a request waits for a connection.
     func withDesk<Result>(
-        of configuration: WorkerConfiguration, _ body: (ChannelDesk, ChannelHome, StatusLine) async throws -> Result
+        of configuration: WorkerConfiguration, waiting seconds: Int,
+        _ body: (ChannelDesk, ChannelHome, StatusLine) async throws -> Result
     ) async throws -> Result {
         let home: ChannelHome
         do throws(ChannelHomeFault) {
@@ -69,10 +78,13 @@ struct ChannelsSelection: ParsableArguments {
         logger.logLevel = .critical
         let desk: ChannelDesk
         do {
-            desk = try await ChannelDesk(configuration, bundleIDs: [home.bundleID], logger: logger)
+            desk = try await ChannelDesk(
+                configuration, bundleIDs: [home.bundleID], limits: Self.limits(waiting: seconds), logger: logger)
         } catch { throw CommandFailure("\(error)") }
         let status = StatusLine()
-        status.show("asking \(Self.address(of: home, configuration)) about channels of \(home)")
+        status.show(
+            "asking \(Self.address(of: home, configuration)) about channels of \(home), waiting \(seconds) s at most for a connection"
+        )
         do {
             let result = try await body(desk, home, status)
             status.end()
@@ -83,6 +95,15 @@ struct ChannelsSelection: ParsableArguments {
             await desk.close()
             throw error
         }
+    }
+
+    /// Limits of the requests.
+    /// - Parameter seconds: how long one waits for a connection.
+    static func limits(waiting seconds: Int) -> ChannelClientLimits {
+        var limits = ChannelClientLimits()
+        limits.connectionWaitMillis = Int64(seconds) * 1_000
+        limits.totalMillis = limits.connectionWaitMillis * 4
+        return limits
     }
 
     /// Where APNs is asked about the channels of a home.

@@ -47,6 +47,9 @@ extension ChannelsCommand {
         @Flag(help: "Delete. Without it nothing is deleted, and the command prints what it would do.")
         var execute = false
 
+        /// Longest wait for a connection to APNs, seconds. `--timeout` may shorten it.
+        private static let connectionWaitMax = 15
+
         func validate() throws {
             guard self.kafka.cluster.settingsFile != nil else {
                 throw ValidationError("--config is missing: it names the apps, their keys and where APNs is reached")
@@ -56,7 +59,9 @@ extension ChannelsCommand {
         func run() async throws {
             let configuration = try self.kafka.cluster.configuration()
             let topic = self.topic ?? configuration.topics.state
-            let isComplete = try await self.selection.withDesk(of: configuration) { desk, home, status in
+            let isComplete = try await self.selection.withDesk(
+                of: configuration, waiting: min(self.kafka.timeout, Self.connectionWaitMax)
+            ) { desk, home, status in
                 let listed: [String]
                 do throws(ChannelFailure) { listed = try await desk.list(in: home) } catch {
                     throw self.selection.refusal(error, settings: self.kafka.cluster.settingsFile)
