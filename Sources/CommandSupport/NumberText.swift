@@ -3,8 +3,11 @@ package enum NumberText {
     /// A number with its noun: `1 event`, `2 events`.
     /// - Parameters:
     ///   - number: the number.
-    ///   - noun: in the singular; the plural has an s.
-    package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+    ///   - noun: in the singular.
+    ///   - plural: the plural; `nil`: the noun with an s.
+    package static func count(_ number: some BinaryInteger, _ noun: String, plural: String? = nil) -> String {
+        "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+    }
 
     /// 12345 as "12,345".
     package static func grouped(_ number: Int) -> String {

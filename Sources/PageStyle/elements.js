@@ -16,6 +16,9 @@ export function name(text) {
   return text.split(/(?<=\p{Ll}|\d)(?=\p{Lu})|(?<=[_.:\/-])(?=.)/u).flatMap((word, index) => index ? [el("wbr"), word] : [word]);
 }
 
+// A number with its noun: “1 push”, “1,200 pushes”.
+export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+
 export const byID = (id) => document.getElementById(id);
 
 const two = (number) => String(number).padStart(2, "0");

@@ -63,7 +63,7 @@ struct StateListingTests {
         #expect(lines.count == 1)
         #expect(lines.first?.contains("\"offset\":10,\"partition\":3,\"unreadable\":\"a record of kind 11\"") == true)
         #expect(
-            listing.summary == "2 records read: 0 activities, 0 with something to send; 1 records could not be read")
+            listing.summary == "2 records read: 0 activities, 0 with something to send; 1 record could not be read")
     }
 
     @Test(arguments: [(["--format", "xml"], "table"), (["--timeout", "0"], "1 to 3600")])

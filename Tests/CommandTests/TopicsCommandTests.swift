@@ -111,7 +111,7 @@ struct TopicsCommandTests {
 
     @Test func aDryRunShowsEverySetting() {
         let lines = TopicsTable.rehearsed(Self.state, nil)
-        #expect(lines.first == "would create  state  (4 partitions, 1 replicas)")
+        #expect(lines.first == "would create  state  (4 partitions, 1 replica)")
         #expect(lines.count == 4)
         #expect(lines[1].hasSuffix("  cleanup.policy=compact"))
         let refused = TopicsTable.rehearsed(Self.state, Self.refusal, refused: ["segment.bytes"])

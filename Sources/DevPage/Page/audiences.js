@@ -1,5 +1,5 @@
 // Draws audiences: a pixel for each member, coloured by the age of what it shows, and the same in words and numbers.
-import { el, byID, ask, say, badge, clock } from "/elements.js";
+import { el, byID, ask, say, badge, clock, many } from "/elements.js";
 import { BudgetPanel } from "/budget.js";
 import { isSeen } from "/layout.js";
 
@@ -15,7 +15,6 @@ const others = {
 };
 const away = { name: "away: a hollow square in its colour" };
 
-const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 // As `AudienceField` has them.
 const digits = "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~";
 const time = (seconds) => seconds === null ? "—" : clock(seconds * 1000);

@@ -1,5 +1,5 @@
 // Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
-import { el, byID, ask, say, silence, clock } from "/elements.js";
+import { el, byID, ask, say, silence, clock, many } from "/elements.js";
 import { read, href, go, onChange } from "/address.js";
 import { drawLayout, followRoom, isNarrow, isSeen } from "/layout.js";
 import { followKeys } from "/keys.js";
@@ -92,14 +92,12 @@ function apply(change) {
   drawUnlisted(change);
 }
 
-const count = (number) => number.toLocaleString("en");
-
 function drawUnlisted({ sampling, unlisted: { events, pushes } }) {
   const isSample = sampling.isSample;
   const text = [
-    isSample ? `This is a sample: ${count(sampling.events)} events and ${count(sampling.pushes)} pushes came in the last second. ` +
-      `${count(sampling.activities)} activities are listed whole: the newest phones’ and those you look at.` : "",
-    events + pushes ? `${count(events)} events and ${count(pushes)} pushes came too fast to be listed here.` : "",
+    isSample ? `This is a sample: ${many(sampling.events, "event")} and ${many(sampling.pushes, "push", "pushes")} came in the last second. ` +
+      `${many(sampling.activities, "activity is", "activities are")} listed whole: the newest phones’ and those you look at.` : "",
+    events + pushes ? `${many(events, "event")} and ${many(pushes, "push", "pushes")} came too fast to be listed here.` : "",
     !state.makesPhones ? "" : !sampling.makesPhones ? "Meanwhile no phone comes by itself." : events ? "An activity without a phone gets one with its next event." : "",
   ].filter(Boolean).join(" ");
   const place = byID("unlisted");

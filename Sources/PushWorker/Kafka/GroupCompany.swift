@@ -46,7 +46,8 @@ package struct GroupCompany: Sendable, Equatable {
                 member: member,
                 reason: member.assignment.isEmpty
                     ? "is not named \(name), as workers are"
-                    : "has \(member.assignment.count) partitions of \(driver), whose events no worker sees")
+                    : "has \(member.assignment.count) partition\(member.assignment.count == 1 ? "" : "s") of \(driver), whose events no worker sees"
+            )
         }
     }
 

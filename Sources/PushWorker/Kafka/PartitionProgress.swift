@@ -33,7 +33,7 @@ struct PartitionProgress {
             let reading = self.subject.topic.map { "\($0)[\(self.subject.partition)] is at offset \(self.position)" }
             return
                 (reading ?? "partition \(self.subject.partition) is being restored and is at record \(self.position)")
-                + " for \(self.millis / 1_000) s, and \(self.leftCount) records wait"
+                + " for \(self.millis / 1_000) s, and \(self.leftCount) \(self.leftCount == 1 ? "record waits" : "records wait")"
         }
     }
 

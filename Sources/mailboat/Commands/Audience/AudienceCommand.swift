@@ -128,11 +128,12 @@ struct AudienceCommand: ParsableCommand {
             for failure in failures { StandardError.print(failure) }
             guard failures.isEmpty else {
                 throw CommandFailure(
-                    "\(what) of \(self.app): \(failures.count) of \(count) partitions did not get the order; repeat the command"
+                    "\(what) of \(self.app): \(failures.count) of \(NumberText.count(count, "partition")) did not get the order; repeat the command"
                 )
             }
             StandardOutput.printAlways(
-                "\(isPaused ? "paused" : "resumed") \(what) of \(self.app): \(count) partitions told")
+                "\(isPaused ? "paused" : "resumed") \(what) of \(self.app): \(NumberText.count(count, "partition")) told"
+            )
         }
     }
 }

@@ -44,7 +44,7 @@ extension ChannelsCommand {
                 }
                 status.end()
                 StandardError.print(
-                    "\(channels.count) channel\(channels.count == 1 ? "" : "s") of \(home); there may be \(ChannelRequest.countMax)"
+                    "\(NumberText.count(channels.count, "channel")) of \(home); there may be \(ChannelRequest.countMax)"
                         + (failedCount > 0 ? "; \(failedCount) could not be read" : ""))
                 return failedCount == 0
             }

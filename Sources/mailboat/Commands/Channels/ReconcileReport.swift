@@ -169,7 +169,7 @@ struct ReconcileReport {
 
     /// The report in one line.
     var summary: String {
-        "\(self.home): \(self.listedCount) channels in APNs' list, \(self.recordCount) records in state;"
+        "\(self.home): \(NumberText.count(self.listedCount, "channel")) in APNs' list, \(NumberText.count(self.recordCount, "record")) in state;"
             + " \(self.count(.delete)) to delete, \(self.count(.openAgain)) to be opened again,"
             + " \(self.count(.forget)) to be forgotten, \(self.count(.possiblyOurs)) possibly ours,"
             + " \(self.count(.unknown)) unknown"

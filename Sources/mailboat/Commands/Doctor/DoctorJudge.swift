@@ -1,4 +1,5 @@
 import APNSProtocol
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushTransport
@@ -328,7 +329,7 @@ enum DoctorJudge {
         return DoctorFinding(
             level: .fail, check: .topics, subject: topic,
             found:
-                "has lost records in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
+                "has lost records in \(looks.count(where: \.isLost)) of \(NumberText.count(looks.count, "partition")), such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:
                 "'State is lost' in deploy/Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
         )
@@ -367,14 +368,14 @@ enum DoctorJudge {
         if let first = others.map(\.description).sorted().first {
             return finding(
                 .fail,
-                "\(others.count) of \(positions.count) partitions are other logs than the group has read, such as \(first): the topic was created again",
+                "\(others.count) of \(NumberText.count(positions.count, "partition")) are other logs than the group has read, such as \(first): the topic was created again",
                 "'mailboat offsets reset --config FILE --to earliest' says which events would be read")
         }
         let outside = positions.filter { !$0.isCommittedInLog }
         if let first = outside.first {
             return finding(
                 .fail,
-                "\(outside.count) of \(positions.count) partitions are outside their log, such as \(first.topicPartition.topic)[\(first.topicPartition.partition)] at \(first.committed ?? 0), whose log has \(first.lowOffset) to \(first.endOffset)",
+                "\(outside.count) of \(NumberText.count(positions.count, "partition")) are outside their log, such as \(first.topicPartition.topic)[\(first.topicPartition.partition)] at \(first.committed ?? 0), whose log has \(first.lowOffset) to \(first.endOffset)",
                 "'mailboat offsets reset --config FILE --to earliest' says which events would be lost")
         }
         let committed = positions.filter { $0.committed != nil }
@@ -382,7 +383,7 @@ enum DoctorJudge {
         let behind = positions.reduce(Int64(0)) { $0 + max(0, $1.endOffset - ($1.committed ?? $1.lowOffset)) }
         return finding(
             .ok,
-            "has offsets in \(committed.count) of \(positions.count) partitions, \(behind) records before their ends",
+            "has offsets in \(committed.count) of \(NumberText.count(positions.count, "partition")), \(NumberText.count(behind, "record")) before their ends",
             nil)
     }
 }

@@ -88,7 +88,9 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         let forwarder = try await BootstrapForwarder.start(
             host: self.host, port: self.port, setting: "--host and --port", brokers: kafka.bootstrap)
         ControlledCommand.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
-        for topic in topics { ControlledCommand.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
+        for topic in topics {
+            ControlledCommand.say("topic         \(topic.name)  \(NumberText.count(topic.partitionCount, "partition"))")
+        }
         let controlHost = self.controlHost
         let control = EmbeddedKafkaControl(kafka: kafka, host: controlHost, port: self.control, logger: logger) {
             port in
@@ -124,7 +126,7 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
             }
             guard (1...EmbeddedKafka.partitionCountMax).contains(count) else {
                 throw ValidationError(
-                    "--topic \(ShownText.name(name)) has \(count) partitions: expected 1 to \(EmbeddedKafka.partitionCountMax) partitions"
+                    "--topic \(ShownText.name(name)) has \(NumberText.count(count, "partition")): expected 1 to \(EmbeddedKafka.partitionCountMax) partitions"
                 )
             }
             guard !topics.contains(where: { $0.name == name }) else {

@@ -192,7 +192,7 @@ extension ExplainVerdict {
             sentence: "\(head) has not been taken"
                 + (distance == 0
                     ? ": it is the next that the group \(facts.settings.group) has to commit."
-                    : ": the group \(facts.settings.group) is \(distance) records before it."),
+                    : ": the group \(facts.settings.group) is \(NumberText.count(distance, "record")) before it."),
             next: [
                 "/readyz of the worker that has the partition says what stops it; /metrics has mailboat_kafka_lag_records.",
                 "If many partitions are behind, more workers or cores are needed.",

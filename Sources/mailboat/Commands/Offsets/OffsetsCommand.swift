@@ -133,7 +133,7 @@ struct OffsetsCommand: ParsableCommand {
             let wanted = moves.compactMap(\.wanted)
             let impossibleCount = moves.count(where: \.isImpossible)
             let keptCount = positions.count - wanted.count - impossibleCount
-            let kept = "\(keptCount) of \(positions.count) partitions stay where they are"
+            let kept = "\(keptCount) of \(NumberText.count(positions.count, "partition")) stay where they are"
             var result: CommitResult?
             var isComplete = impossibleCount == 0
             if wanted.isEmpty {

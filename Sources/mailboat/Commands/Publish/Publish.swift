@@ -88,7 +88,8 @@ struct Publish: AsyncParsableCommand {
                 try StandardOutput.check()
                 self.publish(item, to: publisher, judge: &judge)
                 let counts = tally.current
-                terminal.show("\(counts.queuedCount) records read, \(counts.acknowledgedCount) acknowledged")
+                terminal.show(
+                    "\(NumberText.count(counts.queuedCount, "record")) read, \(counts.acknowledgedCount) acknowledged")
             }
         } catch { failure = error }
         await publisher.finish(within: .seconds(self.timeout))

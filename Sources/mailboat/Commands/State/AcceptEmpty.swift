@@ -94,7 +94,8 @@ extension StateCommand {
             for (number, error) in failures.sorted(by: { $0.key < $1.key }) {
                 Self.say("not accepted: \(topics.state)[\(number)]: \(error)")
             }
-            let kept = "\(looks.count - wanted.count) of \(looks.count) partitions have lost nothing"
+            let kept =
+                "\(looks.count - wanted.count) of \(NumberText.count(looks.count, "partition")) have lost nothing"
             if wanted.isEmpty {
                 Self.say("nothing to accept: \(kept)")
             } else if !members.isEmpty {

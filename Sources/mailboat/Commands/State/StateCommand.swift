@@ -98,7 +98,9 @@ struct StateCommand: ParsableCommand {
             try self.kafka.forEachRecord(of: topic, partitions: partitions) { partition in
                 for line in listing.takeLines() { status.print(line) }
                 StandardOutput.endIfBroken()
-                status.show("reading \(topic): partition \(partition) of \(count), \(listing.recordCount) records")
+                status.show(
+                    "reading \(topic): partition \(partition) of \(count), \(NumberText.count(listing.recordCount, "record"))"
+                )
             } _: { record in
                 listing.add(record)
             }

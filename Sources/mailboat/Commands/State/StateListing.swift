@@ -99,22 +99,29 @@ struct StateListing {
     }
 
     var summary: String {
-        "\(self.recordCount) records read: \(self.slotCount) activities, \(self.pendingCount) with something to send"
+        "\(NumberText.count(self.recordCount, "record")) read: \(NumberText.count(self.slotCount, "activity", plural: "activities")), \(self.pendingCount) with something to send"
             + (self.audienceCount + self.memberCount == 0
-                ? "" : "; \(self.audienceCount) audiences, \(self.memberCount) members")
+                ? ""
+                : "; \(NumberText.count(self.audienceCount, "audience")), \(NumberText.count(self.memberCount, "member"))")
             + (self.listenerCount == 0 ? "" : ", \(self.listenerCount) of them listen on a channel")
             + self.foundSummary
-            + (self.unreadableCount == 0 ? "" : "; \(self.unreadableCount) records could not be read")
+            + (self.unreadableCount == 0
+                ? "" : "; \(NumberText.count(self.unreadableCount, "record")) could not be read")
     }
 
     /// What was found of the audience that is searched for, in all partitions.
     private var foundSummary: String {
         guard let audience else { return "" }
         let names = ["members", "accepted", "waiting", "gone", "failed"]
-        let counts = names.compactMap { name in self.foundCounts[name].map { "\($0) \(name)" } }
-        return "; \(audience): \(self.foundMemberCount) members in \(self.foundPartitions.count) partitions"
+        let counts = names.compactMap { name in self.foundCounts[name].map { Self.count($0, name) } }
+        let members = NumberText.count(self.foundMemberCount, "member")
+        return "; \(audience): \(members) in \(NumberText.count(self.foundPartitions.count, "partition"))"
             + (self.foundListenerCount == 0 ? "" : ", \(self.foundListenerCount) of them listen on a channel")
             + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
+    }
+    /// A count of members by what became of them. Of the names, only "members" is a noun.
+    private static func count(_ number: some BinaryInteger, _ name: String) -> String {
+        name == "members" ? NumberText.count(number, "member") : "\(number) \(name)"
     }
     /// Whether the record is about what is searched for.
     private func isMeant(_ entry: Entry) -> Bool {
@@ -170,7 +177,7 @@ struct StateListing {
         case .marker(let marker):
             return [
                 "\(location)  marker  taken over \(Self.time(millis: marker.takenOverMillis)), epoch "
-                    + "\(marker.epoch ?? entry.offset), \(marker.partitionCount) partitions"
+                    + "\(marker.epoch ?? entry.offset), \(NumberText.count(marker.partitionCount, "partition"))"
                     + (marker.cluster.isEmpty ? "" : ", cluster \(marker.cluster)")
             ]
         case .tombstone(let epoch):
@@ -186,7 +193,7 @@ struct StateListing {
             ]
         case .crowd(let crowd):
             let passes = crowd.passes.map {
-                "\($0.environment): \(Int($0.shareMet * 100)) % of the round done, \($0.waitingCount) members wait"
+                "\($0.environment): \(Int($0.shareMet * 100)) % of the round done, \(NumberText.count($0.waitingCount, "member waits", plural: "members wait"))"
             }
             let counts = crowd.counts.map { counts in
                 let names = ["members", "accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
@@ -211,7 +218,7 @@ struct StateListing {
         var facts = ["\(kept.phase) since \(Self.time(millis: kept.sinceMillis))", "keeps \(kept.storage)"]
         if let audience = kept.audience, let life = kept.audienceLife { facts.append("for \(audience), life \(life)") }
         if let id = kept.id { facts.append("id \(id)") }
-        if kept.endedMillis != nil { facts.append("\(kept.beaconsSent) times of its end served") }
+        if kept.endedMillis != nil { facts.append("\(NumberText.count(kept.beaconsSent, "time")) of its end served") }
         facts.append("epoch \(kept.epoch)")
         return "\(location)  kept channel \(kept.number) of \(app), \(kept.environment)  "
             + facts.joined(separator: ", ")
@@ -246,7 +253,7 @@ struct StateListing {
 
     private func text(_ book: StateRecordDescription.Book) -> [String] {
         var lines = [
-            "    life \(book.audienceLife), members in \(book.partitions.count) partitions, "
+            "    life \(book.audienceLife), members in \(NumberText.count(book.partitions.count, "partition")), "
                 + "budget \(book.budgetUnitsOut) spent, \(book.frequentBudgetUnitsOut) of frequent updates"
         ]
         if !book.partitions.isEmpty {
@@ -262,7 +269,7 @@ struct StateListing {
         }
         for version in book.versions {
             lines.append(
-                "    version \(version.stampSeconds): \(version.event) of \(version.mergedCount) events, "
+                "    version \(version.stampSeconds): \(version.event) of \(NumberText.count(version.mergedCount, "event")), "
                     + (version.isOpen ? "not told to all partitions" : "told to all partitions"))
         }
         return lines
@@ -270,8 +277,9 @@ struct StateListing {
 
     private func text(_ update: StateRecordDescription.Update) -> [String] {
         var facts = [
-            "\(update.openCount) of \(update.mergedCount) events open", "priority \(update.priority)",
-            "\(update.byteCount) bytes", "timestamp \(update.timestampSeconds)",
+            "\(update.openCount) of \(NumberText.count(update.mergedCount, "event")) open",
+            "priority \(update.priority)",
+            NumberText.count(update.byteCount, "byte"), "timestamp \(update.timestampSeconds)",
         ]
         if let stamp = update.stampSeconds { facts.append("stamp \(stamp)") }
         if update.hasAlert { facts.append("alert") }

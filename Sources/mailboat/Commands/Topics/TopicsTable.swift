@@ -38,9 +38,14 @@ enum TopicsTable {
     static func line(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         guard let error = answer.error else {
             return
-                "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
+                "created       \(answer.name)  (\(Self.size(topic)))"
         }
         return "not created   \(answer.name): \(Self.text(error, topic, refused: refused))"
+    }
+
+    private static func size(_ topic: NewTopic?) -> String {
+        NumberText.count(topic?.partitionCount ?? 0, "partition") + ", "
+            + NumberText.count(topic?.replicationFactor ?? 0, "replica")
     }
 
     /// What would happen to the topic: a line for it, then one for each setting.
@@ -48,7 +53,7 @@ enum TopicsTable {
     static func rehearsed(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> [String] {
         let first =
             answer?.error.map { "refused       \(topic.name): \(Self.text($0, topic, refused: refused))" }
-            ?? "would create  \(topic.name)  (\(topic.partitionCount) partitions, \(topic.replicationFactor) replicas)"
+            ?? "would create  \(topic.name)  (\(Self.size(topic)))"
         return [first]
             + topic.configuration.sorted { $0.key < $1.key }.map {
                 "                \($0.key)=\($0.value)\(refused.contains($0.key) ? "  refused" : "")"
