@@ -58,18 +58,21 @@ struct TriggerTests {
         #expect(try Trigger.parse(["order"]).cluster.orLocal(Trigger.localBrokers).hint == "--bootstrap 127.0.0.1:9092")
     }
 
-    /// If no server shows the story, the message says where the command looked, and which options there are.
+    /// If no server shows the story, the first line says where the command looked, and which options there are.
     @Test func whereNobodyShowsTheStoryTheOptionsAreNamed() throws {
         var random = SystemRandomNumberGenerator()
         let command = try Trigger.parse(["start", "--page", "http://127.0.0.1:9000/"])
         let cast = command.cast(nowSeconds: Self.now, random: &random)
         let cluster = command.cluster.orLocal(Trigger.localBrokers)
-        let alone = command.hints(cast, cluster: cluster, .nobody)
         #expect(
-            alone.last
+            command.opening(cast, .nobody).first
                 == "No page of 'mailboat dev' with this Kafka answers at 127.0.0.1:9000/; if yours is elsewhere: --page URL. No 'mailboat apns-simulator' answers at 127.0.0.1:2198; if yours is elsewhere: --simulator URL."
         )
-        #expect(!alone.joined().contains("curl"))
+        #expect(!command.hints(cast, cluster: cluster, .nobody).joined().contains("curl"))
+        #expect(command.opening(cast, .simulator(origin: "http://127.0.0.1:2198")).isEmpty)
+        #expect(
+            command.opening(cast, .page(origin: "http://127.0.0.1:9000", registers: true)).dropFirst().first?
+                .hasPrefix("  http://127.0.0.1:9000/#search=") == true)
         let seen = command.hints(cast, cluster: cluster, .simulator(origin: "http://127.0.0.1:2198"))
         #expect(seen.last == "  curl -s http://127.0.0.1:2198/devices/\(cast.tokens[0])")
     }

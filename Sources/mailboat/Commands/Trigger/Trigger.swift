@@ -159,12 +159,7 @@ struct Trigger: AsyncParsableCommand {
         let brokers = try kafka.cluster.brokers()
         let witness = StoryWitness.find(
             brokers: brokers, page: self.origin(self.page), simulator: self.origin(self.simulator))
-        // The link is shown first, because one can watch from the first step on.
-        if let link = witness.link(cast.key) {
-            for line in ["Watch it on the page of 'mailboat dev':", "  \(link)", ""] {
-                StandardOutput.printAlways(line)
-            }
-        }
+        for line in self.opening(cast, witness) { StandardOutput.printAlways(line) }
         for (index, step) in steps.enumerated() {
             if index > 0, !step.isHurried { Sleeping.sleep(.seconds(self.pause)) }
             switch self.taking(step, of: cast, witness) {
@@ -217,6 +212,17 @@ struct Trigger: AsyncParsableCommand {
     /// The URL without the slash at the end that a browser shows.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
+    /// Lines before the first step, because one can watch from there on: the page's link, or how to name a page and a
+    /// simulator that were not found.
+    func opening(_ cast: TriggerScenario.Cast, _ witness: StoryWitness) -> [String] {
+        if let link = witness.link(cast.key) { return ["Watch it on the page of 'mailboat dev':", "  \(link)", ""] }
+        guard witness == .nobody else { return [] }
+        return [
+            "No page of 'mailboat dev' with this Kafka answers at \(self.shown(self.page)); if yours is elsewhere: --page URL. No 'mailboat apns-simulator' answers at \(self.shown(self.simulator)); if yours is elsewhere: --simulator URL.",
+            "",
+        ]
+    }
+
     /// How to look at the results.
     func hints(
         _ cast: TriggerScenario.Cast, cluster: ClusterOptions, _ witness: StoryWitness = .nobody
@@ -225,18 +231,12 @@ struct Trigger: AsyncParsableCommand {
         let reach = cluster.hint
         var lines = [
             "The outcomes, and what is under way:",
-            // What members got is in records under keys of their own.
-            "  mailboat tail \(self.scenario == .goal ? "--outcome audience --outcome fanned-out" : "--key \(key)") --since 5m \(reach)",
+            "  mailboat tail --key \(key) --since 5m \(reach)",
             "  mailboat explain \(key) \(reach)",
         ]
         if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
         if let link = witness.link(cast.key) { return ["On the page of 'mailboat dev':", "  \(link)"] + lines }
-        guard case .simulator = witness else {
-            lines.append(
-                "No page of 'mailboat dev' with this Kafka answers at \(self.shown(self.page)); if yours is elsewhere: --page URL. No 'mailboat apns-simulator' answers at \(self.shown(self.simulator)); if yours is elsewhere: --simulator URL."
-            )
-            return lines
-        }
+        guard case .simulator = witness else { return lines }
         // A made-up token is no secret, and the simulated APNs is asked by it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")
