@@ -527,14 +527,23 @@ def follow_the_phone_with_the_key(browser, address, shell):
 
 
 def say_where_an_event_goes(browser):
-    """The key of an audience is not enough for an event to reach it. What a link needs stands beside it."""
+    """The key of an audience is not enough for an event to reach it: a sample is addressed to it, and another event gets a hint. What a link needs stands beside it."""
     choose_phone(browser, "keyed-1")
     write_sample(browser, "With an alert")
     hint = "document.getElementById('publish-audience')"
+    sample = "JSON.parse(document.getElementById('publish-event').value)"
+    browser.run("{ const field = document.getElementById('publish-activity'); field.value = 'match-7'; field.dispatchEvent(new Event('input')); }")
+    browser.until(f"{sample}.to?.audience === 'match-7' && {hint}.hidden", "the sample to be for the audience")
+    write_sample(browser, "Delivery")
+    browser.until(f"{sample}.to?.audience === 'match-7'", "another sample to be for the audience")
+    choose_phone(browser, "keyed-1")
+    browser.until(f"{sample}.event && !{sample}.to", "the sample to be for the phone that is shown")
+    browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', 'content-state': {minutes: 3}})")
     browser.run("{ const field = document.getElementById('publish-activity'); field.value = 'match-7'; field.dispatchEvent(new Event('input')); }")
     browser.until(f"{hint}.innerText === 'match-7 is an audience of 320 phones. Without \"to\": {{\"audience\": \"match-7\"}} this goes to an activity of the same name.'", "what the key names")
     choose_phone(browser, "keyed-1")
     browser.until(f"{hint}.hidden", "the key of an activity")
+    write_sample(browser, "With an alert")
     browser.run("document.querySelector('#entries summary').click()")
     browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('On another machine this needs --host and --expose.')", "what a link needs")
     browser.run("location.hash = ''")

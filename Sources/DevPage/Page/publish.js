@@ -48,9 +48,20 @@ export function drawHints() {
 const order = /"order": "(?:[^"\\]|\\.)*"/;
 const ordered = (text) => text.replace(order, () => `"order": ${JSON.stringify(byID("publish-activity").value)}`);
 
+// A sample is for the audience whose key is in the form; for any other key it names no audience. A start has its token.
+const audienceLine = /\n  "to": \{\n    "audience": "(?:[^"\\]|\\.)*"\n  \},/;
+
+function addressed(text) {
+  const event = parse(text);
+  if (!["update", "end"].includes(event?.event) || event.to && !event.to.audience) return text;
+  const key = byID("publish-activity").value;
+  const { event: kind, to: former, ...rest } = event;
+  return former || known.audience(key) ? JSON.stringify({ event: kind, ...(known.audience(key) ? { to: { audience: key } } : {}), ...rest }, null, 2) : text;
+}
+
 function keyChanged() {
   const text = byID("publish-event");
-  if (isSample(text.value)) text.value = ordered(text.value);
+  if (isSample(text.value)) text.value = addressed(ordered(text.value));
   drawHints();
 }
 
@@ -207,10 +218,10 @@ export function drawAbout(about) {
   const key = byID("publish-activity");
   let fresh = "";
   const begin = () => {
-    text.value = ordered(pretty(moved(about.samples[Number(samples.value)]?.text ?? "", Date.now() - takenMillis)));
+    text.value = addressed(ordered(pretty(moved(about.samples[Number(samples.value)]?.text ?? "", Date.now() - takenMillis))));
     drawHints();
   };
-  const plain = (event) => undated(pretty(event)).replace(order, "");
+  const plain = (event) => undated(pretty(event)).replace(order, "").replace(audienceLine, "");
   isSample = (written) => !written || about.samples.some((sample) => plain(sample.text) === plain(written));
   samples.onchange = () => {
     const [before, keyBefore] = [text.value, key.value];
