@@ -477,6 +477,13 @@ def stack_cards(browser, address, shell):
     browser.until("document.querySelector('.phone-says .note').className.includes('good') && document.querySelector('.phone-facts').innerText.includes('on one device with stacked-2')", "the first card to be shown, and the device that it is on")
     choose_phone(browser, "stacked-2")
     browser.until(f"{cards} === {both!r} && document.querySelector('.phone-says .note').className.includes('good')", "the same device from the other card")
+    alerts = "[...document.querySelectorAll('.screen .card-alert')].map((one) => one.innerText).join('; ')"
+    if browser.run(f"{alerts}.includes('At the door')"):
+        sys.exit("check-dev-page: an alert is told before it came")
+    publish(shell, address, "stacked-1", {"status": "Order 1 is on its way"}, alert={"title": "Order 1", "body": "At the door."})
+    browser.until(f"{alerts}.includes('At the door.')", "the alert of the other card on the device")
+    publish(shell, address, "stacked-2", {"status": "Order 2 is baking"}, priority=10)
+    browser.until(f"{alerts} === ''", "the newer push to the card that is shown, which brought no alert")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Swipe the card away').click()")
     browser.until("/stacked-2\\s+The card was swiped away\\.\\s+stacked-1/.test(document.querySelector('.screen').innerText)", "the card that was swiped away to be named")
     choose_phone(browser, "stacked-1")

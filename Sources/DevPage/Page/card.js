@@ -53,8 +53,8 @@ export const isUp = (phone) => phone.face && ["active", "stale", "ended"].includ
 // As iOS stacks them: the most relevant first, else the newest.
 const stacked = (phones) => [...phones].sort((one, other) => (other.relevanceScore ?? 0) - (one.relevanceScore ?? 0) || other.id - one.id);
 
-// `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `isBelow`: it is one of those.
-function lockCard(phone, isCalm, isNamed = false, isBelow = false) {
+// `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `rings`: a new alert of it is told.
+function lockCard(phone, isCalm, isNamed = false, rings = true) {
   const named = isNamed ? [el("p", { class: "card-name" }, name(phone.activity || `phone ${phone.id}`))] : [];
   if (phone.card === "untouched") return [...named, el("p", { class: "lock-empty" }, "No push has been shown yet.")];
   if (phone.card === "dismissed") return [...named, el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
@@ -62,7 +62,7 @@ function lockCard(phone, isCalm, isNamed = false, isBelow = false) {
   const title = isNamed ? ` of ${phone.activity || `phone ${phone.id}`}` : "";
   return [
     ...named,
-    phone.alert && phone.isAlertNew && !isBelow ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
+    phone.alert && phone.isAlertNew && rings ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
     words[phone.card] ? el("p", { class: `card-state ${phone.card}` }, words[phone.card] + until) : null,
     el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": `Lock Screen card${title}` }, face(phone.face, phone.dates)),
     el("p", { class: "cut", hidden: true }),
@@ -75,16 +75,17 @@ function compact(phone) {
     el("span", {}, islandText(phone.face.leading, phone.dates)), el("span", { "aria-hidden": "true" }), el("span", {}, islandText(phone.face.trailing, phone.dates)));
 }
 
-// `beside`: the phones of other cards on the same device.
+// `beside`: the phones of other cards on the same device. The alert of one of them is told while no card there has got a newer push.
 export function lockScreen(phone, beside, isCalm) {
   const now = new Date();
+  const newest = Math.max(phone.lastPush, ...beside.map((one) => one.lastPush));
   return el("div", { class: "screen", role: "group", "aria-label": `Lock Screen of phone ${phone.id}` },
     compact(phone),
     el("div", { "aria-hidden": "true" },
       el("p", { class: "lock-date" }, now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" })),
       el("p", { class: "lock-time" }, `${two(now.getHours())}:${two(now.getMinutes())}`)),
     phone.online ? null : el("p", { class: "away-note" }, phone.rebooting ? "⟳ starting up: nothing reaches it" : "✈ away: nothing reaches it"),
-    beside.length ? stacked([phone, ...beside]).flatMap((one) => lockCard(one, isCalm && one === phone, true, one !== phone)) : lockCard(phone, isCalm));
+    beside.length ? stacked([phone, ...beside]).flatMap((one) => lockCard(one, isCalm && one === phone, true, one === phone || one.lastPush === newest)) : lockCard(phone, isCalm));
 }
 
 export function islands(phone) {
