@@ -34,7 +34,7 @@ export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d 
 // How each word of a verdict or an outcome is coloured. The word itself is always there, too.
 const tones = {
   shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
-  unseen: "info", renewed: "info", replaced: "info", retrying: "warn", "needs-token": "warn", "date?": "warn", stale: "warn", gone: "info",
+  unseen: "info", renewed: "info", replaced: "info", retrying: "warn", "needs-token": "warn", "date?": "warn", stale: "warn", ended: "info", gone: "info",
   ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
   undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
 };

@@ -35,6 +35,24 @@ struct AudienceTests {
         return timeline
     }
 
+    /// Members have the audience's name for their activity. An activity of that name has a phone of its own.
+    @Test func aMemberIsNamedByItsNumberAndIsNotThePhoneOfTheActivity() throws {
+        var timeline = self.joined(5)
+        let fourth = timeline.watchMember(4, ofAudience: 1)
+        let watched = try #require(fourth)
+        #expect(timeline.phone(activity: "match-7")?.id == watched, "nothing else has the name")
+        let member = try #require(timeline.phones[watched])
+        #expect(timeline.json(member)["member"]?.text == #"{"audience":"match-7","number":4}"#)
+
+        self.take(
+            &timeline, #"{"event":"register","token":"\#(TimelineTests.token)"}"#, key: "match-7", at: 5)
+        let own = try #require(timeline.phone(activity: "match-7"))
+        #expect(own.token == TimelineTests.token && timeline.json(own)["member"] == .null)
+        let fifth = timeline.watchMember(5, ofAudience: 1)
+        let other = try #require(fifth)
+        #expect(other > own.id && timeline.phone(activity: "match-7")?.id == own.id)
+    }
+
     @Test func whoeverJoinsIsAPixelAndTheFirstHaveCards() throws {
         let timeline = self.joined(1_000)
         let audience = try #require(timeline.audiences.audience(named: "match-7"))

@@ -82,6 +82,22 @@ struct ContentSchemaTests {
         #expect(typed.fault(in: json(#"{"type":"x"}"#)) == "“minutes” is missing, and the app requires it")
     }
 
+    @Test func whatElseIsMissingIsNamedUpToALimit() throws {
+        let sample = try ContentSchema(json(#"{"a":{"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}}"#))
+        #expect(
+            sample.fault(in: json(#"{"a":{"B":1}}"#))
+                == "“a.b” is missing, and the app requires it; “B” is there, which is another key for Swift; also missing: “a.c”, “a.d”, “a.e”, “a.f”, “a.g” and 2 more"
+        )
+    }
+
+    /// A schema may require keys that it says nothing else about.
+    @Test func anExampleOfASchemaFitsIt() throws {
+        let schema = try ContentSchema(json(Self.schema))
+        #expect(schema.fault(in: schema.example(nowSeconds: 0)) == nil)
+        let bare = try ContentSchema(json(#"{"type":"object","required":["a"]}"#))
+        #expect(bare.example(nowSeconds: 0).text == #"{"a":"text"}"#)
+    }
+
     @Test func aDateThatIsTextIsToldWhatToSend() throws {
         let sample = try ContentSchema(json(#"{"at":817491770,"progress":1.0}"#))
         #expect(

@@ -38,6 +38,19 @@ struct GistTests {
             ])
     }
 
+    /// A field that is gone is not counted as one that the event brings.
+    @Test func whatIsGoneIsCountedApart() {
+        let gists = Self.gists([
+            ("order-1", #"{"event":"update","content-state":{"status":"Baking","minutes":12,"driver":"Anne"}}"#),
+            ("order-1", #"{"event":"end","content-state":{"status":"Delivered","progress":1}}"#),
+            ("order-1", #"{"event":"end","content-state":{}}"#),
+        ])
+        #expect(
+            gists == [
+                #"status: "Baking", 2 more"#, #"status: "Delivered", 1 more, 2 gone"#, "status removed, 1 gone",
+            ])
+    }
+
     @Test func aPushIsToldBySoMuch() throws {
         var timeline = TimelineTests.timeline()
         timeline.takePush(TimelineTests.push())

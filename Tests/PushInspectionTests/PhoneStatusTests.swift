@@ -149,6 +149,27 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .verdict(.refused))
     }
 
+    /// A phone that was registered again is the one that pushes go to, although another came later.
+    @Test func thePhoneOfAnActivityIsTheOneThatIsRegistered() throws {
+        var (timeline, id) = try Self.registered()
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
+        #expect(timeline.phone(activity: "order-1")?.id == id + 1)
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 3, &timeline)
+        #expect(timeline.phone(activity: "order-1")?.id == id)
+    }
+
+    /// A push is shown until the next one that is shown.
+    @Test func aPushSaysUntilWhenItWasShown() throws {
+        var (timeline, _) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.listPush(TimelineTests.push(id: "id-2", phone: .isAway))
+        let first = try #require(timeline.entry(3))
+        #expect(timeline.json(first)["shownUntilMillis"] == .null)
+        timeline.listPush(TimelineTests.push(id: "id-3"))
+        let until = timeline.entries.map { timeline.json($0)["shownUntilMillis"]?.text }
+        #expect(until == [nil, nil, "\(TimelineTests.now)", "null", "null"])
+    }
+
     @Test func aPushThatCannotBeDecodedOffersTheSwiftType() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")))
@@ -168,6 +189,11 @@ struct PhoneStandingTests {
         stale.card = .stale
         timeline.setShown(stale, isOnline: true, of: id)
         #expect(try Self.status(timeline, id).word == .stale)
+
+        var ended = Self.card()
+        ended.card = .ended
+        timeline.setShown(ended, isOnline: true, of: id)
+        #expect(try Self.status(timeline, id).word == .ended)
 
         var dated = Self.card()
         dated.contentState = Array(#"{"at":1764000000}"#.utf8)

@@ -5,7 +5,7 @@ import Testing
 
 struct PushVerdictTests {
     @Test(arguments: [
-        (TimelineTests.push(), PushVerdict.Word.shown, "The card shows what it brought."),
+        (TimelineTests.push(), PushVerdict.Word.shown, "The card shows what the push brought."),
         (
             TimelineTests.push(phone: .took(.ignoredOlder)), .ignored,
             "1795600000 (09:46:40 UTC) is older than 1795600010 (09:46:50 UTC), which the phone has seen."

@@ -41,7 +41,10 @@ struct SwiftTypeTests {
             #"{"status":"on-its-way","minutes":12,"tables":[],"arrivesAt":1.5,"courier":null,"progress":0.5,"notes":{},"link":null}"#,
             nil
         ),
-        (#"{"status":"lost"}"#, "“minutes” is missing, and the app requires it"),
+        (
+            #"{"status":"lost"}"#,
+            "“minutes” is missing, and the app requires it; also missing: “arrivesAt”, “progress”, “notes”"
+        ),
         (
             #"{"status":"lost","minutes":1,"tables":[],"arrivesAt":1,"progress":1,"notes":{}}"#,
             #"“status” is the string "lost", expected one of "baking", "on-its-way""#
@@ -93,6 +96,16 @@ struct SwiftTypeTests {
         let schema = try ContentSchema(swift: text)
         #expect(schema.fault(in: json(#"{"home":{"goals":1}}"#)) == nil)
         #expect(schema.fault(in: json(#"{"goals":1}"#)) == "“home” is missing, and the app requires it")
+    }
+
+    /// Whoever gave a type begins with content that it decodes.
+    @Test func anExampleOfATypeFitsIt() throws {
+        let schema = try ContentSchema(swift: Self.pizza)
+        let example = schema.example(nowSeconds: 1_795_600_000)
+        #expect(schema.fault(in: example) == nil)
+        #expect(DateLens.findings(in: example, schema: schema).allSatisfy { !$0.isTrouble })
+        #expect(example["arrivesAt"]?.text == "817294300" && example["status"]?.plainText == "baking")
+        #expect(example["courier"]?["full_name"]?.plainText == "text" && example["version"] == nil, "\(example.text)")
     }
 
     /// Reading ends for any pasted text.

@@ -27,7 +27,7 @@ struct WaitConditionTests {
         ([("activity", "order-1"), ("key", "late"), ("value", "false"), ("card", "active")], nil),
         (
             [("activity", "order-1"), ("key", "minutes"), ("value", "11")],
-            "“minutes” is 12.0, not 11. The last push: The card shows what it brought. The last event: Waits in the worker."
+            "“minutes” is 12.0, not 11. The last push: The card shows what the push brought. The last event: Waits in the worker."
         ),
         ([("activity", "order-1"), ("key", "tip")], "“tip” is not in what the phone shows"),
         ([("activity", "order-1"), ("card", "ended")], "the card is active, not ended"),

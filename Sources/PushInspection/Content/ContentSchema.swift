@@ -70,6 +70,8 @@ public struct ContentSchema: Equatable, Sendable {
     ]
     /// Most characters of a name that a message repeats.
     private static let namedCountMax = 120
+    /// Most missing keys that a message names besides the first.
+    private static let missingNamedMax = 5
     /// Most characters of a message about content. A timeline keeps the message with each push.
     private static let faultCountMax = 400
 
@@ -206,10 +208,8 @@ public struct ContentSchema: Equatable, Sendable {
         }
         switch value {
         case .object:
-            for name in shape.required where value[name] == nil {
-                return "“\(path.isEmpty ? name : "\(path).\(name)")” is missing, and the app requires it"
-                    + Self.besides(name, in: value)
-            }
+            let missing = shape.required.filter { value[$0] == nil }
+            if let first = missing.first { return Self.complaint(first, missing.dropFirst(), in: value, path: path) }
             for property in shape.properties {
                 guard let member = value[property.name] else { continue }
                 let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
@@ -229,6 +229,17 @@ public struct ContentSchema: Equatable, Sendable {
         case .string, .number, .bool, .null: break
         }
         return nil
+    }
+
+    /// Names the first missing key in full, and the others by their names alone.
+    private static func complaint(
+        _ first: String, _ others: ArraySlice<String>, in value: JSONTree, path: String
+    ) -> String {
+        func named(_ name: String) -> String { "“\(path.isEmpty ? name : "\(path).\(name)")”" }
+        let text = "\(named(first)) is missing, and the app requires it" + Self.besides(first, in: value)
+        guard !others.isEmpty else { return text }
+        let rest = others.count > Self.missingNamedMax ? " and \(others.count - Self.missingNamedMax) more" : ""
+        return "\(text); also missing: " + others.prefix(Self.missingNamedMax).map(named).joined(separator: ", ") + rest
     }
 
     /// Advice for a date that a server wrote as text, which is more common than the form that Swift decodes.

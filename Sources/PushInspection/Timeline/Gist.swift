@@ -13,8 +13,12 @@ enum Gist {
         guard let first = changes.first else { return "" }
         let value = first.after.map { ": \($0)" } ?? " removed"
         let text = Self.short((first.path.isEmpty ? "all" : first.path) + value)
-        return changes.count == 1 ? text : "\(text), \(changes.count - 1) more"
+        let others = changes.dropFirst()
+        let goneCount = others.count { $0.after == nil }
+        return text + Self.counted(others.count - goneCount, "more") + Self.counted(goneCount, "gone")
     }
+
+    private static func counted(_ count: Int, _ word: String) -> String { count == 0 ? "" : ", \(count) \(word)" }
 
     private static func title(_ alert: JSONTree?) -> String? {
         let title = alert?["title"] ?? alert

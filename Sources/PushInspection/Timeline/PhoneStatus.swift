@@ -24,6 +24,8 @@ public struct PhoneStatus: Equatable, Sendable {
         case doubtfulDate
         /// The card shows what the push brought, and its stale-date has passed.
         case stale
+        /// The card shows what the push brought, and has ended.
+        case ended
         /// The card is gone, whatever it showed before.
         case gone
 
@@ -39,13 +41,15 @@ public struct PhoneStatus: Equatable, Sendable {
             case .needsToken: "needs-token"
             case .doubtfulDate: "date?"
             case .stale: "stale"
+            case .ended: "ended"
             case .gone: "gone"
             }
         }
 
         /// The words that are not verdicts.
         static let own: [Word] = [
-            .unseen, .retrying, .renewed, .replaced, .pending, .needsToken, .doubtfulDate, .stale, .gone,
+            .unseen, .retrying, .renewed, .replaced, .pending, .needsToken, .doubtfulDate, .stale, .ended,
+            .gone,
         ]
         /// The names of all words.
         package static let names: [String] = PushVerdict.Word.allCases.map(\.rawValue) + Self.own.map(\.name)

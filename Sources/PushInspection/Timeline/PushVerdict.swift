@@ -53,7 +53,7 @@ public struct PushVerdict: Equatable, Sendable {
             (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push arrived.")
         case .took(.shownAsSecondCard) where isCardOwn:
             (self.word, self.text) = (
-                .shown, "The card shows what it brought. Another card was up on the phone, and stays."
+                .shown, "The card shows what the push brought. Another card was up on the phone, and stays."
             )
         case .took(let reaction):
             (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
@@ -103,12 +103,14 @@ public struct PushVerdict: Equatable, Sendable {
         case .shown:
             (
                 .shown,
-                push.hadWaited ? "The card shows it, now that the phone is back." : "The card shows what it brought."
+                push.hadWaited
+                    ? "The card shows what the push brought, now that the phone is back."
+                    : "The card shows what the push brought."
             )
         case .shownAsSecondCard:
             (
                 .shown,
-                "It put up a second card: both are up on this phone now, and the page draws only this newer one."
+                "The push put up a second card: both are up on this phone now, and the page draws only this newer one."
             )
         case .ignoredRepeat: (.ignored, "Ignored: the same push arrived before.")
         case .ignoredSameStamp:

@@ -44,6 +44,8 @@ public struct SimulatedPhone: Sendable {
     public var isSwiped = false
     /// Entry's id of the newest push to the phone; 0: none.
     public var lastPush = 0
+    /// Entry's id of the newest push that the phone showed; 0: none.
+    var lastShownPush = 0
     /// The result of the newest push.
     public var lastVerdict: PushVerdict?
     /// The token of the newest push. A secret.

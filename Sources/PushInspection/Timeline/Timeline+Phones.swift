@@ -28,6 +28,28 @@ extension Timeline {
         return id
     }
 
+    /// The phone that shows an activity; `nil`: none does. Of several, it is the newest that pushes to the activity go
+    /// to. Members of an audience with the activity's name are the last choice.
+    public func phone(activity: String) -> SimulatedPhone? {
+        let named = self.phones.values.filter { $0.activity == activity }
+        guard named.count > 1 else { return named.first }
+        let own = named.filter { self.audienceNames(ofMember: $0.token).isEmpty }
+        let registered = own.filter { $0.replacedBy == nil }
+        return [registered, own, named].first { !$0.isEmpty }?.max { $0.id < $1.id }
+    }
+
+    /// Ends the time for which the phone showed the push before, whose line says so from now on.
+    mutating func replaceWhatIsShown(on phone: Int, by push: Int, atMillis: Int64) {
+        if let before = self.phones[phone]?.lastShownPush, before > 0 {
+            self.change(before) { entry in
+                guard case .push(var earlier) = entry.body else { return }
+                earlier.shownUntilMillis = atMillis
+                entry.body = .push(earlier)
+            }
+        }
+        self.changePhone(phone) { $0.lastShownPush = push }
+    }
+
     /// Adds a phone. Others may have its token: cards on the same device.
     mutating func addPhone(token: String, activity: String) -> Int {
         self.makeRoom()

@@ -56,11 +56,15 @@ extension Timeline {
         }
         if let date = self.dates(of: phone).first(where: \.isTrouble) {
             return PhoneStatus(
-                .doubtfulDate, "The card shows what it brought. Look at “\(date.path)”: \(date.advice)", wait: nil)
+                .doubtfulDate, "The card shows what the push brought. Look at “\(date.path)”: \(date.advice)", wait: nil
+            )
         }
         if phone.card == Shown.Card.stale.rawValue {
             return PhoneStatus(
-                .stale, "The card shows what it brought, and is stale: its stale-date is over.", wait: nil)
+                .stale, "The card shows what the push brought, and is stale: its stale-date is over.", wait: nil)
+        }
+        if phone.card == Shown.Card.ended.rawValue {
+            return PhoneStatus(.ended, "The card shows what the push brought, and has ended.", wait: nil)
         }
         return PhoneStatus(.verdict(verdict.word), verdict.text, wait: nil)
     }
@@ -205,11 +209,20 @@ extension Timeline {
         }
     }
 
+    /// The audience of a member's phone, and the member's number in it, counted from 1; null: the phone is no member's.
+    private func membership(of phone: SimulatedPhone) -> JSONTree {
+        guard let found = self.audiences.memberships(token: phone.token).first else { return .null }
+        return [
+            "audience": .string(self.audiences.audiences[found.audience].name), "number": .integer(found.member + 1),
+        ]
+    }
+
     /// A phone for the page and the API, without its tokens.
     public func json(_ phone: SimulatedPhone) -> JSONTree {
         guard case .object(var members) = phone.json(dates: self.dates(of: phone)) else { return .null }
         members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
         members.append(.init("beside", .array(self.cardsBeside(phone).map { .integer($0) })))
+        members.append(.init("member", self.membership(of: phone)))
         members.append(.init("textWithoutPush", .string(self.textWithoutPush(phone))))
         return .object(members)
     }

@@ -120,11 +120,6 @@ public struct Timeline: Sendable {
     /// The entry of the event at a position; `nil`: it is not kept.
     func entryID(at position: EventPosition) -> Int? { self.entriesByPosition[position] }
 
-    /// The phone that shows an activity, the newest of several; `nil`: none does.
-    public func phone(activity: String) -> SimulatedPhone? {
-        self.phones.values.filter { $0.activity == activity }.max { $0.id < $1.id }
-    }
-
     /// The phone of a token.
     public func phone(token: String) -> SimulatedPhone? {
         self.phonesByToken[ByteKey(token: token)].flatMap { self.phones[$0] }
@@ -347,6 +342,7 @@ public struct Timeline: Sendable {
                     tokenShown: TokenHiding.shortened(push.token))),
             activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
         if [.refused, .unanswered].contains(verdict.word) { self.failedPushes += 1 }
+        if verdict.word == .shown { self.replaceWhatIsShown(on: phone, by: id, atMillis: push.atMillis) }
         self.changePhone(phone) { phone in
             phone.lastPush = id
             phone.lastVerdict = verdict

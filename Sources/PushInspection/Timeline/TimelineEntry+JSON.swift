@@ -72,6 +72,7 @@ extension Timeline {
             .init("status", push.status.map { .integer($0) } ?? .null), .init("reason", .string(push.reason)),
             .init("stamp", push.stampSeconds.map { .integer($0) } ?? .null), .init("verdict", push.verdict.json),
             .init("word", .string(push.word)),
+            .init("shownUntilMillis", push.shownUntilMillis.map { .integer($0) } ?? .null),
             .init("contentState", push.contentState ?? .null), .init("alert", push.alert ?? .null),
             .init("changes", .array(push.changes.map(\.json))), .init("dates", .array(push.dates.map(\.json))),
         ]

@@ -58,6 +58,8 @@ public struct TimelineEntry: Sendable {
         public var dates: [DateLens.Finding]
         /// The first digits of the push's token.
         public var tokenShown = ""
+        /// When the next push came that the phone showed, milliseconds since 1970; `nil`: none came.
+        public var shownUntilMillis: Int64?
         /// The word by which the page marks the push: that of its verdict, unless the app misreads a date in the
         /// content shown.
         var word: String {
