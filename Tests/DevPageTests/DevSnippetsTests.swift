@@ -46,6 +46,25 @@ struct DevSnippetsTests {
         }
     }
 
+    /// Whoever gave a type, a schema or a sample can begin with content that fits it.
+    @Test(arguments: [
+        (
+            "struct ContentState: Codable { var at: Date; var stops: [Int] }", "From your Swift type",
+            #"{"at":817294300,"stops":[1]}"#
+        ),
+        (
+            #"{"type":"object","required":["a"],"properties":{"b":{"type":"integer"}}}"#, "From your JSON Schema",
+            #"{"b":1,"a":"text"}"#
+        ),
+        (#"{"minutes":25}"#, "From your sample", #"{"minutes":25}"#),
+    ])
+    func theLastSampleIsMadeFromWhatTheAppDecodes(document: String, name: String, content: String) throws {
+        let given = try GivenSchema(Array(document.utf8), origin: "page")
+        let sample = try #require(Self.pages.samples(nowSeconds: 1_795_600_000, given: given).last)
+        #expect(sample.name == name)
+        #expect(try JSONTree.parse(Array(sample.text.utf8))["content-state"]?.text == content)
+    }
+
     /// The app finds the activity's id in the attributes of a start, and the system gives the app an update token.
     @Test func theSampleOfAStartIsAsTheDocumentationAdvises() throws {
         let start = try #require(Self.pages.samples(nowSeconds: 1_795_600_000).first { $0.name == "Start by push" })

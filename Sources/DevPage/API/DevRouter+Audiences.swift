@@ -65,7 +65,9 @@ extension DevRouter {
             self.house.store.read({ timeline in timeline.audiences.audiences.contains { $0.id == id } })
         else { throw DevRefusal(.notFound, "there is no such audience") }
         let member = try FormQuery(of: request)["member"].flatMap { Int($0) }
-        if let reason = self.house.perform(action, on: id, member: member) { throw DevRefusal(.conflict, reason) }
-        return DevAnswer.json(["audience": .integer(id), "done": .string(action.rawValue)])
+        let phone = try self.house.perform(action, on: id, member: member)
+        return DevAnswer.json([
+            "audience": .integer(id), "done": .string(action.rawValue), "phone": phone.map { .integer($0) },
+        ])
     }
 }

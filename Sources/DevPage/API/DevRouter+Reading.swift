@@ -33,9 +33,10 @@ extension DevRouter {
             "snippets": .array(
                 snippets.all.map { ["name": .string($0.name), "text": .string($0.text)] }),
             "samples": .array(
-                snippets.samples(nowSeconds: self.house.nowMillis / 1_000).map {
-                    ["name": .string($0.name), "text": .string($0.text)]
-                }),
+                snippets.samples(
+                    nowSeconds: self.house.nowMillis / 1_000,
+                    given: self.house.store.schemas.schema(ofApp: self.house.app)
+                ).map { ["name": .string($0.name), "text": .string($0.text)] }),
         ]
     }
 

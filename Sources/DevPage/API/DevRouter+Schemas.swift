@@ -38,13 +38,7 @@ extension DevRouter {
             throw DevRefusal(.badRequest, error.description)
         }
         self.house.store.setSchema(given, app: app)
-        let kind =
-            switch given.schema.source {
-            case .schema: "JSON Schema"
-            case .sample: "sample"
-            case .swift: "Swift type"
-            }
-        self.house.addNote("\(self.decoder(app)) from now on by a \(kind) that was given in the page.")
+        self.house.addNote("\(self.decoder(app)) from now on by a \(given.kindName) that was given in the page.")
         return DevAnswer.json(self.schemas())
     }
 

@@ -14,8 +14,15 @@ struct DevSnippets {
         #"{"event": "update", "priority": 10, "content-state": {"status": "On its way", "driverName": "Anne", "progress": 0.4}}"#
 
     /// Events for the page's editor. Their moments are later than `nowSeconds`, the clock in seconds since 1970.
-    func samples(nowSeconds: Int64) -> [(name: String, text: String)] {
-        Self.samples(nowSeconds: nowSeconds).map { ($0.name, self.naming($0.text)) }
+    /// - Parameter given: what the app's code decodes. The last sample is made from it. `nil`: nobody has said.
+    func samples(nowSeconds: Int64, given: GivenSchema? = nil) -> [(name: String, text: String)] {
+        let own = given.map { given in
+            (
+                "From your \(given.kindName)",
+                #"{"event": "update", "priority": 10, "content-state": \#(given.example(nowSeconds: nowSeconds).text)}"#
+            )
+        }
+        return (Self.samples(nowSeconds: nowSeconds) + (own.map { [$0] } ?? [])).map { ($0.0, self.naming($0.1)) }
     }
 
     private static func samples(nowSeconds: Int64) -> [(name: String, text: String)] {

@@ -1,5 +1,6 @@
 import APNSSimulator
 import DeviceModel
+import HTTPTypes
 import Logging
 import PushInspection
 import PushModel
@@ -68,34 +69,37 @@ extension DevHouse {
     }
 
     /// Performs an action on the members of an audience.
-    /// - Returns: why it cannot be done; `nil`: it is done.
-    func perform(_ action: AudienceAction, on id: Int, member: Int?) -> String? {
+    /// - Returns: the phone of the member that is watched; `nil`: the action is for many members.
+    /// - Throws: a refusal with the reason if it cannot be done.
+    func perform(_ action: AudienceAction, on id: Int, member: Int?) throws(DevRefusal) -> Int? {
         let tokens = self.store.read { timeline in
             timeline.audiences.audiences.first { $0.id == id }.map { audience in
                 audience.members.filter { !$0.hasLeft && ($0.glance?.isOnline ?? true) == (action == .offline) }
                     .map(\.token)
             }
         }
-        guard let tokens else { return "there is no such audience" }
+        guard let tokens else { throw DevRefusal(.conflict, "there is no such audience") }
+        var watched: Int?
         switch action {
         case .offline:
-            guard !tokens.isEmpty else { return "no member is there" }
+            guard !tokens.isEmpty else { throw DevRefusal(.conflict, "no member is there") }
             // At least one member.
             for token in tokens.shuffled().prefix(max(1, tokens.count / 10)) {
                 self.simulator.setOnline(token: token, false)
             }
         case .online:
-            guard !tokens.isEmpty else { return "no member is away" }
+            guard !tokens.isEmpty else { throw DevRefusal(.conflict, "no member is away") }
             for token in tokens { self.simulator.setOnline(token: token, true) }
         case .watch:
-            guard let member else { return "“member” is missing: expected its number, counted from 1" }
-            guard self.store.change({ $0.watchMember(member, ofAudience: id) }) != nil else {
-                return "the audience has no member \(member)"
+            guard let member else {
+                throw DevRefusal(.conflict, "“member” is missing: expected its number, counted from 1")
             }
+            watched = self.store.change { $0.watchMember(member, ofAudience: id) }
+            guard watched != nil else { throw DevRefusal(.conflict, "the audience has no member \(member)") }
             self.lookAtPhones()
         }
         self.lookAtMembers()
-        return nil
+        return watched
     }
 
     /// Looks at what each member shows, and asks once for each new content.

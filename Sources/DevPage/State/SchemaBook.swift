@@ -19,6 +19,21 @@ public struct GivenSchema: Sendable {
         self.origin = origin
         (self.schema, self.document) = try ContentSchema.read(text)
     }
+
+    /// The document's kind, in words.
+    var kindName: String {
+        switch self.schema.source {
+        case .schema: "JSON Schema"
+        case .sample: "sample"
+        case .swift: "Swift type"
+        }
+    }
+
+    /// A `content-state` that fits. A sample fits itself.
+    /// - Parameter nowSeconds: the clock, seconds since 1970. Dates that are made up are later.
+    func example(nowSeconds: Int64) -> JSONTree {
+        self.schema.source == .sample ? TokenHiding.hidden(self.document) : self.schema.example(nowSeconds: nowSeconds)
+    }
 }
 
 /// What the apps' code expects of a `content-state`: one schema for each app, and one for all apps without their own.
