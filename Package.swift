@@ -33,7 +33,8 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 /// What the page of `mailboat dev` is made of: each is embedded in the program.
 let pageFiles = [
     "address.js", "audiences.css", "audiences.js", "budget.css", "budget.js", "card.js", "channels.js", "choice.js",
-    "entry.js", "faults.js", "keys.js", "layout.css", "layout.js", "page.html", "page.js", "phonelist.js", "phones.css",
+    "entry.js", "faults.js", "hints.js", "keys.js", "layout.css", "layout.js", "page.html", "page.js", "phonelist.js",
+    "phones.css",
     "phones.js", "publish.js", "remedies.js", "roving.js", "schemas.js", "search.js", "templates.js", "timeline.css",
     "timeline.js", "tokens.js",
 ]

@@ -19,10 +19,11 @@ import tempfile
 import time
 
 import dev_page_steps
+import dev_page_writing
 import foreign_pages
 import page_audit
 from chromium import LIMIT_SECONDS, Browser
-from dev_page_steps import choose_phone, open_tab
+from dev_page_steps import choose_phone, open_tab, use_key
 
 
 def read_scripts():
@@ -92,7 +93,9 @@ def use(browser, address, snippets, mailboat):
 
     # A match of its own, and an alert.
     browser.run("document.getElementById('new-activity-id').value = 'match-1'; document.getElementById('new-activity').requestSubmit()")
-    browser.until("document.getElementById('publish-activity').value === 'match-1'", "the new phone")
+    browser.until("document.getElementById('publish-use-key').innerText === 'Use match-1 as key' && document.getElementById('publish-activity').value === 'order-1'", "the new phone, and the key beside what was written")
+    browser.run("document.getElementById('publish-use-key').click()")
+    browser.until("document.getElementById('publish-activity').value === 'match-1'", "the key of the new phone")
     browser.run("document.getElementById('publish-sample').value = '1'; document.getElementById('publish-sample').onchange(); document.getElementById('publish').requestSubmit()")
     browser.until("document.querySelector('.lock-card .score')?.innerText.includes('1 : 0')", "the score")
 
@@ -260,7 +263,7 @@ def use_long_names(browser, address):
 
 def use_faults(browser):
     """One request is answered 503 and tried again; answers become slow; all clear."""
-    choose_phone(browser, "match-1")
+    use_key(browser, "match-1")
     open_tab(browser, "Faults")
     browser.run("document.getElementById('fault-count').value = '1'")
     button = "[...document.querySelectorAll('#fault-buttons button')].find((one) => one.innerText === %s)"
@@ -350,6 +353,7 @@ def main():
             follow_a_link(browser)
             open_a_phone(browser, address)
             dev_page_steps.use_all(browser, address, shell)
+            dev_page_writing.use_all(browser, address, shell)
             views = [f"tab={name}" for name in ("timeline", "phone", "publish", "audiences", "channels", "faults", "app", "numbers")]
             page_audit.look_at(browser, faults, options.screenshots, "", views, texts_min=15)
             use_flood(browser, os.path.abspath(options.mailboat), kafka)

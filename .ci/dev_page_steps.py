@@ -26,6 +26,15 @@ def choose_phone(browser, name=None):
     browser.until(f"{phone}.ariaPressed === 'true'", "the chosen phone to be pressed")
 
 
+def use_key(browser, activity):
+    """The phone of an activity is chosen, and its key is taken for the form, whatever was written there."""
+    choose_phone(browser, activity)
+    key = f"document.getElementById('publish-activity').value === {activity!r}"
+    browser.until(f"{key} || document.getElementById('publish-use-key').innerText === 'Use {activity} as key'", f"the key {activity} to be offered")
+    browser.run(f"if (!({key})) document.getElementById('publish-use-key').click()")
+    browser.until(f"{key} && document.getElementById('publish-use-key').hidden", f"the key {activity}")
+
+
 def publish(shell, address, activity, content, **more):
     event = json.dumps({"event": "update", "priority": 10, "content-state": content, **more})
     shell(f"curl -fsS '{address}/events?activity={urllib.parse.quote(activity)}' -d '{event}'")
@@ -381,6 +390,7 @@ def cut_a_card(browser, address, shell):
 
 def open_a_search(browser, address, shell):
     """A page that is opened with a search lists what it finds, and nothing else, also once all the rest has come."""
+    begin_anew(browser, "match-1")
     publish(shell, address, "searched-1", {"status": "Found"})
     browser.go("about:blank")
     browser.go(f"{address}/#search=activity:searched-1")
@@ -441,6 +451,15 @@ def take_swift(browser, address, shell):
     browser.until(f"{note}.innerText.includes('expected an Int')", "a whole number to be asked for")
     publish(shell, address, "swift-1", {"minutes": 12, "arrivesAt": 817491900})
     browser.until(f"{note}.className.includes('good')", "what fits the type")
+    publish(shell, address, "swift-1", {"Minutes": 12})
+    browser.until(f"{note}.innerText.includes('which is another key for Swift; also missing: “arrivesAt”')", "all that is missing to be named")
+    open_tab(browser, "Publish")
+    use_key(browser, "swift-1")
+    browser.until("[...document.getElementById('publish-sample').options].some((one) => one.text === 'From your Swift type')", "a sample made from the type")
+    write_sample(browser, "From your Swift type")
+    browser.run("document.getElementById('publish').requestSubmit()")
+    browser.until(f"{note}.className.includes('good') && document.querySelector('.lock-card').innerText.includes('courier')", "the sample that was made from the type")
+    open_tab(browser, "App")
     browser.run("document.getElementById('schema-none').click()")
     browser.until("document.getElementById('schema-none').hidden", "the type to be taken away")
 
@@ -451,7 +470,7 @@ def give_tokens(browser, address, shell):
     choose_phone(browser, "swift-1")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Write its register event').click()")
     browser.until("/\"token\": \"[0-9a-f]{64}\"/.test(document.getElementById('publish-event').value) && !document.getElementById('publish-tokens').hidden", "the register event")
-    browser.run("document.getElementById('publish').requestSubmit()")
+    browser.run("document.getElementById('publish-answer').innerText = ''; document.getElementById('publish').requestSubmit()")
     browser.until("document.getElementById('publish-answer').innerText.startsWith('Published')", "the register event to be published")
     browser.run("document.getElementById('publish-sample').value = '5'; document.getElementById('publish-sample').onchange()")
     browser.until("document.querySelector('#publish-next button')?.innerText === 'Bring back what I had written'", "what was written to be kept")
@@ -459,6 +478,16 @@ def give_tokens(browser, address, shell):
     browser.until("document.getElementById('publish-event').value.includes('register')", "what was written")
     browser.run("document.getElementById('snippets').open = true")
     browser.until("document.querySelector('#snippet-list pre')?.innerText.includes('activity=swift-1')", "the command for what is in the form")
+
+
+def write(browser, event):
+    browser.run(f"{{ const text = document.getElementById('publish-event'); text.value = {json.dumps(json.dumps(event))}; text.dispatchEvent(new Event('input')); }}")
+
+
+def begin_anew(browser, activity):
+    """Nothing of one's own is in the form: its key follows the phone."""
+    write_sample(browser, "Delivery")
+    use_key(browser, activity)
 
 
 def stack_cards(browser, address, shell):
@@ -520,8 +549,7 @@ def follow_the_phone_with_the_key(browser, address, shell):
     for activity in ("keyed-1", "keyed-2"):
         publish(shell, address, activity, {"minutes": 3})
         shell(f"curl --fail-with-body -sS '{address}/wait-for?activity={activity}&key=minutes&timeout=20'")
-    choose_phone(browser, "keyed-1")
-    write_sample(browser, "Delivery")
+    begin_anew(browser, "keyed-1")
     browser.run("document.getElementById('snippets').open = true; document.activeElement.blur(); location.hash = '#search=activity:keyed-2'")
     browser.until(key % "keyed-2" + " && document.querySelector('#snippet-list pre').innerText.includes('activity=keyed-2')", "the key of the phone that a search has chosen, and the commands for it")
     browser.run("location.hash = '#search=activity:order-404'")
@@ -535,22 +563,18 @@ def follow_the_phone_with_the_key(browser, address, shell):
 
 def say_where_an_event_goes(browser):
     """The key of an audience is not enough for an event to reach it: a sample is addressed to it, and another event gets a hint. What a link needs stands beside it."""
-    choose_phone(browser, "keyed-1")
+    use_key(browser, "keyed-1")
     write_sample(browser, "With an alert")
-    hint = "document.getElementById('publish-audience')"
-    sample = "JSON.parse(document.getElementById('publish-event').value)"
+    hint = "document.getElementById('publish-warning')"
     browser.run("{ const field = document.getElementById('publish-activity'); field.value = 'match-7'; field.dispatchEvent(new Event('input')); }")
-    browser.until(f"{sample}.to?.audience === 'match-7' && {hint}.hidden", "the sample to be for the audience")
-    write_sample(browser, "Delivery")
-    browser.until(f"{sample}.to?.audience === 'match-7'", "another sample to be for the audience")
-    choose_phone(browser, "keyed-1")
-    browser.until(f"{sample}.event && !{sample}.to", "the sample to be for the phone that is shown")
-    browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', 'content-state': {minutes: 3}})")
-    browser.run("{ const field = document.getElementById('publish-activity'); field.value = 'match-7'; field.dispatchEvent(new Event('input')); }")
+    browser.until("JSON.parse(document.getElementById('publish-event').value).to.audience === 'match-7'", "the sample to be for the audience")
+    write(browser, {"event": "update", "content-state": {"minutes": 1}})
     browser.until(f"{hint}.innerText === 'match-7 is an audience of 320 phones. Without \"to\": {{\"audience\": \"match-7\"}} this goes to an activity of the same name.'", "what the key names")
-    choose_phone(browser, "keyed-1")
+    use_key(browser, "keyed-1")
     browser.until(f"{hint}.hidden", "the key of an activity")
-    write_sample(browser, "With an alert")
+    write(browser, {"event": "update", "to": {"audience": "match-7"}, "content-state": {"minutes": 1}})
+    browser.until(f"{hint}.innerText.startsWith('\"to\" names the audience match-7, and the key is keyed-1')", "what the event names and the key does not")
+    write_sample(browser, "Delivery")
     browser.run("document.querySelector('#entries summary').click()")
     browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('On another machine this needs --host and --expose.')", "what a link needs")
     browser.run("location.hash = ''")

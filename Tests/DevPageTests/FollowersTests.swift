@@ -34,7 +34,7 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(DevPageFiles.all.count == 29)
+        #expect(DevPageFiles.all.count == 30)
         for file in DevPageFiles.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(

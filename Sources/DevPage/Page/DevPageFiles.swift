@@ -26,6 +26,6 @@ enum DevPageFiles {
         ("channels", PackageResources.channels_js), ("faults", PackageResources.faults_js),
         ("choice", PackageResources.choice_js), ("tokens", PackageResources.tokens_js),
         ("templates", PackageResources.templates_js),
-        ("schemas", PackageResources.schemas_js),
+        ("schemas", PackageResources.schemas_js), ("hints", PackageResources.hints_js),
     ]
 }

@@ -78,7 +78,7 @@ function summary(audience, { counts, awayCount }) {
 
 // What is seen of one audience. The parts are made once and filled anew.
 class AudienceView {
-  constructor(write) {
+  constructor(write, seek) {
     this.canvas = el("canvas", { role: "img" });
     this.legend = el("ul", { class: "legend" });
     this.facts = el("p", { class: "hint" });
@@ -91,22 +91,26 @@ class AudienceView {
     this.title = el("h3", {});
     const act = (label, action, query = () => "") => el("button", { type: "button", class: "small", onclick: async () => {
       try {
-        await ask(`/api/audiences/${this.audience.id}/${action}${query()}`, { method: "POST" });
-        say(this.answer, action === "watch" ? "Its card is among the phones now." : "");
+        const done = await ask(`/api/audiences/${this.audience.id}/${action}${query()}`, { method: "POST" });
+        say(this.answer, done.phone ? `Phone ${done.phone} is member ${this.number.value}.` : "");
+        if (done.phone) seek(done.phone);
       } catch (error) { say(this.answer, error.message, true); }
     } }, label);
+    const watch = act("Show the card of member", "watch", () => `?member=${encodeURIComponent(this.number.value)}`);
     this.element = el("article", { class: "audience" }, this.title,
       el("div", { class: "field" }, this.canvas), this.legend, this.facts, this.shown, this.rounds, budget,
       el("div", { class: "row", role: "group", "aria-label": "What happens to the members" },
         el("button", { type: "button", class: "small", onclick: () => write(this.audience) }, "Write an event for it"),
         act("Take a tenth of them offline", "offline"), act("Bring them all online", "online"),
-        el("span", { class: "member-number" }, act("Show the card of member", "watch", () => `?member=${encodeURIComponent(this.number.value)}`), this.number)),
+        el("span", { class: "member-number" }, watch, this.number)),
       this.answer);
     this.canvas.addEventListener("click", (event) => {
       if (!this.grid) return;
       const box = this.canvas.getBoundingClientRect();
       const index = Math.floor((event.clientY - box.top) / this.grid.size) * this.grid.columns + Math.floor((event.clientX - box.left) / this.grid.size);
-      if (index < this.audience.field.cells.length) this.number.value = String(index + 1);
+      if (index >= this.audience.field.cells.length) return;
+      this.number.value = String(index + 1);
+      watch.click();
     });
   }
 
@@ -150,8 +154,9 @@ class AudienceView {
 }
 
 export class AudiencesPanel {
-  constructor(write) {
-    this.view = new AudienceView(write);
+  // `write` writes an event for an audience; `seek` shows the phone of a member.
+  constructor(write, seek) {
+    this.view = new AudienceView(write, seek);
     this.list = byID("audience-list");
     this.audiences = new Map();
     Object.assign(this, { chosen: 0, drawnMillis: 0 });

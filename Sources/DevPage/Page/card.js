@@ -1,5 +1,6 @@
 // Draws a Lock Screen and the Dynamic Island, cut where iOS cuts them.
 import { el, clock, momentText, name } from "/elements.js";
+import { phoneLabel } from "/phonelist.js";
 
 const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 const two = (number) => String(number).padStart(2, "0");
@@ -23,7 +24,21 @@ function timerText(seconds) {
   return `${hours ? `${hours}:` : ""}${hours ? two(Math.floor(left / 60) % 60) : Math.floor(left / 60)}:${two(left % 60)}`;
 }
 
+const lockDate = (now) => now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
+const lockTime = (now) => `${two(now.getHours())}:${two(now.getMinutes())}`;
+
+// A clock goes on while nothing happens. What nobody sees is not drawn.
+function tick() {
+  if (document.hidden) return;
+  const now = new Date();
+  for (const [selector, text] of [[".lock-date", lockDate(now)], [".lock-time", lockTime(now)]]) {
+    for (const place of document.querySelectorAll(selector)) if (place.textContent !== text) place.textContent = text;
+  }
+}
+
+document.addEventListener("visibilitychange", tick);
 setInterval(() => {
+  tick();
   for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
 }, 1000);
 
@@ -55,11 +70,11 @@ const stacked = (phones) => [...phones].sort((one, other) => (other.relevanceSco
 
 // `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `rings`: a new alert of it is told.
 function lockCard(phone, isCalm, isNamed = false, rings = true) {
-  const named = isNamed ? [el("p", { class: "card-name" }, name(phone.activity || `phone ${phone.id}`))] : [];
+  const named = isNamed ? [el("p", { class: "card-name" }, name(phoneLabel(phone)))] : [];
   if (phone.card === "untouched") return [...named, el("p", { class: "lock-empty" }, "No push has been shown yet.")];
   if (phone.card === "dismissed") return [...named, el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
   const until = phone.dismissedAt ? `, leaves ${clock(phone.dismissedAt * 1000)}` : "";
-  const title = isNamed ? ` of ${phone.activity || `phone ${phone.id}`}` : "";
+  const title = isNamed ? ` of ${phoneLabel(phone)}` : "";
   return [
     ...named,
     phone.alert && phone.isAlertNew && rings ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
@@ -82,8 +97,8 @@ export function lockScreen(phone, beside, isCalm) {
   return el("div", { class: "screen", role: "group", "aria-label": `Lock Screen of phone ${phone.id}` },
     compact(phone),
     el("div", { "aria-hidden": "true" },
-      el("p", { class: "lock-date" }, now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" })),
-      el("p", { class: "lock-time" }, `${two(now.getHours())}:${two(now.getMinutes())}`)),
+      el("p", { class: "lock-date" }, lockDate(now)),
+      el("p", { class: "lock-time" }, lockTime(now))),
     phone.online ? null : el("p", { class: "away-note" }, phone.rebooting ? "⟳ starting up: nothing reaches it" : "✈ away: nothing reaches it"),
     beside.length ? stacked([phone, ...beside]).flatMap((one) => lockCard(one, isCalm && one === phone, true, one === phone || one.lastPush === newest)) : lockCard(phone, isCalm));
 }

@@ -2,7 +2,8 @@
 import { el, byID, name } from "/elements.js";
 import { read, href, go } from "/address.js";
 import { isNarrow } from "/layout.js";
-import { takeKey } from "/publish.js";
+import { phoneLabel } from "/phonelist.js";
+import { followPhone } from "/publish.js";
 
 export class PhoneChoice {
   // `besideLine` names the phone of a line of the timeline, or with 0 that of what a search has found; 0: none that is here; null: the search is for an activity that is not here.
@@ -12,10 +13,18 @@ export class PhoneChoice {
     Object.assign(this, { newest: 0, metNewest: 0 });
     // The activity that was published to here and whose phone is still to come; null: none.
     this.awaited = null;
+    // The phone that was shown when a newer one came and somebody was writing; 0: none. And one that is asked for and still to come; 0: none.
+    Object.assign(this, { held: 0, coming: 0 });
   }
 
   // Another process answers.
-  clear() { Object.assign(this, { newest: 0, awaited: null }); }
+  clear() { Object.assign(this, { newest: 0, awaited: null, held: 0, coming: 0 }); }
+
+  // A phone has come. `isOffered`: somebody writes, and it does not take the view.
+  come(id, isOffered) {
+    this.held = isOffered ? this.held || this.newest : 0;
+    this.newest = id;
+  }
 
   // The phone that the address names, while it is there; else that of the open line or of the search; else the newest.
   // Returns undefined without a phone, and for a search for an activity that is not here.
@@ -23,35 +32,43 @@ export class PhoneChoice {
     const { phone, entry } = read();
     const beside = phone ? 0 : this.besideLine(Number(entry));
     if (beside === null) return undefined;
-    return this.phones.get(Number(phone)) ?? this.phones.get(beside) ?? this.phones.get(this.newest) ?? [...this.phones.values()].at(-1);
+    return this.phones.get(Number(phone)) ?? this.phones.get(beside) ?? this.phones.get(this.held) ?? this.phones.get(this.newest) ?? [...this.phones.values()].at(-1);
   }
 
   // Somebody has chosen a phone.
   choose(id) {
-    const activity = this.phones.get(id)?.activity;
-    if (activity) takeKey(activity);
     this.show(id, { tab: isNarrow() ? "phone" : read().tab });
+    followPhone(this.phones.get(id), true);
     document.querySelector(`#phone-list [data-phone="${id}"]`)?.focus();
+  }
+
+  // The phone is seen as soon as it is here.
+  seek(id) {
+    this.coming = this.phones.has(id) ? 0 : id;
+    if (!this.coming) this.show(id, isNarrow() ? { tab: "phone" } : {});
   }
 
   // The phone is seen, however many were unfolded. Back leads to the one before.
   show(id, changes = {}) {
-    this.metNewest = this.newest;
+    Object.assign(this, { metNewest: this.newest, held: 0 });
     byID("quiet-phones").open = false;
     byID("phones").scrollTop = 0;
     go({ phone: String(id), ...changes });
   }
 
-  // The phone of an activity: the chosen one, if it is among several.
-  of(activity) {
+  // The phone to which an event with this key goes. `isMember`: it is for an audience, and any phone of a member will do; else for the activity.
+  // The chosen one, if it is among several; else the newest. One that another has replaced comes last.
+  of(activity, isMember = false) {
+    const all = [...this.phones.values()].filter((one) => one.activity === activity && Boolean(one.member) === isMember);
+    const reached = all.filter((one) => one.verdict?.word !== "replaced");
     const chosen = this.phone();
-    return chosen?.activity === activity ? chosen : [...this.phones.values()].findLast((one) => one.activity === activity);
+    return reached.includes(chosen) ? chosen : reached.at(-1) ?? all.at(-1);
   }
 
   // Somebody has published here and wants to see what a phone makes of it, and goes on writing. The phone may be still to come.
-  follow(activity) {
-    const phone = this.of(activity);
-    this.awaited = phone ? null : { activity, beside: read().phone };
+  follow(activity, isMember = false) {
+    const phone = this.of(activity, isMember);
+    this.awaited = phone ? null : { activity, isMember, beside: read().phone };
     if (phone && phone !== this.phone()) this.show(phone.id);
   }
 
@@ -59,7 +76,8 @@ export class PhoneChoice {
   met(isFirst) {
     if (isFirst) this.metNewest = this.newest;
     if (this.awaited && this.awaited.beside !== read().phone) this.awaited = null;
-    if (this.awaited && this.of(this.awaited.activity)) this.follow(this.awaited.activity);
+    if (this.awaited && this.of(this.awaited.activity, this.awaited.isMember)) this.follow(this.awaited.activity, this.awaited.isMember);
+    if (this.phones.has(this.coming)) this.seek(this.coming);
   }
 
   // A link may name a phone that is not here: another is not passed off as it.
@@ -83,6 +101,6 @@ export class PhoneChoice {
     place.replaceChildren("A phone has come: ", el("a", { href: target, onclick: (event) => {
       event.preventDefault();
       this.choose(phone.id);
-    } }, name(phone.activity || `phone ${phone.id}`)));
+    } }, name(phoneLabel(phone))));
   }
 }

@@ -1,14 +1,14 @@
 // What is behind a line of the timeline: the way of an event, its pushes, and what can be copied.
-import { el, ask, say, copyButton, dateNotes, localTimes } from "/elements.js";
+import { el, ask, say, copyButton, dateNotes } from "/elements.js";
 import { href } from "/address.js";
 import { tokenButtons } from "/tokens.js";
-import { isPush, pushesOf, became } from "/timeline.js";
+import { isPush, pushesOf, became, verdictText } from "/timeline.js";
 
 function pushParts(push) {
   const parts = [el("ol", { class: "chain" },
     el("li", {}, el("b", {}, push.type === "push" ? "Push" : "Broadcast"), el("span", {}, `${push.event || "unreadable"} at priority ${push.priority}, timestamp ${push.stamp ?? "none"}`)),
     el("li", {}, el("b", {}, "APNs"), el("span", {}, push.status === null ? "no answer now" : `${push.status} ${push.reason}`)),
-    el("li", {}, el("b", {}, push.type === "push" ? `Phone ${push.phone}` : "Phones"), el("span", {}, localTimes(push.verdict.text))))];
+    el("li", {}, el("b", {}, push.type === "push" ? `Phone ${push.phone}` : "Phones"), el("span", {}, verdictText(push))))];
   if (push.changes.length) {
     parts.push(el("table", {}, el("caption", {}, "Against the push before"),
       el("thead", {}, el("tr", {}, ["key", "before", "after"].map((name) => el("th", { scope: "col" }, name)))),

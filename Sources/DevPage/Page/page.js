@@ -14,7 +14,7 @@ import { FaultsPanel } from "/faults.js";
 import { TemplatesPanel } from "/templates.js";
 import { SchemasPanel } from "/schemas.js";
 import { PhoneChoice } from "/choice.js";
-import { preparePublishing, drawAbout, drawHints, followPhone, writeForAudience, writeForChannel } from "/publish.js";
+import { preparePublishing, drawAbout, drawSamples, drawHints, followPhone, isOwn, writeForAudience, writeForChannel } from "/publish.js";
 
 const state = { run: "", phones: new Map(), entries: new Map(), firstEntry: 1, ready: false, trouble: [] };
 const choice = new PhoneChoice(state.phones, besideLine);
@@ -24,10 +24,10 @@ const search = new Search(state, timeline, () => choice.phone()?.activity ?? "")
 timeline.redraw = () => search.draw();
 search.redraw = draw;
 timeline.phoneOf = phoneOf;
-const audiences = new AudiencesPanel(writeForAudience);
+const audiences = new AudiencesPanel(writeForAudience, (id) => choice.seek(id));
 const channels = new ChannelsPanel(writeForChannel);
 const budget = new BudgetPanel(byID("budget"), "activity");
-const schemas = new SchemasPanel(() => choice.phone());
+const schemas = new SchemasPanel(() => choice.phone(), renewSamples);
 const templates = new TemplatesPanel();
 const faults = new FaultsPanel(() => choice.phone()?.id ?? 0);
 // What is asked for once it is looked at.
@@ -50,6 +50,9 @@ function besideLine(id) {
   ids.delete(0);
   return ids.size === 1 ? [...ids][0] : 0;
 }
+
+// What the phones decode by has changed, or may have.
+function renewSamples() { ask("/api/about").then(drawSamples).catch(() => { /* those before stay */ }); }
 
 function apply(change) {
   const isFirst = change.run !== state.run;
@@ -76,7 +79,7 @@ function apply(change) {
   const known = new Set(change.phoneIDs);
   for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
   for (const phone of change.phones) {
-    if (!state.phones.has(phone.id)) choice.newest = phone.id;
+    if (!state.phones.has(phone.id)) choice.come(phone.id, !isFirst && isOwn());
     state.phones.set(phone.id, phone);
   }
   for (const id of state.entries.keys()) if (id < change.firstEntry) state.entries.delete(id);
@@ -133,7 +136,7 @@ function drawState() {
     choice.drawNewcomer(phone);
     if (phone) panel.draw(phone); else panel.clear(state.phones.size > 0);
   }
-  followPhone(phone?.activity ?? "");
+  followPhone(phone);
   budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
   drawNewest();
 }
@@ -196,6 +199,7 @@ for (const [link, tab, target] of [[byID("skip"), "timeline", () => timeline.fir
     target().focus();
   });
 }
+for (const reached of ["pointerenter", "focus"]) byID("publish-sample").addEventListener(reached, renewSamples);
 preparePublishing(choice, (name) => [...audiences.audiences.values()].find((one) => one.name === name));
 for (const scrolled of [byID("timeline"), window]) scrolled.addEventListener("scroll", drawNewest, { passive: true });
 followKeys(() => search.end());

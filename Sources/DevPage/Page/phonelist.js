@@ -9,6 +9,9 @@ const openMax = 6;
 
 const stops = new Roving(byID("phones"), "#phone-list button, #quiet-phones[open] button", (button) => button.ariaPressed === "true");
 
+// A member of an audience is told by its number: all have the audience's name.
+export const phoneLabel = (phone) => phone.member ? `member ${phone.member.number.toLocaleString("en")} of ${phone.member.audience}` : phone.activity || `phone ${phone.id}`;
+
 const ranks = { bad: 0, warn: 1, info: 2, good: 3 };
 const rank = (phone) => phone.verdict ? ranks[tone(phone.verdict.word)] : 2;
 
@@ -37,9 +40,8 @@ export function drawPhoneList(phones, metCount, chosen, choose, after) {
   const [list, quiet] = [byID("phone-list"), byID("quiet-list")];
   const focused = document.activeElement?.dataset?.phone;
   const named = new Map();
-  for (const phone of phones) named.set(phone.activity, (named.get(phone.activity) ?? 0) + 1);
-  // Members of an audience have its name all alike.
-  const nameOf = (phone) => !phone.activity ? `phone ${phone.id}` : phone.activity + (named.get(phone.activity) > 1 ? `, phone ${phone.id}` : "");
+  for (const phone of phones) named.set(phoneLabel(phone), (named.get(phoneLabel(phone)) ?? 0) + 1);
+  const nameOf = (phone) => phoneLabel(phone) + (named.get(phoneLabel(phone)) > 1 ? `, phone ${phone.id}` : "");
   const sorted = [...phones].sort((one, other) => rank(one) - rank(other) || other.id - one.id);
   const first = sorted.filter((phone) => phone.id === chosen);
   const isCleared = (phone) => rank(phone) < 2 && phone.id !== chosen && Math.max(phone.lastPush, phone.waitingEvent) <= after;

@@ -4,14 +4,21 @@ import { lockScreen, islands, isUp, measure, alertText } from "/card.js";
 import { remedyButtons } from "/remedies.js";
 import { tokenButtons } from "/tokens.js";
 import { waitText } from "/timeline.js";
+import { href } from "/address.js";
+import { phoneLabel } from "/phonelist.js";
+
+// A text that names a phone leads to it, if it is listed.
+function linked(text, phones) {
+  return text.split(/(\bphone \d+\b)/).map((part) => phones.has(Number(/^phone (\d+)$/.exec(part)?.[1])) ? el("a", { href: href({ phone: part.slice(6) }) }, part) : part);
+}
 
 // How it stands, what is waited for, and what can be done: above the phone, as it is asked for first.
-function standing(phone, said) {
+function standing(phone, phones, said) {
   const verdict = phone.verdict;
   // A button that is gone leaves its focus to the note.
   if (!verdict) return el("p", { class: "note info", tabindex: -1 }, phone.textWithoutPush);
   return el("div", { class: `note ${tone(verdict.word)}`, tabindex: -1 },
-    el("p", {}, badge(verdict.word), ` ${localTimes(verdict.text)}`),
+    el("p", {}, badge(verdict.word), " ", ...linked(localTimes(verdict.text), phones)),
     verdict.wait ? el("p", { class: "wait" }, waitText(verdict.wait)) : null,
     verdict.remedies?.length ? el("div", { class: "row", role: "group", "aria-label": "What can be done" }, remedyButtons(phone, said)) : null);
 }
@@ -79,7 +86,7 @@ export class PhonePanel {
     const text = JSON.stringify([phone, beside]);
     if (text === this.drawn) return;
     this.drawn = text;
-    this.title.replaceChildren(...name(phone.activity || `Phone ${phone.id}`));
+    this.title.replaceChildren(...name(phone.activity ? phoneLabel(phone) : `Phone ${phone.id}`));
     this.device.className = phone.online ? "device" : "device away";
     this.device.replaceChildren(lockScreen(phone, beside, Date.now() - this.drawnMillis > calmMillis));
     this.drawnMillis = Date.now();
@@ -90,8 +97,8 @@ export class PhonePanel {
     const missing = phone.face?.missing ?? [];
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
-    this.facts.textContent = `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
-      (others.length ? `, on one device with ${others.map((one) => one.activity || `phone ${one.id}`).join(", ")}` : "") +
+    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+      (others.length ? `, on one device with ${others.map(phoneLabel).join(", ")}` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
       (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`);
@@ -108,7 +115,7 @@ export class PhonePanel {
 
   drawStanding(phone) {
     const focused = this.standing.contains(document.activeElement) ? document.activeElement.textContent : "";
-    this.standing.replaceChildren(standing(phone, this.answer));
+    this.standing.replaceChildren(standing(phone, this.phones, this.answer));
     if (focused) ([...this.standing.querySelectorAll("button")].find((button) => button.textContent === focused) ?? this.standing.firstElementChild).focus();
   }
 }

@@ -1,6 +1,7 @@
 // The form that publishes, and the commands that do so elsewhere.
 import { el, byID, ask, say, silence, copyButton } from "/elements.js";
 import { isSeen, show } from "/layout.js";
+import { warnings } from "/hints.js";
 
 const parse = (text) => { try { return JSON.parse(text); } catch { return null; } };
 const pretty = (text) => { const event = parse(text); return event === null ? text : JSON.stringify(event, null, 2); };
@@ -16,67 +17,96 @@ function restoreDrafts() {
   try { for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? ""; given = sessionStorage.getItem("mailboat-given") ?? ""; } catch { /* not allowed: nothing is kept */ }
 }
 
-// What the form has to know: the phone that is shown, that of an activity, and the audience of a name.
-const known = { shown: () => undefined, of: () => undefined, audience: () => undefined };
+// What the form has to know: the phone that is shown, that of an activity, all phones, and the audience of a name.
+const known = { shown: () => undefined, of: () => undefined, phones: () => [], audience: () => undefined };
 
-// Whether the event of the form is one of the samples; so is one that nobody has written.
-let isSample = (written) => !written;
-// The key that the form has from a phone. Another one was typed.
+// Samples of events, as the server has them, and when it had them.
+let samples = [];
+let takenMillis = 0;
+// The key that the form has from a phone, or has from the beginning; "": somebody has typed one, or a button has written it.
 let given = "";
 
 // What the hints were drawn for; and the commands for what is in the form.
 let hinted = {};
 let drawSnippets = () => {};
 
-// What is to be known before it is published: that any token will do, and that the key is that of an audience.
+// What is to be known before it is published: that any token will do, where the event goes, and whose token it holds.
 export function drawHints() {
   const [key, text] = [byID("publish-activity").value, byID("publish-event").value];
   byID("publish-tokens").hidden = !/"(start-)?token"\s*:/.test(text);
-  const audience = known.audience(key);
-  const event = audience ? parse(text) : null;
-  const hint = event && !event.to && ["start", "update", "end"].includes(event.event)
-    ? `${key} is an audience of ${audience.members.toLocaleString("en")} ${audience.members === 1 ? "phone" : "phones"}. Without "to": {"audience": ${JSON.stringify(key)}} this goes to an activity of the same name.` : "";
-  const place = byID("publish-audience");
-  place.hidden = !hint;
-  if (place.textContent !== hint) place.textContent = hint;
+  const warning = warnings(key, text, known.audience(key), known.phones());
+  const place = byID("publish-warning");
+  place.hidden = !warning;
+  if (place.textContent !== warning) place.textContent = warning;
+  drawOffer();
   if (hinted.key === key && hinted.text === text) return;
   hinted = { key, text };
   drawSnippets();
 }
 
+// Moments of a sample, seconds since 1970: they lie as far ahead however long the page has been open.
+const moments = /\b\d{10}\b/g;
+const moved = (text, millis) => text.replaceAll(moments, (seconds) => String(Number(seconds) + Math.floor(millis / 1000)));
 // The sample of a start has the activity's id in its attributes.
 const order = /"order": "(?:[^"\\]|\\.)*"/;
-const ordered = (text) => text.replace(order, () => `"order": ${JSON.stringify(byID("publish-activity").value)}`);
+const plain = (text) => pretty(text).replaceAll(moments, "").replace(order, "");
 
-// A sample is for the audience whose key is in the form; for any other key it names no audience. A start has its token.
-const audienceLine = /\n  "to": \{\n    "audience": "(?:[^"\\]|\\.)*"\n  \},/;
-
-function addressed(text) {
+// A sample for an audience, which its key alone does not reach; "": for an activity. A start has its token.
+function addressed(text, audience) {
   const event = parse(text);
-  if (!["update", "end"].includes(event?.event) || event.to && !event.to.audience) return text;
+  if (!audience || !["update", "end"].includes(event?.event)) return pretty(text);
+  const { app, event: kind, to, ...rest } = event;
+  return JSON.stringify({ ...(app === undefined ? {} : { app }), event: kind, to: { audience }, ...rest }, null, 2);
+}
+
+// The sample that a text is, as nobody has changed it; -1: none.
+function sampleOf(text) {
+  const audience = parse(text)?.to?.audience ?? "";
+  return samples.findIndex((sample) => plain(addressed(sample.text, audience)) === plain(text));
+}
+
+// A sample for the key of the form. An activity's own phone that is shown says that an audience of the same name is not meant.
+function begin(index) {
   const key = byID("publish-activity").value;
-  const { event: kind, to: former, ...rest } = event;
-  return former || known.audience(key) ? JSON.stringify({ event: kind, ...(known.audience(key) ? { to: { audience: key } } : {}), ...rest }, null, 2) : text;
+  const shown = known.shown();
+  const audience = known.audience(key) && (shown?.activity !== key || shown.member) ? key : "";
+  byID("publish-event").value = moved(addressed(samples[index]?.text ?? "", audience), Date.now() - takenMillis)
+    .replace(order, () => `"order": ${JSON.stringify(key)}`);
+}
+
+// Whether somebody has written the event or the key: a phone that is chosen leaves both alone then.
+export function isOwn() {
+  const text = byID("publish-event").value;
+  return byID("publish-activity").value !== given || (text !== "" && sampleOf(text) < 0);
 }
 
 function keyChanged() {
-  const text = byID("publish-event");
-  if (isSample(text.value)) text.value = addressed(ordered(text.value));
+  const index = sampleOf(byID("publish-event").value);
+  if (index >= 0) begin(index);
   drawHints();
 }
 
 // Takes the key of a phone.
-export function takeKey(activity) {
+function takeKey(activity) {
   given = activity;
   byID("publish-activity").value = activity;
   keyChanged();
 }
 
-// The key is that of the phone that is shown, unless somebody has typed another one or an event, or is about to.
-export function followPhone(activity) {
-  const key = byID("publish-activity").value;
-  if (key === activity) given = key;
-  else if (activity && key === given && isSample(byID("publish-event").value) && !byID("publish").contains(document.activeElement)) takeKey(activity);
+// The key is that of the phone that is shown, unless somebody has written one or an event, or is about to. `isChosen`: by hand.
+export function followPhone(phone, isChosen = false) {
+  const activity = phone?.activity ?? "";
+  if (activity && activity !== byID("publish-activity").value && !isOwn() && (isChosen || !byID("publish").contains(document.activeElement))) takeKey(activity);
+  drawOffer();
+}
+
+// Where the key is another than that of the phone that is shown, that one is offered.
+function drawOffer() {
+  const activity = known.shown()?.activity ?? "";
+  const [place, key] = [byID("publish-use-key"), byID("publish-activity").value];
+  place.hidden = !activity || activity === key;
+  const text = `Use ${activity} as key`;
+  if (!place.hidden && place.textContent !== text) place.textContent = text;
 }
 
 // Milliseconds without an answer, after which the page says what may be the matter.
@@ -84,11 +114,19 @@ const patienceMillis = 2000;
 
 // `choice` shows the phone of the activity that is published to. `audience` finds one by its name.
 export function preparePublishing(choice, audience) {
-  Object.assign(known, { shown: () => choice.phone(), of: (activity) => choice.of(activity), audience });
+  Object.assign(known, { shown: () => choice.phone(), of: (activity) => choice.of(activity), phones: () => [...choice.phones.values()], audience });
   restoreDrafts();
   drawHints();
   byID("publish-event").addEventListener("input", drawHints);
-  byID("publish-activity").addEventListener("input", keyChanged);
+  byID("publish-activity").addEventListener("input", () => {
+    given = "";
+    keyChanged();
+  });
+  byID("publish-use-key").addEventListener("click", () => {
+    takeKey(known.shown()?.activity ?? "");
+    byID("publish-activity").focus();
+  });
+  byID("publish-sample").onchange = sampleChosen;
   followSnippets();
   // Also what this page wrote into the fields.
   window.addEventListener("pagehide", keepDrafts);
@@ -104,10 +142,11 @@ export function preparePublishing(choice, audience) {
       text.removeAttribute("aria-invalid");
       say(answer, `Published: partition ${place.partition}, offset ${place.offset}.`);
       const activity = byID("publish-activity").value;
-      choice.follow(activity);
+      const isMember = parse(text.value)?.to?.audience !== undefined;
+      choice.follow(activity, isMember);
       // Where the phone is behind a tab, the form stays.
       next.replaceChildren(isSeen("phone") ? "" : el("button", { type: "button", class: "small", onclick: () => {
-        const phone = choice.of(activity);
+        const phone = choice.of(activity, isMember);
         if (phone) choice.choose(phone.id); else say(answer, `No phone shows ${activity} yet.`);
       } }, "See its card"));
     } catch (error) {
@@ -129,7 +168,6 @@ export function preparePublishing(choice, audience) {
     const said = byID("new-activity-answer");
     try {
       const made = await ask("/api/activities", { method: "POST", body: JSON.stringify({ activity: field.value }) });
-      takeKey(made.activity);
       byID("new-phone").open = false;
       choice.follow(made.activity);
       say(said, `Phone ${made.phone} is registered for ${made.activity}.`);
@@ -161,6 +199,8 @@ function followSnippets() {
 // An event to be published as it is or edited first.
 export function write(key, event) {
   byID("publish-activity").value = key;
+  given = "";
+  chooseSample(-1);
   const text = byID("publish-event");
   text.value = JSON.stringify(event, null, 2);
   drawHints();
@@ -188,11 +228,6 @@ export function writeForAudience(audience) {
   write(audience.name, event);
 }
 
-// Moments of a sample, seconds since 1970: they lie as far ahead however long the page has been open.
-const moments = /\b\d{10}\b/g;
-const moved = (text, millis) => text.replaceAll(moments, (seconds) => String(Number(seconds) + Math.floor(millis / 1000)));
-const undated = (text) => text.replaceAll(moments, "");
-
 // order-1 becomes order-2.
 function nextName(name) {
   const parts = /^(.*?)(\d+)$/.exec(name);
@@ -206,40 +241,58 @@ function freshKey() {
   return `order-${number}`;
 }
 
+// The menu names the sample that the text began with; -1: none.
+function chooseSample(index) { byID("publish-sample").value = index < 0 ? "" : String(index); }
+
+// Samples, of which one may be made from what the app's code decodes.
+export function drawSamples(about) {
+  const menu = byID("publish-sample");
+  const names = JSON.stringify(about.samples.map((sample) => sample.name));
+  [samples, takenMillis] = [about.samples, Date.now()];
+  if (menu.dataset.drawn === names) return;
+  menu.dataset.drawn = names;
+  const chosen = menu.value;
+  menu.replaceChildren(el("option", { value: "" }, "—"), ...samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
+  chooseSample(chosen && Number(chosen) < samples.length ? Number(chosen) : -1);
+}
+
+// The key that a start was given, because a phone had the one before.
+let fresh = "";
+
+function sampleChosen() {
+  const [text, key, index] = [byID("publish-event"), byID("publish-activity"), Number(byID("publish-sample").value)];
+  if (byID("publish-sample").value === "") return;
+  const [before, keyBefore, givenBefore] = [text.value, key.value, given];
+  const wasOwn = isOwn();
+  // A key that is not that of the phone that is shown stays.
+  if (wasOwn && key.value !== known.shown()?.activity) given = "";
+  const isStart = parse(samples[index]?.text)?.event === "start";
+  if (isStart && (known.of(key.value) || known.audience(key.value))) key.value = fresh = freshKey();
+  // Nothing was started by it: the others are for the phone that is shown.
+  else if (!isStart && fresh && key.value === fresh && !known.of(fresh)) given = key.value = known.shown()?.activity || fresh;
+  begin(index);
+  drawHints();
+  // What somebody has written is not lost.
+  byID("publish-next").replaceChildren(before && sampleOf(before) < 0 ? el("button", { type: "button", class: "small", onclick: (event) => {
+    [text.value, key.value, given] = [before, keyBefore, givenBefore];
+    chooseSample(-1);
+    drawHints();
+    event.target.remove();
+  } }, "Bring back what I had written") : "");
+}
+
 export function drawAbout(about) {
   if (about.workerPage) {
     byID("worker-page").hidden = false;
     byID("worker-page").firstChild.href = about.workerPage;
   }
-  const samples = byID("publish-sample");
-  samples.replaceChildren(...about.samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
-  const text = byID("publish-event");
-  const takenMillis = Date.now();
-  const key = byID("publish-activity");
-  let fresh = "";
-  const begin = () => {
-    text.value = addressed(ordered(pretty(moved(about.samples[Number(samples.value)]?.text ?? "", Date.now() - takenMillis))));
-    drawHints();
-  };
-  const plain = (event) => undated(pretty(event)).replace(order, "").replace(audienceLine, "");
-  isSample = (written) => !written || about.samples.some((sample) => plain(sample.text) === plain(written));
-  samples.onchange = () => {
-    const [before, keyBefore] = [text.value, key.value];
-    const isStart = parse(about.samples[Number(samples.value)]?.text)?.event === "start";
-    if (isStart && (known.of(key.value) || known.audience(key.value))) key.value = fresh = freshKey();
-    // Nothing was started by it: the others are for the phone that is shown.
-    else if (!isStart && fresh && key.value === fresh && !known.of(fresh)) takeKey(known.shown()?.activity || fresh);
-    begin();
-    // What somebody has written is not lost.
-    byID("publish-next").replaceChildren(before && !isSample(before) ? el("button", { type: "button", class: "small", onclick: (event) => {
-      [text.value, key.value] = [before, keyBefore];
-      drawHints();
-      event.target.remove();
-    } }, "Bring back what I had written") : "");
-  };
-  if (!text.value) begin();
+  const [text, key] = [byID("publish-event"), byID("publish-activity")];
   if (!key.value) key.value = given = "order-1";
+  drawSamples(about);
+  if (!text.value) begin(Math.max(0, samples.findIndex((sample) => sample.name.startsWith("From your"))));
+  chooseSample(sampleOf(text.value));
   if (!byID("new-activity-id").value) byID("new-activity-id").value = "order-2";
+  drawHints();
   byID("snippet-list").replaceChildren(
     el("p", { class: "hint" }, `Kafka listens at ${about.bootstrap}; events go to the topic ${about.eventsTopic}.` +
       (about.apns ? ` The simulated APNs takes pushes at ${about.apns}, over TLS.` : "") +

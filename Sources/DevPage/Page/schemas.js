@@ -2,9 +2,9 @@
 import { el, byID, ask, say } from "/elements.js";
 
 export class SchemasPanel {
-  // `chosen` gives the phone that is looked at.
-  constructor(chosen) {
-    this.chosen = chosen;
+  // `chosen` gives the phone that is looked at. `changed` is called when the phones decode by something else.
+  constructor(chosen, changed) {
+    Object.assign(this, { chosen, changed });
     this.text = byID("schema-text");
     this.answer = byID("schema-answer");
     this.app = byID("schema-app");
@@ -44,7 +44,9 @@ export class SchemasPanel {
       this.given = await asking();
       this.text.removeAttribute("aria-invalid");
       this.show(!done);
-      if (done) say(this.answer, done());
+      if (!done) return;
+      say(this.answer, done());
+      this.changed();
     } catch (error) {
       this.text.setAttribute("aria-invalid", "true");
       say(this.answer, error.message, true);

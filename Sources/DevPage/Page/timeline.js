@@ -49,14 +49,17 @@ export function line(entry, pushes) {
 export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
 export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
 
+// What the phone made of a push. It shows what a push brought until the next one.
+export const verdictText = (push) => push.shownUntilMillis ? `The card showed it until the push of ${clock(push.shownUntilMillis)}.` : localTimes(push.verdict.text);
+
 // What became of a push, and which of its values are no dates that the app reads as they were meant.
-const pushText = (push) => [push.verdict.text, ...(push.word === "date?" ? push.dates.filter((date) => date.isTrouble).map((date) => `“${date.path}”: ${date.advice}`) : [])].join(" ");
+const pushText = (push) => [verdictText(push), ...(push.word === "date?" ? push.dates.filter((date) => date.isTrouble).map((date) => `“${date.path}”: ${date.advice}`) : [])].join(" ");
 
 function says(entry, pushes) {
-  if (isPush(entry)) return localTimes(pushText(entry));
+  if (isPush(entry)) return pushText(entry);
   if (entry.type === "note") return entry.text;
   const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
-  const others = counting(entry, pushes).filter((push) => push.word !== "shown" || push.type === "broadcast").map((push) => localTimes(pushText(push)));
+  const others = counting(entry, pushes).filter((push) => push.word !== "shown" || push.type === "broadcast").map(pushText);
   return own + [became(entry), ...new Set(others)].join(" ");
 }
 
