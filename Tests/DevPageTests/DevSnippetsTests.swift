@@ -46,7 +46,7 @@ struct DevSnippetsTests {
         }
     }
 
-    /// Whoever gave a type, a schema or a sample can begin with content that fits it.
+    /// Somebody who gave a type, a schema or a sample can begin with content that fits it.
     @Test(arguments: [
         (
             "struct ContentState: Codable { var at: Date; var stops: [Int] }", "From your Swift type",

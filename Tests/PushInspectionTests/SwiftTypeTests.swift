@@ -98,7 +98,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(in: json(#"{"goals":1}"#)) == "“home” is missing, and the app requires it")
     }
 
-    /// Whoever gave a type begins with content that it decodes.
+    /// The content that somebody with a type begins with can be decoded by it.
     @Test func anExampleOfATypeFitsIt() throws {
         let schema = try ContentSchema(swift: Self.pizza)
         let example = schema.example(nowSeconds: 1_795_600_000)
