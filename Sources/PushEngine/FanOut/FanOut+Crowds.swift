@@ -5,7 +5,7 @@ extension FanOut {
     /// Reschedules a crowd after any change. Its passes go into their lanes' queues, or the crowd waits for the next
     /// time at which something is due.
     mutating func schedule(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
-        guard self.crowds[crowd].standing == .living, core.memory.sends(self.crowds[crowd]) else { return }
+        guard self.crowds[crowd].need == .service, core.memory.sends(self.crowds[crowd]) else { return }
         self.endFinishedPassTraces(crowd, in: &core)
         self.countPaused(crowd, in: &core)
         var deadline = self.crowds[crowd].nextDueMillis(now: now)
@@ -27,13 +27,13 @@ extension FanOut {
     mutating func advanceCrowds(in core: inout ShardCore, now: EngineTime) {
         while let crowd = self.deadlines.popDue(nowMillis: now.steadyMillis) {
             guard core.memory.sends(self.crowds[crowd]) else { continue }
-            switch self.crowds[crowd].standing {
-            case .gone, .toBeVoided: break
-            case .leaving: self.removeSome(of: crowd, in: &core, now: now)
-            case .nameless:
+            switch self.crowds[crowd].need {
+            case .nothing: break
+            case .removal: self.removeSome(of: crowd, in: &core, now: now)
+            case .name:
                 self.crowds.leave(crowd)
                 self.deadlines.set(now.steadyMillis, for: crowd)
-            case .living: self.advance(crowd, in: &core, now: now)
+            case .service: self.advance(crowd, in: &core, now: now)
             }
         }
     }
@@ -56,10 +56,9 @@ extension FanOut {
     /// - Parameter entry: resolved when Kafka has the record; `none`: no event waits for it.
     mutating func writeProgress(_ crowd: CrowdID, entry: EntryID = .none, in core: inout ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
-        let partition = self.crowds[crowd].partition
         let progress = self.crowds[crowd].writeProgress(
-            epoch: core.memory.partitions[partition].epoch,
-            nextStateOffset: core.memory.partitions[partition].nextStateOffset, pushes: self.pushes,
+            epoch: core.memory.epoch(self.crowds[crowd]),
+            nextStateOffset: core.memory.nextStateOffset(self.crowds[crowd]), pushes: self.pushes,
             table: members.table, nowMillis: now.steadyMillis)
         core.journal.writeProgress(progress, of: crowd, self.crowds[crowd], entry: entry, in: &core.memory)
     }

@@ -67,7 +67,7 @@ extension FanOut {
         let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
         let joinedSeconds = UInt32(clamping: core.intake.writtenMillis / 1_000)
         var crowd = self.crowds.find(reference: reference, partition: partition) ?? .none
-        if crowd.isNone || self.crowds[crowd].standing == .nameless {
+        if crowd.isNone || self.crowds[crowd].isNameless {
             if crowd.isNone {
                 crowd = self.crowds.make(app: app, id: [], reference: reference, partition: partition)
             }
@@ -154,7 +154,7 @@ extension FanOut {
         in crowd: CrowdID, pass: Int, isFrequent: Bool, joinedSeconds: UInt32, in core: inout ShardCore, now: EngineTime
     ) -> JoinRecord? {
         let members = self.crowds.members(of: crowd)
-        let ring = self.crowds[crowd].passes[pass].ring
+        let ring = self.crowds[crowd].ring(ofPass: pass)
         let found = members.table.find(self.scratchToken.span)
         let frequent: MemberFlags = isFrequent ? .isFrequent : []
         guard found.isSome else {
@@ -243,11 +243,11 @@ extension FanOut {
     /// The push to a member that has no answer; `nil`: there is none.
     func pushInFlight(to member: MemberID, of crowd: CrowdID, members: CrowdTable.Members) -> MemberPushID? {
         guard members.table.flags(of: member).contains(.isInFlight) else { return nil }
-        return self.pushes.identifier(of: member, partition: self.crowds[crowd].partition)
+        return self.crowds[crowd].pushInFlight(to: member, in: self.pushes)
     }
     /// Names a member that leaves its crowd, or comes back.
     func departedKey(_ member: MemberID, of crowd: CrowdID, members: CrowdTable.Members) -> DepartedKey {
-        DepartedKey(partition: self.crowds[crowd].partition, position: members.table.position(of: member))
+        self.crowds[crowd].departedKey(member, in: members.table)
     }
 
     // MARK: Leaving
@@ -259,7 +259,7 @@ extension FanOut {
         var isMeant = member.isSome
         if isMeant, !core.intake.event.audienceInText.isEmpty {
             let crowd = members.ringOwners[members.table.ring(of: member).index]
-            isMeant = self.crowds[crowd].reference == self.reference(app: app, in: core)
+            isMeant = self.crowds[crowd].isNamed(by: self.reference(app: app, in: core))
         }
         guard isMeant else { return core.journal.ledger.settle(entry) }
         let crowd = self.remove(member, members: members, entry: entry, in: &core, now: now)
@@ -335,7 +335,7 @@ extension FanOut {
         _ change: (inout Crowd, Int, inout MemberTable) -> Crowd.Settled
     ) {
         let members = self.crowds.members(of: crowd)
-        for pass in self.crowds[crowd].passes.indices {
+        for pass in self.crowds[crowd].passIndices {
             let settled = change(&self.crowds[crowd], pass, &members.table)
             self.settle(settled, of: crowd, into: settlement, in: &core)
         }

@@ -74,7 +74,7 @@ extension FanOut {
     /// - Returns: whether anything is new.
     mutating func takeChannels(of newest: Version, crowd: CrowdID, in core: inout ShardCore, now: EngineTime) -> Bool {
         guard self.crowds[crowd].takesChannels(of: newest) else { return false }
-        for pass in self.crowds[crowd].passes.indices { self.changeWay(crowd, pass: pass, in: &core, now: now) }
+        for pass in self.crowds[crowd].passIndices { self.changeWay(crowd, pass: pass, in: &core, now: now) }
         return true
     }
     /// Changes how members of a pass get the newest version, if the version's channels now say so.

@@ -57,8 +57,7 @@ extension FanOut {
     private mutating func makeRoom(for pause: PauseTable.Key, in core: inout ShardCore) -> Bool {
         guard !core.pauses.hasRoom(for: pause) else { return true }
         core.memory.counters.pausesDropped += 1
-        let references = Set(
-            self.crowds.crowds(of: pause.partition).map { self.crowds[$0].reference })
+        let references = self.crowds.references(of: pause.partition)
         let idle = core.pauses.oldest(of: pause.partition) { key in
             !references.contains(
                 CrowdTable.reference(bundleID: core.intake.bundleID(app: key.app).span, id: key.audience.span))

@@ -33,7 +33,7 @@ extension FanOut {
             throw .malformed("one member more than a partition can hold")
         }
         let pass = self.crowds.passIndex(crowd, environment: member.environment, number: member.channelNumber)
-        let ring = self.crowds[crowd].passes[pass].ring
+        let ring = self.crowds[crowd].ring(ofPass: pass)
         var flags: MemberFlags = member.isFrequent ? .isFrequent : []
         if member.isMoved { flags.formUnion(.isMoved) }
         var id = members.table.find(token)
@@ -129,9 +129,9 @@ extension FanOut {
     /// Ends the restore when the last record has been read. Passes continue from where they were.
     mutating func settleRestoredCrowds(_ partition: PartitionIndex, in core: inout ShardCore, now: EngineTime) {
         for crowd in self.crowds.crowds(of: partition) {
-            switch self.crowds[crowd].standing {
-            case .gone: continue
-            case .nameless:
+            switch self.crowds[crowd].need {
+            case .nothing: continue
+            case .name:
                 // The record with the audience's name was lost with the former owner, which has not committed the
                 // joins. They will be read again, and name the audience.
                 let members = self.crowds.members(of: crowd)
@@ -140,10 +140,10 @@ extension FanOut {
                 // as they are.
                 guard !core.memory.partitions[partition].hasCrowdsOfOtherApps else { continue }
                 self.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
-            case .toBeVoided, .leaving:
+            case .removal:
                 self.crowds[crowd].forgetRestored()
                 self.deadlines.set(now.steadyMillis, for: crowd)
-            case .living:
+            case .service:
                 self.readPause(crowd, in: &core)
                 self.settleRestored(crowd, of: partition, in: &core, now: now)
             }
@@ -165,7 +165,7 @@ extension FanOut {
         let notBeforeMillis =
             core.memory.partitions[partition].formerOwnerQuietSinceMillis
             + core.memory.distanceMillis(self.crowds[crowd])
-        for pass in self.crowds[crowd].passes.indices {
+        for pass in self.crowds[crowd].passIndices {
             let due = self.crowds[crowd].restore(
                 pass: pass, from: progress, joins: restored.lateJoins, notBeforeMillis: notBeforeMillis,
                 in: &members.table)
@@ -177,7 +177,7 @@ extension FanOut {
             if due != nil { self.changeWay(crowd, pass: pass, in: &core, now: now) }
         }
         self.crowds[crowd].settleAlert(owedTo: restored.owedJoins)
-        if let newest = self.crowds[crowd].versions.newest {
+        if let newest = self.crowds[crowd].newest {
             self.takeStart(newest.start, crowd: crowd, in: &core, now: now)
         }
         for version in restored.newer { self.take(version, crowd: crowd, in: &core, now: now) }
@@ -185,10 +185,10 @@ extension FanOut {
         if let newest = restored.newest, !restored.newer.isEmpty {
             self.takeStart(newest.start, crowd: crowd, in: &core, now: now)
         }
-        if let order = self.crowds[crowd].starts.restored.order {
+        if let order = self.crowds[crowd].restoredStart {
             self.takeStart(order, crowd: crowd, in: &core, now: now)
         }
-        self.crowds[crowd].starts.restoreOver(resends: core.memory.startTerms(self.crowds[crowd]).resends, now: now)
+        self.crowds[crowd].startsRestored(resends: core.memory.startTerms(self.crowds[crowd]).resends, now: now)
         self.crowds[crowd].resumed(restored)
         if restored.newest == nil {
             // The question to the owner may have been lost with the former owner of the partition.
@@ -225,7 +225,7 @@ extension FanOut {
         for crowd in self.crowds.crowds(of: partition) {
             self.deadlines.remove(crowd)
             self.endPassTraces(crowd, .handedOver, in: &core)
-            self.settleStarts(self.crowds[crowd].starts.waitingCount, into: \.handedOver, in: &core)
+            self.settleStarts(self.crowds[crowd].startsWaitingCount, into: \.handedOver, in: &core)
             let waiting = self.crowds[crowd].waitingCount
             core.memory.counters.members.handedOver &+= UInt64(truncatingIfNeeded: waiting)
             self.countWaiting(-waiting, in: &core)

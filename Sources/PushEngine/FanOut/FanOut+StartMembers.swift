@@ -33,9 +33,9 @@ extension FanOut {
                 field: "audience",
                 reason: "this partition has as many members, or audiences, as it can hold: expected fewer")
         }
-        self.crowds[crowd].starts.joinTaken(seconds: joinedSeconds)
+        self.crowds[crowd].startJoinTaken(seconds: joinedSeconds)
         let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
-        if self.crowds[crowd].standing == .nameless {
+        if self.crowds[crowd].isNameless {
             self.introduce(crowd, app: app, entry: entry, in: &core, now: now)
         } else {
             self.askAgain(crowd, joining: core.intake.event.environment, known: known, entry: entry, in: &core)
@@ -43,7 +43,7 @@ extension FanOut {
         var says: MemberFlags = core.intake.event.frequentUpdates ? .isFrequent : []
         if core.intake.event.channelCapable { says.formUnion(.isChannelCapable) }
         let round = self.crowds.startHome(of: member, members: members).round
-        let isChanged = self.crowds[crowd].starts.joined(
+        let isChanged = self.crowds[crowd].startJoined(
             member, of: round, says: says, isNew: isNew, joinedSeconds: joinedSeconds, in: &members.table, now: now)
         self.finishMemberEvent(app: app, in: &core)
         if isChanged { self.writeStartMember(member, members: members, entry: entry, in: &core, now: now) }
@@ -67,13 +67,13 @@ extension FanOut {
                 return (found, false)
             }
             let other = self.crowds.startHome(of: found, members: members).round
-            sent = self.crowds[crowd].starts.sent(to: found, of: other, in: members.table)
+            sent = self.crowds[crowd].startsSent(to: found, of: other, in: members.table)
             self.removeStart(found, members: members, in: &core)
         }
         let member = members.table.insert(self.scratchToken.span, in: ring, joinedSeconds: joinedSeconds)
         guard member.isSome else { return (.none, false) }
         core.memory.counters.membersHeld += 1
-        self.crowds[crowd].starts.moved(member, to: round, sent, in: &members.table)
+        self.crowds[crowd].startMoved(member, to: round, sent, in: &members.table)
         return (member, true)
     }
     private func checkMemberCount(in core: borrowing ShardCore) throws(EventRejection) {
@@ -113,7 +113,7 @@ extension FanOut {
         let reference = core.intake.event.audienceInText.isEmpty ? nil : self.reference(app: app, in: core)
         for member in members.memberships(of: self.scratchToken.span) {
             let crowd = members.ringOwners[members.table.ring(of: member).index]
-            guard reference == nil || self.crowds[crowd].reference == reference,
+            guard reference.map({ self.crowds[crowd].isNamed(by: $0) }) ?? true,
                 !members.table.flags(of: member).contains(.isGhost)
             else { continue }
             self.leave(member, members: members, entry: entry, in: &core, now: now)
@@ -127,7 +127,7 @@ extension FanOut {
         now: EngineTime
     ) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
-        guard let fewer = self.crowds[crowd].starts.left(member, of: round, in: &members.table, now: now) else {
+        guard let fewer = self.crowds[crowd].startLeaves(member, of: round, in: &members.table, now: now) else {
             return self.forgetStart(member, members: members, entry: entry, in: &core)
         }
         self.settleStarts(fewer, into: \.left, in: &core)
@@ -138,7 +138,7 @@ extension FanOut {
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, in core: inout ShardCore
     ) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
-        let number = self.crowds[crowd].starts.tombstoneWritten()
+        let number = self.crowds[crowd].startTombstoneWritten()
         core.journal.writeStartTombstone(
             members.table.token(of: member), of: crowd, self.crowds[crowd], round: round, number: number, entry: entry,
             in: &core.memory)
@@ -147,7 +147,7 @@ extension FanOut {
     /// Takes the member out of the table. No push to it is in flight.
     mutating func removeStart(_ member: MemberID, members: CrowdTable.Members, in core: inout ShardCore) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
-        let fewer = self.crowds[crowd].starts.removed(member, of: round, in: &members.table)
+        let fewer = self.crowds[crowd].startRemoved(member, of: round, in: &members.table)
         self.settleStarts(fewer, into: \.left, in: &core)
         core.memory.counters.membersHeld -= 1
     }
@@ -170,12 +170,12 @@ extension FanOut {
     /// that have not joined again for very long (`start-member.life`).
     mutating func sweepStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
-        guard let (ghosts, hasMore) = self.crowds[crowd].starts.ghostsToForget(in: members.table, now: now) else {
+        guard let (ghosts, hasMore) = self.crowds[crowd].ghostsToForget(in: members.table, now: now) else {
             return
         }
         for ghost in ghosts { self.forgetStart(ghost, members: members, in: &core) }
         let life = core.memory.startMemberLifeMillis(self.crowds[crowd])
-        let leaving = self.crowds[crowd].starts.swept(lifeMillis: life, hasGhosts: hasMore, in: members.table, now: now)
+        let leaving = self.crowds[crowd].startsSwept(lifeMillis: life, hasGhosts: hasMore, in: members.table, now: now)
         for member in leaving { self.leave(member, members: members, in: &core, now: now) }
     }
 
@@ -191,7 +191,7 @@ extension FanOut {
             // Nobody is announced. A new owner must read that the member waits before it reads the member's own record.
             self.writeStarts(crowd, in: &core, now: now)
         }
-        let (record, number, dueCount) = self.crowds[crowd].starts.record(of: member, of: round, in: members.table)
+        let (record, number, dueCount) = self.crowds[crowd].writeStartMember(member, of: round, in: members.table)
         self.countStartsDue(dueCount, in: &core)
         core.journal.writeStartMember(
             members.table.token(of: member), record, of: crowd, self.crowds[crowd], round: round, number: number,

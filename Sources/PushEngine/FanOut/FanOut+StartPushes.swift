@@ -13,7 +13,7 @@ extension FanOut {
         let terms = core.memory.startTerms(self.crowds[crowd])
         let perHour = core.memory.startsPerHour(self.crowds[crowd])
         let members = self.crowds.members(of: crowd)
-        while let (member, failures) = self.crowds[crowd].starts.nextStep(
+        while let (member, failures) = self.crowds[crowd].nextStart(
             of: round, terms, in: &members.table, now: now)
         {
             let allowed = self.crowds.startAllowedMillis(member, perHour: perHour, members: members, now: now)
@@ -24,7 +24,7 @@ extension FanOut {
                 return true
             }
             core.memory.counters.startsHeldBack += 1
-            let waits = self.crowds[crowd].starts.heldBack(
+            let waits = self.crowds[crowd].startHeldBack(
                 member, of: round, untilMillis: allowed, failures: failures, now: now)
             if !waits { self.settleStarts(1, into: \.expired, in: &core) }
         }
@@ -45,7 +45,7 @@ extension FanOut {
         if !failures.isNone { core.memory.counters.startMembers.repeated += 1 }
         request.fill(
             .device, id: self.pushes.pushID(of: id), app: self.pushes[id].app, priority: self.pushes[id].priority,
-            expirationSeconds: self.crowds[crowd].starts.orderExpiresSeconds, apnsID: self.pushes[id].apnsID
+            expirationSeconds: self.crowds[crowd].startExpiresSeconds, apnsID: self.pushes[id].apnsID
         ) {
             Hex.append(members.table.token(of: member), to: &$0)
         } body: {
@@ -62,7 +62,7 @@ extension FanOut {
     mutating func startAnswered(_ id: MemberPushID, _ answer: PushAnswer, in core: inout ShardCore, now: EngineTime) {
         let push = self.pushes[id]
         let crowd = push.crowd
-        self.crowds[crowd].starts.pushAnswered(id, of: push.pass, in: &self.pushes)
+        self.crowds[crowd].startAnswered(id, of: push.pass, in: &self.pushes)
         self.pushes.release(id)
         core.memory.requestAnswered(push.partition)
         let members = self.crowds.members(of: push.partition)
@@ -72,7 +72,7 @@ extension FanOut {
             self.crowds[crowd].startSettled(of: push.start, into: reason)
         }
         if self.crowds[crowd].isStartTraced { self.traceAnswer(answer, push: push, in: &core) }
-        self.crowds[crowd].starts.settled(push.member, of: push.pass, nowMillis: now.steadyMillis)
+        self.crowds[crowd].wakeStart(push.member, of: push.pass, nowMillis: now.steadyMillis)
         self.schedule(crowd, in: &core, now: now)
     }
     /// Decides what an answer means for the member.
@@ -90,7 +90,7 @@ extension FanOut {
             core.memory.counters.apps[Int(push.app)].unknown += 1
             core.dispatch.apnsTopicAnswered(.nothing, lane: push.lane, in: &core.memory, now: now)
             if core.memory.startTerms(self.crowds[push.crowd]).resends {
-                self.crowds[push.crowd].starts.mayHaveArrived(push)
+                self.crowds[push.crowd].startMayHaveArrived(push)
                 return self.startAgain(
                     push, members: members, delayMillis: self.retryDelayMillis(push, nil, in: &core), now: now)
             }

@@ -34,7 +34,7 @@ extension FanOut {
             }
             core.memory.counters.membersHeld += 1
         }
-        self.crowds[crowd].starts.memberRead(member, of: round, record, offset: offset, in: &members.table)
+        self.crowds[crowd].restored(member, of: round, record, offset: offset, in: &members.table)
         return .restored
     }
     /// Restores a membership's tombstone.
@@ -61,7 +61,7 @@ extension FanOut {
         // gone.
         self.writeVersions(crowd, entry: .none, in: &core)
         self.writeProgress(crowd, in: &core, now: now)
-        self.crowds[crowd].starts.progressed()
+        self.crowds[crowd].startsProgressed()
         self.askLater(crowd, in: core, now: now)
         self.schedule(crowd, in: &core, now: now)
     }

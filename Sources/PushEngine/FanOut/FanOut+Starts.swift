@@ -18,7 +18,7 @@ extension FanOut {
     }
     private mutating func beginStart(_ order: StartOrder, of crowd: CrowdID, in core: inout ShardCore) {
         let members = self.crowds.members(of: crowd)
-        let begun = self.crowds[crowd].starts.startCame(order, in: &members.table, entries: &self.scratchEntries)
+        let begun = self.crowds[crowd].startCame(order, in: &members.table, entries: &self.scratchEntries)
         core.memory.counters.startMembers.due &+= begun.unknownCount
         core.memory.counters.startMembers.unknown &+= begun.unknownCount
         self.countStartsDue(begun.dueCount, in: &core)
@@ -79,7 +79,7 @@ extension FanOut {
     mutating func writeStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         let announces = core.memory.mayStart(self.crowds[crowd])
         let members = self.crowds.members(of: crowd)
-        let progress = self.crowds[crowd].starts.record(
+        let progress = self.crowds[crowd].writeStarts(
             announces: announces, core.memory.startTerms(self.crowds[crowd]), in: members.table, pushes: self.pushes,
             entries: &self.scratchEntries, now: now)
         core.journal.writeStarts(progress, of: crowd, self.crowds[crowd], in: &core.memory)
@@ -108,7 +108,7 @@ extension FanOut {
     }
     /// Repairs another writer's record about the starts of this crowd.
     mutating func repairStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
-        guard self.crowds[crowd].starts.rounds.isEmpty else { return self.writeStarts(crowd, in: &core, now: now) }
+        guard !self.crowds[crowd].hasStartRings else { return self.writeStarts(crowd, in: &core, now: now) }
         core.journal.writeTombstone(of: .starts, of: self.crowds[crowd], in: &core.memory)
     }
 

@@ -97,7 +97,7 @@ extension FanOut {
         let wasTraced = self.traces.isTraced(crowd)
         var resumesTrace = false
         while self.crowds[crowd].expireNewest(nowSeconds: now.wallSeconds) {
-            for pass in self.crowds[crowd].passes.indices {
+            for pass in self.crowds[crowd].passIndices {
                 let expired = self.crowds[crowd].expireNewest(pass: pass, in: &members.table)
                 self.carryOut(expired.effects, of: crowd, in: &core)
                 core.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: expired.owed)

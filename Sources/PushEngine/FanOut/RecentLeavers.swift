@@ -109,8 +109,7 @@ extension FanOut {
         of member: MemberID, to crowd: CrowdID, _ joinedSeconds: UInt32, members: CrowdTable.Members, now: EngineTime
     ) -> MemberFlags {
         let key = self.departedKey(member, of: crowd, members: members)
-        let reference = self.crowds[crowd].reference
-        if self.leavers.comesFromAnother(key, to: reference, nowMillis: now.steadyMillis) {
+        if self.crowds[crowd].comesFromAnother(key, among: self.leavers, nowMillis: now.steadyMillis) {
             members.table.insertFlag(.isMoved, of: member)
             self.crowds[crowd].moved(joinedSeconds: joinedSeconds, nowSeconds: now.wallSeconds)
         }
@@ -122,19 +121,15 @@ extension FanOut {
         of member: MemberID, key: FanOut.DepartedKey, in crowd: CrowdID, members: CrowdTable.Members,
         in core: borrowing ShardCore, now: EngineTime
     ) -> RecentLeavers.Trace? {
-        let app = core.memory.configuration.apps[Int(self.crowds[crowd].app)]
         let isLiving = self.crowds[crowd].isLiving
         var (hasMoved, hadTens) = (false, false)
-        if isLiving || app.retentionAfterEndMillis < RollingBudget.windowMillis {
+        if isLiving || core.memory.retentionAfterEndMillis(self.crowds[crowd]) < RollingBudget.windowMillis {
             hasMoved = self.hasMoved(member, to: crowd, members: members, now: now)
             hadTens = hasMoved || self.crowds[crowd].hasHadTens(nowMillis: now.steadyMillis)
         }
         guard hadTens || (isLiving && self.forwarded.last(of: key) != nil) else { return nil }
-        var token: [UInt8] = []
-        token.append(copying: members.table.token(of: member))
-        return RecentLeavers.Trace(
-            token: token, reference: hasMoved ? 0 : self.crowds[crowd].reference, hadTens: hadTens,
-            untilMillis: now.steadyMillis + RollingBudget.windowMillis)
+        return self.crowds[crowd].leaver(
+            members.table.token(of: member), hasMoved: hasMoved, hadTens: hadTens, nowMillis: now.steadyMillis)
     }
     /// Writes down that a member is about to leave: the record of a leaver, or a tombstone.
     /// - Parameter entry: settled once Kafka has it; `none`: no event waits for it.

@@ -21,6 +21,16 @@ extension ShardMemory {
     @inline(__always) func distanceMillis(_ crowd: borrowing Crowd) -> Int64 {
         self.configuration.apps[Int(crowd.app)].minimumDistanceMillis
     }
+    /// Epoch of the owner of the crowd's partition.
+    func epoch(_ crowd: borrowing Crowd) -> Int64 { self.partitions[crowd.partition].epoch }
+    /// Offset that the next record in the `state` of the crowd's partition will have.
+    func nextStateOffset(_ crowd: borrowing Crowd) -> Int64 { self.partitions[crowd.partition].nextStateOffset }
+    /// Number of the crowd's partition.
+    func partitionNumber(_ crowd: borrowing Crowd) -> Int32 { self.partitions[crowd.partition].number }
+    /// How long an audience is remembered after its end, milliseconds.
+    func retentionAfterEndMillis(_ crowd: borrowing Crowd) -> Int64 {
+        self.configuration.apps[Int(crowd.app)].retentionAfterEndMillis
+    }
     /// Whether the crowd's audience may have channels.
     func hasChannels(_ crowd: borrowing Crowd) -> Bool {
         self.configuration.apps[Int(crowd.app)].audienceChannel == .auto

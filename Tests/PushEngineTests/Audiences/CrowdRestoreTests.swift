@@ -142,6 +142,34 @@ import Testing
         crowd.left()
         #expect(crowd.standing == .leaving && crowd.generation == 1)
     }
+    /// Each state says what has to be done when the crowd's time has come.
+    @Test func eachStateHasANeed() {
+        var crowd = Crowd()
+        #expect(crowd.need == .nothing && !crowd.isNameless, "the slot is free")
+        crowd.begin(app: 0, id: [], reference: 7, partition: 0)
+        #expect(crowd.need == .name && crowd.isNameless && crowd.isNamed(by: 7) && !crowd.isNamed(by: 8))
+        crowd.named(app: 0, id: [1])
+        #expect(crowd.need == .service && !crowd.isNameless)
+        crowd.voided()
+        #expect(crowd.need == .nothing, "its void comes first")
+        _ = crowd.voidAcknowledged()
+        #expect(crowd.need == .removal)
+    }
+    /// A leaver's record names the audience that it left, unless it came from another within the hour.
+    @Test(arguments: [false, true]) func aLeaverIsRemembered(hasMoved: Bool) {
+        var crowd = Crowd()
+        crowd.begin(app: 0, id: [1], reference: 7, partition: 3)
+        let token: [UInt8] = [1, 2]
+        let leaver = crowd.leaver(token.span, hasMoved: hasMoved, hadTens: true, nowMillis: 1_000)
+        #expect(leaver.token == token && leaver.hadTens && leaver.untilMillis == 3_601_000)
+        #expect(leaver.reference == (hasMoved ? 0 : 7))
+        var leavers = RecentLeavers()
+        let key = FanOut.DepartedKey(partition: 3, position: 5)
+        leavers.remember(leaver, of: key)
+        let comes = crowd.comesFromAnother(key, among: leavers, nowMillis: 2_000)
+        #expect(comes == hasMoved, "one that comes back to its audience has moved nowhere")
+        #expect(crowd.comesFromAnother(key, among: leavers, nowMillis: 3_601_000) == false)
+    }
     @Test func theNewestJoinCounts() {
         var crowd = Crowd()
         for seconds in [UInt32(5), 9, 7] { crowd.joined(seconds: seconds) }

@@ -88,6 +88,14 @@ extension Crowd {
         }
         return some
     }
+    /// Names a member that leaves the crowd, or comes back.
+    func departedKey(_ member: MemberID, in table: borrowing MemberTable) -> FanOut.DepartedKey {
+        FanOut.DepartedKey(partition: self.partition, position: table.position(of: member))
+    }
+    /// The push to a member whose flag says that one has no answer; `nil`: there is none.
+    func pushInFlight(to member: MemberID, in pushes: borrowing MemberPushStore) -> MemberPushID? {
+        pushes.identifier(of: member, partition: self.partition)
+    }
     /// Whether pushes to update members have no answer.
     var hasPushInFlight: Bool { self.passes.contains { $0.inFlight.count > 0 } }
     /// Removes the crowd's rings, which have no members.

@@ -34,9 +34,21 @@ extension Crowd {
         Settled(members: before - self.passes[pass].owed, alertStampSeconds: alertStampSeconds)
     }
 
+    /// The newest version; `nil`: there is none.
+    var newest: Version? { self.versions.newest }
     /// The newest version, if members that have not been sent it are owed it; `nil`: what is in flight belongs to an
     /// earlier one.
     var versionToTrace: Version? { self.passes.contains { $0.unsentCount > 0 } ? self.versions.newest : nil }
+    /// What is reported of a pass of the crowd whose trace begins.
+    /// - Parameter partition: number of the crowd's partition.
+    func tracedPass(
+        _ id: PassTraceID, partition: Int32, life: Int64, stampSeconds: Int64, isStart: Bool, isResumed: Bool,
+        recordMillis: Int64, parent: TraceContext
+    ) -> TracedPass {
+        TracedPass(
+            id: id, app: self.app, audience: self.id, partition: partition, life: life, stampSeconds: stampSeconds,
+            isStart: isStart, isResumed: isResumed, recordMillis: recordMillis, parent: parent)
+    }
     /// Whether versions or their alert have expired.
     @inline(__always) func hasExpired(nowSeconds: Int64) -> Bool {
         self.versions.isAlertExpired(nowSeconds: nowSeconds) || self.versions.isNewestExpired(nowSeconds: nowSeconds)

@@ -36,6 +36,27 @@ struct Crowd: ~Copyable {
     private(set) var standing = Standing.gone
     /// Whether the crowd has members whose audience is not over.
     @inline(__always) var isLiving: Bool { self.standing == .living || self.standing == .nameless }
+    /// Whether the audience's name is still unknown.
+    var isNameless: Bool { self.standing == .nameless }
+    /// What has to be done for a crowd when its time has come, or a restore is over.
+    enum Need {
+        /// Nothing has to be done: the slot is free, or `state` must say first that the audience is over.
+        case nothing
+        /// The audience's name is missing. If it stays unknown for long, the members are removed.
+        case name
+        /// Some members have to be removed.
+        case removal
+        /// Members are served, and what is due is written and reported.
+        case service
+    }
+    @inline(__always) var need: Need {
+        switch self.standing {
+        case .gone, .toBeVoided: .nothing
+        case .nameless: .name
+        case .leaving: .removal
+        case .living: .service
+        }
+    }
     /// Distinguishes the crowds that use this slot one after another.
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none
@@ -53,7 +74,7 @@ struct Crowd: ~Copyable {
     private(set) var lastJoinSeconds: Int64 = 0
 
     /// When the audience's owner is asked again for versions, steady. The owner had forgotten the audience.
-    private(set) var askAtMillis: Int64 = .max
+    private var askAtMillis: Int64 = .max
 
     /// Whether an operator has stopped the crowd's passes.
     var pause = CrowdPause.goesOn
@@ -89,6 +110,10 @@ struct Crowd: ~Copyable {
             expiry, self.records.progressDueMillis(nowMillis: now.steadyMillis), self.askAtMillis,
             self.reportDueMillis(nowMillis: now.steadyMillis))
     }
+    /// Indexes of the passes.
+    @inline(__always) var passIndices: Range<Int> { self.passes.indices }
+    /// The ring that a pass goes round.
+    @inline(__always) func ring(ofPass pass: Int) -> RingID { self.passes[pass].ring }
     /// Index of the pass over that ring.
     @inline(__always) func passIndex(of ring: RingID) -> Int? {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
@@ -118,6 +143,8 @@ struct Crowd: ~Copyable {
 
     // MARK: Life
 
+    /// Whether records of members name the crowd's audience by that number.
+    func isNamed(by reference: UInt64) -> Bool { self.reference == reference }
     /// Begins the crowd of an audience whose first member is about to join.
     mutating func begin(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) {
         self.standing = id.isEmpty ? .nameless : .living
@@ -226,6 +253,21 @@ struct Crowd: ~Copyable {
     /// Whether members may have had priority 10 within the last hour.
     func hasHadTens(nowMillis: Int64) -> Bool {
         self.lastHighMillis != .min && self.lastHighMillis + RollingBudget.windowMillis > nowMillis
+    }
+    /// Whether a token that joins may have got priority 10 in another audience within the hour.
+    func comesFromAnother(_ key: FanOut.DepartedKey, among leavers: borrowing RecentLeavers, nowMillis: Int64) -> Bool {
+        leavers.comesFromAnother(key, to: self.reference, nowMillis: nowMillis)
+    }
+    /// What is remembered for an hour of a member that leaves.
+    /// - Parameters:
+    ///   - hasMoved: whether the member had moved here from another audience within the hour.
+    ///   - hadTens: whether it may have had priority 10 within the hour.
+    func leaver(_ token: Span<UInt8>, hasMoved: Bool, hadTens: Bool, nowMillis: Int64) -> RecentLeavers.Trace {
+        var bytes: [UInt8] = []
+        bytes.append(copying: token)
+        return RecentLeavers.Trace(
+            token: bytes, reference: hasMoved ? 0 : self.reference, hadTens: hadTens,
+            untilMillis: nowMillis + RollingBudget.windowMillis)
     }
 
     // MARK: Versions

@@ -95,6 +95,10 @@ struct CrowdTable: ~Copyable {
     func follower(of crowd: CrowdID) -> CrowdID? {
         self.find(reference: self[crowd].reference, partition: self[crowd].partition)
     }
+    /// The numbers by which records name the audiences that have a crowd in the partition.
+    func references(of partition: PartitionIndex) -> Set<UInt64> {
+        Set(self.crowds(of: partition).map { self[$0].reference })
+    }
     /// The crowd of that audience whose members are being removed.
     func leaving(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
         self.crowds(of: partition).first {

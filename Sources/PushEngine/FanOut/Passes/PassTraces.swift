@@ -89,7 +89,7 @@ extension FanOut {
         _ crowd: CrowdID, taken stampSeconds: Int64?, in core: inout ShardCore, now: EngineTime
     ) {
         guard core.tracesPasses, !self.crowds[crowd].isPaused else { return }
-        let isResumed = self.crowds[crowd].versions.newest?.stampSeconds != stampSeconds
+        let isResumed = self.crowds[crowd].newest?.stampSeconds != stampSeconds
         self.beginUpdateTrace(crowd, isResumed: isResumed, in: &core, now: now)
         self.beginStartTrace(crowd, isResumed: false, in: &core, now: now)
     }
@@ -115,7 +115,7 @@ extension FanOut {
         let isTraced = self.beginTrace(
             crowd, layer: order.layer, life: order.life, stampSeconds: order.stampSeconds, isStart: true,
             isResumed: isResumed, in: &core, now: now)
-        if isTraced { self.crowds[crowd].starts.traceBegan() }
+        if isTraced { self.crowds[crowd].startTraceBegan() }
     }
     /// Begins a trace.
     /// - Returns: whether the pass is traced.
@@ -133,9 +133,8 @@ extension FanOut {
             stampSeconds: stampSeconds)
         core.memory.traceNotices.append(
             .passBegan(
-                TracedPass(
-                    id: id, app: self.crowds[crowd].app, audience: self.crowds[crowd].id,
-                    partition: core.memory.partitions[self.crowds[crowd].partition].number, life: life,
+                self.crowds[crowd].tracedPass(
+                    id, partition: core.memory.partitionNumber(self.crowds[crowd]), life: life,
                     stampSeconds: stampSeconds, isStart: isStart, isResumed: isResumed,
                     recordMillis: layer.recordMillis, parent: parent)),
             of: layer.source)

@@ -25,7 +25,20 @@ extension Crowd {
         LaneIndex(app: self.app, environment: self.starts.rounds[round].environment)
     }
 
+    /// Whether start members have, or had, rings here.
+    var hasStartRings: Bool { !self.starts.rounds.isEmpty }
+    /// Number of start members that are owed the start.
+    var startsWaitingCount: Int { self.starts.waitingCount }
+    /// When the start that goes round expires, seconds since 1970.
+    @inline(__always) var startExpiresSeconds: Int64 { self.starts.orderExpiresSeconds }
+
     // MARK: Begin and end
+    /// Begins a start: see `CrowdStarts.startCame`.
+    mutating func startCame(
+        _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
+    ) -> CrowdStarts.Begun {
+        self.starts.startCame(order, in: &table, entries: &entries)
+    }
     /// Takes what the newest version says of the start that goes round.
     /// - Parameter new: the start; `nil`: none goes round.
     mutating func startComing(_ new: StartOrder?) -> CrowdStarts.Coming {
@@ -95,6 +108,15 @@ extension Crowd {
         self.starts.began(now: now)
         return self.starts.recordDueMillis(announces: announces, terms, in: table, now: now) <= now.steadyMillis
     }
+    /// Announces the next members, and writes how far the start has got: see `CrowdStarts.record`.
+    mutating func writeStarts(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
+        entries: inout [RingEntry], now: EngineTime
+    ) -> StartProgressRecord {
+        self.starts.record(announces: announces, terms, in: table, pushes: pushes, entries: &entries, now: now)
+    }
+    /// Demands a record of how far the start has got, because the crowd is new.
+    mutating func startsProgressed() { self.starts.progressed() }
     /// Takes Kafka's acknowledgement of a record of how far the start has got.
     /// - Returns: whether it is the last one.
     mutating func startsAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
@@ -102,6 +124,18 @@ extension Crowd {
     }
 
     // MARK: Pushes
+    /// Finds the member that is sent the start next in a round: see `CrowdStarts.nextStep`.
+    @inline(__always) mutating func nextStart(
+        of round: Int, _ terms: StartTerms, in table: inout MemberTable, now: EngineTime
+    ) -> (member: MemberID, failures: FailureStreak)? {
+        self.starts.nextStep(of: round, terms, in: &table, now: now)
+    }
+    /// Lets the next member wait, because it has had all its starts of this hour: see `CrowdStarts.heldBack`.
+    mutating func startHeldBack(
+        _ member: MemberID, of round: Int, untilMillis: Int64, failures: FailureStreak, now: EngineTime
+    ) -> Bool {
+        self.starts.heldBack(member, of: round, untilMillis: untilMillis, failures: failures, now: now)
+    }
     /// Counts a push of the start to the next member as sent, and sets its fields.
     /// - Parameters:
     ///   - push: an empty one, in its store.
@@ -127,6 +161,18 @@ extension Crowd {
         }
         self.starts.appendBody(isChannelCapable: isChannelCapable, channel: channel, to: &body)
     }
+    /// Counts a push of a start as answered.
+    @inline(__always) mutating func startAnswered(
+        _ push: MemberPushID, of round: Int, in store: inout MemberPushStore
+    ) {
+        self.starts.pushAnswered(push, of: round, in: &store)
+    }
+    /// Wakes a member that waited for the answer: see `CrowdStarts.settled`.
+    @inline(__always) mutating func wakeStart(_ member: MemberID, of round: Int, nowMillis: Int64) {
+        self.starts.settled(member, of: round, nowMillis: nowMillis)
+    }
+    /// Remembers a push of a start that may have arrived although its result is unknown.
+    mutating func startMayHaveArrived(_ push: borrowing MemberPush) { self.starts.mayHaveArrived(push) }
     /// Tries the member again: see `CrowdStarts.surelyNotArrived`.
     mutating func startAgain(
         _ push: borrowing MemberPush, delayMillis: Int64, isEarlierDeath: Bool, in table: inout MemberTable,
@@ -147,20 +193,6 @@ extension Crowd {
         return self.starts.orderStamp == start && self.starts.reports.memberRecordRoom > 0
     }
 
-    // MARK: Members
-    /// Some start members, to be removed. Rings without members are removed, too.
-    mutating func someStartMembers(in table: inout MemberTable) -> [MemberID] {
-        let some = self.starts.someMembers(in: table)
-        if some.isEmpty { self.starts.removeRings(in: &table) }
-        return some
-    }
-    /// Takes Kafka's acknowledgement of a member's record.
-    /// - Returns: whether the start may go on with it.
-    mutating func startMemberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) -> Bool {
-        self.starts.memberAcknowledged(number, of: round, offset: offset)
-        return round < self.starts.rounds.count && self.starts.hasOrder
-    }
-
     // MARK: Traces
     /// Whether the results of the start are traced.
     @inline(__always) var isStartTraced: Bool { self.starts.trace == .traced }
@@ -169,6 +201,8 @@ extension Crowd {
         guard let order = self.starts.traceLooked(), self.startCounts.waitingCount > 0 else { return nil }
         return order
     }
+    /// Remembers that the results of the start are traced.
+    mutating func startTraceBegan() { self.starts.traceBegan() }
     /// Ends the trace of the start.
     /// - Returns: the counts of the start.
     mutating func endStartTrace(mayGoOn: Bool) -> StartReport {
