@@ -17,13 +17,19 @@ extension FanOut {
             core.memory.counters.stateRecordsForeign += 1
             return self.repairStartMember(key: key, partition: partition, in: &core, now: now)
         }
-        guard let (record, app, id) = core.journal.texts.crowdKey(ofState: key) else { return nil }
+        guard let (record, app, id) = core.journal.texts.crowdKey(ofState: key) else {
+            guard core.journal.texts.namesNoAudience(ofState: key) else { return nil }
+            core.journal.writeTombstone(key: key, of: partition, in: &core.memory)
+            return .removed
+        }
         core.memory.counters.stateRecordsForeign += 1
         let reference = CrowdTable.reference(bundleID: core.intake.bundleID(app: app).span, id: id.span)
         if record == .voided {
             return self.repairVoided(key: key, reference: reference, partition: partition, in: &core)
         }
-        guard let crowd = self.crowds.find(reference: reference, partition: partition) else {
+        // What a crowd without a name would write has no key.
+        guard let crowd = self.crowds.find(reference: reference, partition: partition), self.crowds[crowd].isNamed
+        else {
             core.journal.writeTombstone(key: key, of: partition, in: &core.memory)
             return .removed
         }
@@ -64,6 +70,11 @@ extension FanOut {
         }
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
+        // A join that is stored behind the audience's void would be one of the next life.
+        guard !self.crowds[crowd].isOver else {
+            self.remove(member, members: members, in: &core, now: now)
+            return .removed
+        }
         guard let pass = self.crowds[crowd].passIndex(of: ring) else { return .ignored }
         let record = JoinRecord(
             flags: members.table.flags(of: member), joinedSeconds: members.table.joinedSeconds(of: member),

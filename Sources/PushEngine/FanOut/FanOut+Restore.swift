@@ -86,6 +86,7 @@ extension FanOut {
         in core: inout ShardCore, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         guard let (_, app, id) = core.journal.texts.crowdKey(ofState: key) else {
+            guard !core.journal.texts.namesNoAudience(ofState: key) else { return nil }
             core.memory.partitions[partition].metOtherApp()
             return .ignored
         }

@@ -98,6 +98,8 @@ extension FanOut {
     ) {
         self.crowds[crowd].named(app: app, id: Array(core.intake.event.text[core.intake.event.audienceInText.range]))
         self.readPause(crowd, in: &core)
+        // The crowd may have heard that a life is over before it had a name.
+        if self.crowds[crowd].knowsLife { self.writeVersions(crowd, entry: .none, in: &core) }
         self.writeProgress(crowd, entry: entry, in: &core, now: now)
         self.ask(crowd, entry: entry, joining: core.intake.event.environment, in: &core)
     }

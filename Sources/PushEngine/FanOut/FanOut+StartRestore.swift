@@ -72,7 +72,14 @@ extension FanOut {
         key: Span<UInt8>, partition: PartitionIndex, in core: inout ShardCore, now: EngineTime
     ) -> StateRepair {
         guard StartMemberRecord.tokenRange(inKey: key) != nil else { return .ignored }
-        let member = self.startNamed(byKey: key, partition: partition)
+        var member = self.startNamed(byKey: key, partition: partition)
+        if member.isNone, let range = StartMemberRecord.tokenRange(inKey: key),
+            let crowd = self.crowds.leaving(reference: StartMemberRecord.reference(inKey: key), partition: partition)
+        {
+            // Start members stay with their audience when it is over. They move to another crowd once Kafka has the
+            // void.
+            member = self.crowds.findStart(key.extracting(range), of: crowd)
+        }
         guard member.isSome else {
             core.journal.writeTombstone(key: key, of: partition, in: &core.memory)
             return .removed

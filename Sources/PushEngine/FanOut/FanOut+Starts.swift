@@ -77,6 +77,7 @@ extension FanOut {
 
     /// Announces the next members, and writes how far the start has got.
     mutating func writeStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
+        guard self.crowds[crowd].isNamed else { return }
         let announces = core.memory.mayStart(self.crowds[crowd])
         let members = self.crowds.members(of: crowd)
         let progress = self.crowds[crowd].writeStarts(

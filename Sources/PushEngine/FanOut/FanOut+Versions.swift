@@ -11,7 +11,8 @@ extension FanOut {
     mutating func takeVersions(
         _ record: BusRecord.Versions, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime
     ) {
-        guard let crowd = self.crowd(record.bundleID, key: key, in: core) else { return }
+        // A crowd gets its name from a join that is read again. That join asks for the versions.
+        guard let crowd = self.crowd(record.bundleID, key: key, in: core), self.crowds[crowd].isNamed else { return }
         self.expireVersions(crowd, in: &core, now: now)
         var taken: Int64?
         for version in record.versions where self.crowds[crowd].takes(version) {
@@ -116,6 +117,10 @@ extension FanOut {
     mutating func takeVoid(_ void: BusRecord.Void, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime) {
         guard let crowd = self.crowd(void.bundleID, key: key, in: core), self.crowds[crowd].isEnded(by: void)
         else { return }
+        // The life is written down when a join that is read again has named the crowd.
+        guard self.crowds[crowd].isNamed else {
+            return self.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
+        }
         let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
         self.ceaseStart(crowd, into: \.superseded, in: &core, now: now)
         guard !self.crowds.hasOnlyStarts(crowd),
@@ -164,7 +169,8 @@ extension FanOut {
         guard some.isEmpty, !self.removeSomeStarts(of: crowd, in: &core), !self.crowds[crowd].hasPushInFlight else {
             return self.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
-        let follower = self.crowds.follower(of: crowd)
+        // About a follower without a name, `state` has nothing but members.
+        let follower = self.crowds.follower(of: crowd).flatMap { self.crowds[$0].isNamed ? $0 : nil }
         // The next life's crowd may have got no version yet. The versions in `state` are of the life that is over, and
         // after the tombstones nothing would say so.
         if let follower { self.writeVersions(follower, entry: .none, in: &core) }

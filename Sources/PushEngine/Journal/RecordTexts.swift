@@ -68,6 +68,11 @@ final class RecordTexts: Sendable {
         }
         return nil
     }
+    /// Whether the key is a crowd's without an audience. Version 0.9.0 wrote such records about crowds
+    /// whose name they did not know.
+    func namesNoAudience(ofState key: Span<UInt8>) -> Bool {
+        self.crowdKeyPrefixes.contains { $0.span.holdsSameBytes(as: key) }
+    }
     /// The slot that a record of `state` is about, by its key. `nil`: the record is a marker, or of an app that is no
     /// longer configured.
     @_lifetime(copy key)

@@ -15,7 +15,8 @@ struct VoidPositions {
     /// positions of these logs.
     private var claimOffset: Int64 = -1
     /// The events that this owner has taken and whose first positions may be of other logs. Several
-    /// workers may have forwarded one event in this cluster, each because the one before died before it committed.
+    /// workers may have forwarded one event in this cluster, each because the one before died before it committed. The
+    /// next owner does not know these events, and takes a second copy once more.
     private var takenCopies: Set<ForwardedCopy> = []
     /// Maximum number of such events that are remembered. A second copy of any other is taken once more.
     static var takenCopiesMax: Int { 16_384 }

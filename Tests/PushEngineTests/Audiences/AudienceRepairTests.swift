@@ -25,18 +25,7 @@ import Testing
     /// A void is repaired while members of the voided life are being removed. The next owner still knows that this
     /// life is over.
     @Test func aFormerOwnersVoidIsSaidAgainWhileMembersLeave() throws {
-        let h = AudienceTests.harness()
-        for member in 0..<1_500 { h.join(member) }
-        h.audienceUpdate(1)
-        h.deliverAll()
-        h.advance(1_000)
-        h.audienceEnd(2)
-        h.advance(1_000)
-        h.deliverAll()
-        for _ in 0..<200 where h.counters.membersHeld == 1_500 {
-            h.advance(60_000)
-            h.carryBus()
-        }
+        let h = Self.whileMembersLeave()
         let void = try #require(h.stateLog.last { $0.keyText.hasPrefix("d/") && !$0.isNull })
         let held = h.counters.membersHeld
         #expect(held > 0 && held < 1_500)
@@ -49,12 +38,63 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.membersHeld == 0)
     }
+    /// A member's join was on its way when the audience's void was written. It is not written again behind the void:
+    /// there it would be a join of the next life.
+    @Test func aJoinIsNotSaidAgainBehindTheVoid() throws {
+        let h = Self.whileMembersLeave()
+        let held = h.counters.membersHeld
+        var last: [[UInt8]: Bool] = [:]
+        for record in h.stateLog where record.key.first == MemberRecord.keyMark { last[record.key] = record.isNull }
+        let key = try #require(last.first { !$0.value }?.key)
+        let done = h.engine.repair(partition: 0, key: key.span, value: [UInt8]().span, offset: 0, now: h.now)
+        #expect(done == .removed)
+        h.step()
+        #expect(h.counters.membersHeld == held - 1)
+        Self.takeOver(h)
+        h.advance(2_000)
+        #expect(h.counters.membersHeld == 0)
+    }
+    /// A start member outlives its audience. Its record is written again while the audience's void is under way.
+    @Test func aStartMemberIsSaidAgainWhileAVoidIsUnderWay() throws {
+        let h = EngineHarness.starts()
+        h.join(1)
+        h.joinStart(2)
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_500)
+        let key = try #require(h.stateLog.last { $0.key.first == StartMemberRecord.keyMark }?.key)
+        h.acknowledgesAtOnce = false
+        h.consumeVoid(life: h.wallSeconds)
+        let done = h.engine.repair(partition: 0, key: key.span, value: [UInt8]().span, offset: 0, now: h.now)
+        #expect(done == .overwritten)
+        h.acknowledgesAtOnce = true
+        h.step()
+        h.advance(1_000)
+        #expect(h.stateLog.last { $0.key == key }?.isNull == false)
+        #expect(h.counters.membersHeld == 1)
+    }
+    /// A partition that is removing the members of an audience that is over.
+    private static func whileMembersLeave() -> EngineHarness {
+        let h = AudienceTests.harness()
+        for member in 0..<1_500 { h.join(member) }
+        h.audienceUpdate(1)
+        h.deliverAll()
+        h.advance(1_000)
+        h.audienceEnd(2)
+        h.advance(1_000)
+        h.deliverAll()
+        for _ in 0..<200 where h.counters.membersHeld == 1_500 {
+            h.advance(60_000)
+            h.carryBus()
+        }
+        return h
+    }
     private static func takeOver(_ h: EngineHarness) {
         h.crash()
         h.carryBus()
         h.advance(1_500)
     }
-    private static func void(of audience: String, epoch: Int64, life: Int64) -> WrittenRecord {
+    static func void(of audience: String, epoch: Int64, life: Int64) -> WrittenRecord {
         var (value, scratch): ([UInt8], [UInt8]) = ([], [])
         value.append(using: &scratch) { VoidedRecord(epoch: epoch, life: life).write(to: &$0) }
         return WrittenRecord(

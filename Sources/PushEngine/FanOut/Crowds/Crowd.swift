@@ -57,6 +57,10 @@ struct Crowd: ~Copyable {
         case .living: .service
         }
     }
+    /// Whether the crowd's audience is over, so that its members are removed.
+    @inline(__always) var isOver: Bool { self.standing.isOver }
+    /// Whether the audience's name is known. Without the name nothing can be written about the crowd.
+    @inline(__always) var isNamed: Bool { !self.id.isEmpty }
     /// Distinguishes the crowds that use this slot one after another.
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none
@@ -330,6 +334,8 @@ struct Crowd: ~Copyable {
 
     // MARK: What is written down
 
+    /// Whether the crowd knows of a life that the record of its versions tells of.
+    var knowsLife: Bool { self.versions.life != 0 }
     /// Makes a progress record due, because something has happened that it covers.
     @inline(__always) mutating func progressed() { self.records.progressed() }
     /// Counts a member that a pass has met.
@@ -371,7 +377,7 @@ struct Crowd: ~Copyable {
     // MARK: A restore
 
     /// Whether something has happened since the last record of progress, which is written before the partition leaves.
-    var hasUnwrittenProgress: Bool { self.isLiving && self.records.isProgressDue }
+    var hasUnwrittenProgress: Bool { self.standing == .living && self.records.isProgressDue }
     /// Takes a member's record. Whether the member has been served is not known yet.
     mutating func restored(_ join: RestoredJoin) { self.takeover.read(join) }
     mutating func restoredName(app: UInt16, id: [UInt8]) {

@@ -99,9 +99,9 @@ struct CrowdTable: ~Copyable {
     func references(of partition: PartitionIndex) -> Set<UInt64> {
         Set(self.crowds(of: partition).map { self[$0].reference })
     }
-    /// The crowd of that audience whose members are being removed.
+    /// The crowd of that audience whose members are being removed; if there are several, the newest.
     func leaving(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
-        self.crowds(of: partition).first {
+        self.crowds(of: partition).last {
             self[$0].standing.isOver && self[$0].reference == reference && !self[$0].id.isEmpty
         }
     }
