@@ -31,6 +31,8 @@ struct Coalescer: ~Copyable {
         var keepsAlert = false
         var keepsPriority = false
 
+        /// The time that decides which event is newest.
+        var timestampSeconds: Int64
         var source: SourcePosition
         var isWritten: Bool
         var isTraced: Bool
@@ -43,6 +45,7 @@ struct Coalescer: ~Copyable {
             self.slot = slot
             self.outcome = outcome
             self.cause = cause
+            self.timestampSeconds = layer.timestampSeconds
             self.source = layer.source
             self.isWritten = layer.isWritten
             self.isTraced = layer.isTraced

@@ -157,6 +157,18 @@ extension ShardEngine {
             self.core.intake, slot: slot, outcome: outcome, details: details, key: key, in: &self.core.memory)
     }
 
+    /// Supersedes an update that is older than what was accepted. The record names both times.
+    @inline(never) private mutating func finishOlder(
+        _ slot: SlotID, timestamp: Int64, cause: OutcomeDetails.Cause, key: Span<UInt8>
+    ) {
+        var details = OutcomeDetails(cause: cause)
+        if self.core.memory.configuration.settings.outcomePublication.includes(.superseded) {
+            details.explainAge(of: timestamp, accepted: self.core.memory.slots[slot].lastAcceptedSeconds)
+        }
+        self.core.journal.finishEvent(
+            self.core.intake, slot: slot, outcome: .superseded, details: details, key: key, in: &self.core.memory)
+    }
+
     // MARK: Registrations
 
     private mutating func register(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
@@ -254,8 +266,8 @@ extension ShardEngine {
         let isReplay = self.core.intake.mayBeReplay(in: self.core.memory)
         if kind == .update, timestamp < self.core.memory.slots[slot].lastAcceptedSeconds {
             let wasSent = isReplay && self.core.memory.couldBeSent(slot)
-            return self.finishEvent(
-                slot: slot, outcome: .superseded, cause: wasSent ? .mayBeSentBefore : .older, key: key)
+            return self.finishOlder(
+                slot, timestamp: timestamp, cause: wasSent ? .mayBeSentBefore : .older, key: key)
         }
         // Expired events end first. Otherwise a newer event could take over parts of them, or give way to them.
         self.core.expire(slot, now: now)

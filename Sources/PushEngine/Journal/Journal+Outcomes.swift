@@ -45,6 +45,10 @@ extension Journal {
         if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
             details.reason = OutcomeDetails.reason(keptFor: audience)
         }
+        if ending.cause == .older {
+            details.explainAge(
+                of: ending.timestampSeconds, accepted: memory.slots[ending.slot].lastAcceptedSeconds)
+        }
         if ending.cause == .deadToken {
             details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
             // The slot lives, so its bytes do.

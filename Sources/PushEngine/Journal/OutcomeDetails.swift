@@ -113,6 +113,14 @@ struct OutcomeDetails {
             "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
+    /// Adds both times to the reason `older`, if they show the order.
+    mutating func explainAge(of timestampSeconds: Int64, accepted: Int64) {
+        guard self.cause == .older, timestampSeconds < accepted, let text = self.cause.text(of: .activity) else {
+            return
+        }
+        self.reason = "\(text): its timestamp is \(timestampSeconds), and \(accepted) was accepted before"
+    }
+
     mutating func fill(tokenHash: UInt64) {
         self.hasTokenHash = true
         self.tokenHash = tokenHash

@@ -313,9 +313,9 @@ struct ExplainVerdictTests {
         Case(
             .older,
             facts(
-                [event()], slot(),
-                [outcome("superseded") { $0.reason = "older than an event that was already accepted" }]),
-            "older than an event", "clocks"),
+                [event()], slot { $0.lastAcceptedSeconds = 1_699_999_999 },
+                [outcome("superseded") { $0.reason = "older: its timestamp is 9, and 10 was accepted before" }]),
+            "39 s ago: older: its timestamp is 9, and 10 was accepted before.", "clocks"),
         Case(
             .superseded,
             facts([event()], slot(), [outcome("superseded") { $0.into = place("events", 103).position }]),

@@ -124,7 +124,10 @@ import Testing
         let said = h.outcome(of: offset)
         #expect(said?.outcome == "superseded")
         #expect(said?.kept.isEmpty == true)
-        #expect(said?.reason == "older than an event that was already accepted")
+        #expect(
+            said?.reason
+                == "older than an event that was already accepted: its timestamp is \(EngineHarness.seconds(9)), and \(EngineHarness.seconds(10)) was accepted before"
+        )
         h.advance(5_000)
         #expect(h.take() == nil)
         let equal = h.update(3, at: 10, priority: 10)

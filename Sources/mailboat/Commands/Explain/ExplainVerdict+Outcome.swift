@@ -56,7 +56,9 @@ extension ExplainVerdict {
     ) -> ExplainVerdict {
         guard let into = outcome.into else {
             var times = ""
-            if let event = facts.newestForPhone, event.source == outcome.source,
+            // Records of former versions lack the times.
+            let isSaid = outcome.reason?.contains("its timestamp is") == true
+            if !isSaid, let event = facts.newestForPhone, event.source == outcome.source,
                 let accepted = facts.slot?.lastAcceptedSeconds, event.timestampSeconds < accepted
             {
                 times = ": its timestamp is \(event.timestampSeconds), and \(accepted) was accepted before"
