@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DevFloodTests {
     /// A client of Kafka that publishes to many tokens.
     private final class Flood: Sendable {
-        private static let roundCount = 200
+        private static let roundCount = 40
         private let producer: KafkaProducer
         private let topic: KafkaTopic
 
@@ -47,6 +47,17 @@ import Testing
         return house.stage.store.read { $0.partitionsToRead(nowMillis: nowMillis) }
     }
 
+    /// The partitions that are read once some are not. A second of the clock in which nothing was counted, because the
+    /// machine was busy, looks like the end of the flood. Then all partitions are read, until the next second.
+    private static func partitionsReadInFlood(_ house: DevPageTests.House) async throws -> ReadPartitions {
+        var found: ReadPartitions?
+        try await until("some partitions are not read") {
+            found = Self.read(house)
+            return found.map { $0.events.count < 4 } ?? false
+        }
+        return try #require(found)
+    }
+
     /// The listed events of an activity whose content has this number.
     private static func listed(_ activity: String, n: Int, _ house: DevPageTests.House) -> [TimelineEntry] {
         house.stage.store.read { timeline in
@@ -59,7 +70,9 @@ import Testing
 
     @Test func aFewPartitionsAreReadAndAllIsCounted() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
-        options.limits.entriesPerSecondMax = 100
+        // The flood is twenty times as fast. So a machine that is busy with other things still sees a flood, and its
+        // worker keeps up.
+        options.limits.entriesPerSecondMax = 20
         options.limits.entriesMax = 1_000_000
         try await DevPageTests.run(options) { house in
             // There are phones in each partition.
@@ -75,8 +88,7 @@ import Testing
 
             let flood = try Flood(house)
             let flooding = Task { await flood.run() }
-            try await until("some partitions are not read") { Self.read(house).map { $0.events.count < 4 } ?? false }
-            let alone = try #require(Self.read(house))
+            let alone = try await Self.partitionsReadInFlood(house)
             #expect(alone.events.count == 1, "that of the newest phone")
             let far = try #require(
                 activities.first {
@@ -96,9 +108,10 @@ import Testing
                     return event.outcome?.name == "delivered" && !entry.related.isEmpty
                 }
             }
-            #expect(try #require(Self.read(house)).events.count < 4, "it is a flood still")
-            let sampling = try await house.get("/api/state").body
-            #expect(sampling.contains(#""isSample":true"#))
+            _ = try await Self.partitionsReadInFlood(house)
+            try await until("the page says that it lists a sample") {
+                try await house.get("/api/state").body.contains(#""isSample":true"#)
+            }
 
             flooding.cancel()
             await flooding.value
