@@ -74,6 +74,7 @@ struct SwiftTypeTests {
 
     @Test(arguments: [
         ("let x = 5", "there is no struct in it"),
+        ("class ContentState {}", "there is no struct in it"),
         ("struct ContentState { var courier: Courier }", "the type Courier is not in it: paste that type, too"),
         ("struct ContentState { var x = 5 }", "“x” has no type"),
         ("struct A { var x: Int }\nstruct B { var y: Int }", "none of its structs is called ContentState"),
@@ -121,5 +122,70 @@ struct SwiftTypeTests {
         #expect(code.contains("var minutes: Int\n") && code.contains("var courier: String?"), "\(code)")
         let test = SwiftCode.test(of: json(#"{"minutes":12}"#), activity: "a", attributesType: "PizzaAttributes")
         #expect(test.contains("decode(PizzaAttributes.ContentState.self,") && !test.contains("Put your"), "\(test)")
+    }
+
+    /// The test names the app's type as the app does, and compares each value with one of its own type.
+    @Test func theSwiftTestCompilesBesideTheType() throws {
+        let schema = try ContentSchema(
+            swift: #"""
+                struct PizzaAttributes: ActivityAttributes {
+                    struct ContentState: Codable, Hashable {
+                        var status: Status, phase: Phase, before: Status?, next: Status?
+                        var arrivesAt: Date, bakedAt: Date?
+                        var minutes: Int, share: Double, price: Decimal, link: URL?, courier: String, place: Place
+                        enum Status: String, Codable { case baking, onItsWay = "on-its-way" }
+                        enum Phase: Int, Codable { case early, late }
+                        struct Place: Codable, Hashable { var x: Int }
+                        enum CodingKeys: String, CodingKey {
+                            case status, phase, before, next, arrivesAt, bakedAt, minutes, share, price, link, place
+                            case courier = "courier_name"
+                        }
+                    }
+                    var orderNumber: Int
+                }
+                """#)
+        let content = json(
+            #"{"status":"baking","phase":1,"before":"on-its-way","next":null,"arrivesAt":1795840000,"bakedAt":5.5,"minutes":12.0,"share":1,"price":9.99,"link":"https://a.example","courier_name":"Anne","place":{"x":1},"unknown":"x"}"#
+        )
+        let test = SwiftCode.test(of: content, activity: "order-1", schema: schema)
+        #expect(test.contains("decode(PizzaAttributes.ContentState.self,") && !test.contains("Put your"), "\(test)")
+        let conditions = test.split(separator: "\n").filter { $0.contains("#expect") }.map {
+            String($0.drop(while: \.isWhitespace))
+        }
+        #expect(
+            conditions == [
+                #"#expect(state.status.rawValue == "baking")"#, "#expect(state.phase.rawValue == 1)",
+                #"#expect(state.before?.rawValue == "on-its-way")"#, "#expect(state.next == nil)",
+                "#expect(state.arrivesAt == Date(timeIntervalSinceReferenceDate: 1795840000))",
+                "#expect(state.bakedAt == Date(timeIntervalSinceReferenceDate: 5.5))",
+                "#expect(state.minutes == 12)", "#expect(state.share == 1)",
+                #"#expect(state.price == Decimal(string: "9.99"))"#,
+                #"#expect(state.link == URL(string: "https://a.example"))"#, #"#expect(state.courier == "Anne")"#,
+            ])
+    }
+
+    /// A type that stands by itself has the attributes of the phone, and a struct of another name keeps its own.
+    @Test(arguments: [
+        ("struct ContentState { var minutes: Int }", "", "decode(ContentState.self", true),
+        ("struct ContentState { var minutes: Int }", "Pizza", "decode(Pizza.ContentState.self", false),
+        ("struct Match { var minutes: Int }", "Pizza", "decode(Match.self", false),
+        ("extension Pizza { struct ContentState { var minutes: Int } }", "", "decode(Pizza.ContentState.self", false),
+    ])
+    func theSwiftTestNamesTheType(type: String, attributes: String, call: String, hasHint: Bool) throws {
+        let test = SwiftCode.test(
+            of: json(#"{"minutes":12}"#), activity: "a", attributesType: attributes,
+            schema: try ContentSchema(swift: type))
+        #expect(test.contains(call) && test.contains("Put your") == hasHint, "\(test)")
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,}"#, "it is not JSON: at byte 7"),
+        ("hello", "it is neither JSON nor a Swift type"),
+        ("final class ContentState: Codable { let now = 5 }", "there is no struct in it"),
+    ])
+    func whatIsNeitherIsNamedByWhatItResembles(text: String, fault: String) {
+        #expect { _ = try ContentSchema.read(Array(text.utf8)) } throws: {
+            ($0 as? ContentSchema.Fault)?.description.hasPrefix(fault) == true
+        }
     }
 }

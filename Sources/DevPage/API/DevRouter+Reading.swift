@@ -182,7 +182,7 @@ extension DevRouter {
             return [
                 "curl": isComplete ? .string(curl) : nil, "kcat": isComplete ? kcat.map { .string($0) } : nil,
                 "swift": event.reading.event?.contentState.map { .string(self.swiftType($0, app: app)) },
-                "test": self.test(event.reading.event?.contentState, entry), "fixture": self.fixture(entry),
+                "test": self.test(event.reading.event?.contentState, entry, app: app), "fixture": self.fixture(entry),
                 "json": .string(whole.prettyText), "shown": .string(shown.prettyText),
             ]
         case .push(let push):
@@ -195,7 +195,7 @@ extension DevRouter {
 
     private func copies(_ content: JSONTree?, of entry: TimelineEntry, app: String) -> JSONTree {
         [
-            "swift": content.map { .string(self.swiftType($0, app: app)) }, "test": self.test(content, entry),
+            "swift": content.map { .string(self.swiftType($0, app: app)) }, "test": self.test(content, entry, app: app),
             "fixture": self.fixture(entry), "json": content.map { .string(TokenHiding.hidden($0).prettyText) },
         ]
     }
@@ -215,10 +215,13 @@ extension DevRouter {
         self.house.store.read { $0.fixture(of: entry) }.map { .string($0.prettyText + "\n") }
     }
 
-    private func test(_ content: JSONTree?, _ entry: TimelineEntry) -> JSONTree? {
+    private func test(_ content: JSONTree?, _ entry: TimelineEntry, app: String) -> JSONTree? {
         let type = self.house.store.read { timeline in
             timeline.phone(activity: entry.activity)?.attributesType ?? ""
         }
-        return content.map { .string(SwiftCode.test(of: $0, activity: entry.activity, attributesType: type)) }
+        let schema = self.house.store.schemas.schema(ofApp: app)?.schema
+        return content.map {
+            .string(SwiftCode.test(of: $0, activity: entry.activity, attributesType: type, schema: schema))
+        }
     }
 }

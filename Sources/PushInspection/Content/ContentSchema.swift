@@ -42,6 +42,10 @@ public struct ContentSchema: Equatable, Sendable {
         var isDate = false
         /// What a message about a fault tells a person to send; empty: the message names the kinds.
         var expected = ""
+        /// The value's type in Swift, such as `URL`; empty: it is not one of the library's types, or not known.
+        var swiftType = ""
+        /// Whether it is the raw value of a Swift enum.
+        var isRawValue = false
 
         /// The shape of a member; `nil`: not known.
         func member(_ name: String) -> Shape? {
@@ -52,9 +56,13 @@ public struct ContentSchema: Equatable, Sendable {
     struct Property: Equatable, Sendable {
         var name: String
         var shape: Shape
+        /// The property's name in Swift, which `CodingKeys` may make another; empty: not known.
+        var swiftName = ""
     }
 
     let shape: Shape
+    /// The type's name in Swift, such as `PizzaAttributes.ContentState`; empty: it was not read from a Swift type.
+    let swiftName: String
     /// The document from which it was read.
     public let source: Source
 
@@ -82,6 +90,7 @@ public struct ContentSchema: Equatable, Sendable {
                 description:
                     "it is not a JSON object: expected your Swift type, a JSON Schema or a sample of a content-state")
         }
+        self.swiftName = ""
         if Self.isSchema(members) {
             self.source = .schema
             self.shape = try Self.shape(of: file, at: "")
@@ -97,11 +106,14 @@ public struct ContentSchema: Equatable, Sendable {
         case .success(let document): return (try ContentSchema(document), document)
         case .failure(let fault):
             let swift = String(decoding: text, as: UTF8.self)
-            guard swift.contains("struct ") else {
+            // No Swift source begins like a JSON document.
+            if let first = swift.first(where: { !$0.isWhitespace }), ["{", "[", "\""].contains(first) {
+                throw Fault(description: "it is not JSON: at byte \(fault.index), \(fault.expectation)")
+            }
+            guard swift.contains("struct ") || swift.contains("class ") else {
                 throw Fault(
-                    description:
-                        "it is not JSON: at byte \(fault.index), \(fault.expectation); and there is no Swift struct in it"
-                )
+                    description: "it is neither JSON nor a Swift type: expected struct ContentState: Codable, Hashable "
+                        + "{ … }, a JSON Schema or a sample of a content-state")
             }
             return (try ContentSchema(swift: swift), .string(swift))
         }
@@ -111,7 +123,7 @@ public struct ContentSchema: Equatable, Sendable {
     public init(swift text: String) throws(Fault) {
         var reader = SwiftTypeReader(text)
         self.source = .swift
-        self.shape = try reader.contentState()
+        (self.shape, self.swiftName) = try reader.contentState()
     }
 
     private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {

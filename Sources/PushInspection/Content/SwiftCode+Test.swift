@@ -1,12 +1,18 @@
 extension SwiftCode {
     /// Writes a test for the app's own package: its type decodes this `content-state`, as ActivityKit does, and has
     /// these values.
-    /// - Parameter activity: names the test.
-    /// - Parameter attributesType: the type to which `ContentState` belongs; empty: not known.
-    public static func test(of content: JSONTree, activity: String, attributesType: String = "") -> String {
-        let type = attributesType.isEmpty ? "ContentState" : "\(Self.identifier(attributesType)).ContentState"
+    /// - Parameters:
+    ///   - activity: names the test.
+    ///   - attributesType: the type to which `ContentState` belongs; empty: not known.
+    ///   - schema: what the app expects. A Swift type says how each value is written; `nil`: not known.
+    public static func test(
+        of content: JSONTree, activity: String, attributesType: String = "", schema: ContentSchema? = nil
+    ) -> String {
+        let isSwift = schema?.source == .swift
+        var type = isSwift ? schema?.swiftName ?? "ContentState" : "ContentState"
+        if type == "ContentState", !attributesType.isEmpty { type = "\(Self.identifier(attributesType)).ContentState" }
         let hint =
-            attributesType.isEmpty
+            type == "ContentState"
             ? "// Put your attributes' name before ContentState, as in MatchAttributes.ContentState.\n" : ""
         let content = TokenHiding.hidden(content)
         let text = content.prettyText
@@ -24,11 +30,49 @@ extension SwiftCode {
 
             """
         guard case .object(let members) = content else { return code + "    _ = state\n}\n" }
-        let expectations = zip(members, Self.properties(of: members.map(\.name))).compactMap { member, property in
-            Self.expected(member.value).map { "    #expect(state.\(property) == \($0))" }
-        }
-        code += expectations.isEmpty ? "    _ = state" : expectations.joined(separator: "\n")
+        let conditions =
+            isSwift
+            ? members.compactMap { Self.condition($0, schema?.shape) }
+            : zip(members, Self.properties(of: members.map(\.name))).compactMap { member, property in
+                Self.expected(member.value).map { "state.\(property) == \($0)" }
+            }
+        code += conditions.isEmpty ? "    _ = state" : conditions.map { "    #expect(\($0))" }.joined(separator: "\n")
         return code + "\n}\n"
+    }
+
+    /// What a member of the content says about a property of the app's own type; `nil`: no property has the key, its
+    /// value has several parts, or the type does not decode the value.
+    private static func condition(_ member: JSONTree.Member, _ type: ContentSchema.Shape?) -> String? {
+        guard let property = type?.properties.first(where: { $0.name == member.name }) else { return nil }
+        let shape = property.shape
+        let name = Self.words.contains(property.swiftName) ? "`\(property.swiftName)`" : property.swiftName
+        let isOptional = shape.kinds.contains(.null)
+        if member.value == .null { return isOptional ? "state.\(name) == nil" : nil }
+        let value = shape.isRawValue ? "state.\(name)\(isOptional ? "?" : "").rawValue" : "state.\(name)"
+        return Self.expected(member.value, shape).map { "\(value) == \($0)" }
+    }
+
+    /// What a value of the app's own type equals, in Swift; `nil`: the value has several parts, or is of another type.
+    private static func expected(_ value: JSONTree, _ shape: ContentSchema.Shape) -> String? {
+        switch value {
+        case .string where shape.kinds.contains(.string):
+            let literal = Self.expected(value)
+            return switch shape.swiftType {
+            case "URL": literal.map { "URL(string: \($0))" }
+            case "UUID": literal.map { "UUID(uuidString: \($0))" }
+            case "Data": literal.map { "Data(base64Encoded: \($0))" }
+            default: literal
+            }
+        case .bool where shape.kinds.contains(.boolean): return Self.expected(value)
+        case .number(let spelling) where shape.isDate: return "Date(timeIntervalSinceReferenceDate: \(spelling))"
+        case .number(let spelling) where shape.swiftType == "Decimal": return "Decimal(string: \"\(spelling)\")"
+        case .number(let spelling) where shape.kinds.contains(.number): return spelling
+        case .number(let spelling) where shape.kinds.contains(.integer):
+            // Swift decodes 12.0 as an Int, and compares no Int with the literal 12.0.
+            return Int64(spelling) != nil || UInt64(spelling) != nil
+                ? spelling : value.double.flatMap { Int64(exactly: $0) }.map { "\($0)" }
+        case .string, .bool, .number, .null, .object, .array: return nil
+        }
     }
 
     private static let imports = ["Foundation", "Testing"]

@@ -2,7 +2,7 @@
 public enum SwiftCode {
     /// Depth of nested types. A deeper value becomes a `String`, which does not decode; the code says so.
     private static let depthMax = 6
-    private static let words: Set<String> = [
+    static let words: Set<String> = [
         "as", "break", "case", "class", "continue", "default", "defer", "do", "else", "enum", "extension", "false",
         "for",
         "func", "guard", "if", "import", "in", "init", "inout", "internal", "is", "let", "nil", "operator", "private",

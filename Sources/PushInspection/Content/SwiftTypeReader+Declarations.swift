@@ -38,10 +38,14 @@ extension SwiftTypeReader {
 
     private mutating func readType(isEnum: Bool) throws(Fault) {
         var name = self.pass()
+        let outerPath = self.path
+        defer { self.path = outerPath }
+        self.path.append(name)
         // `extension PizzaAttributes.ContentState`
         while self.current == "." {
             self.next += 1
             name = self.pass()
+            self.path.append(name)
         }
         var inherits: [String] = []
         while let token = self.current, token != "{" {
@@ -51,7 +55,8 @@ extension SwiftTypeReader {
         self.next += 1
         // An extension adds to the declaration that exists.
         if self.declarations[name] == nil {
-            self.declarations[name] = Declaration(isEnum: isEnum, inherits: inherits)
+            self.declarations[name] = Declaration(
+                isEnum: isEnum, fullName: self.path.joined(separator: "."), inherits: inherits)
         }
         self.depth += 1
         defer { self.depth -= 1 }
@@ -88,8 +93,8 @@ extension SwiftTypeReader {
         } while true
     }
 
-    /// Reads properties such as `var status: String`, `var home, away: Int`, `var progress: Double = 0`. Computed
-    /// properties are not decoded.
+    /// Reads properties such as `var status: String`, `var home, away: Int`, `var home: Int, clock: String`,
+    /// `var progress: Double = 0`. Computed properties are not decoded.
     private mutating func readProperties(isConstant: Bool, of type: String?) {
         var names = [self.pass().filter { $0 != "`" }]
         while self.current == "," {
@@ -101,7 +106,7 @@ extension SwiftTypeReader {
             self.next += 1
             var depth = 0
             while let token = self.current {
-                if depth == 0, ["=", "{", "}", ";", "\n"].contains(token) { break }
+                if depth == 0, ["=", "{", "}", ";", "\n", ","].contains(token) { break }
                 if ["[", "<", "("].contains(token) { depth += 1 }
                 if ["]", ">", ")"].contains(token) { depth -= 1 }
                 if token != "\n" { tokens.append(token) }
@@ -120,6 +125,9 @@ extension SwiftTypeReader {
         // A constant with a value is not decoded.
         guard let type, !isComputed, !(isConstant && hasValue) else { return }
         self.declarations[type]?.properties += names.map { Property(name: $0, type: tokens) }
+        guard self.current == "," else { return }
+        self.next += 1
+        self.readProperties(isConstant: isConstant, of: type)
     }
 
     /// Skips a function's head and body.

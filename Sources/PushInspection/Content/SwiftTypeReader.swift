@@ -13,6 +13,8 @@ struct SwiftTypeReader {
 
     struct Declaration {
         var isEnum: Bool
+        /// The name with those of the types around it, such as `PizzaAttributes.ContentState`.
+        var fullName: String
         var inherits: [String]
         var properties: [Property] = []
         /// Raw values of an enum whose raw values are strings.
@@ -32,6 +34,8 @@ struct SwiftTypeReader {
     ]
     /// The enum that names the keys of the type around it.
     static let keysName = "CodingKeys"
+    private static let date = Shape(
+        kinds: [.number], isDate: true, expected: "a Date, seconds since 2001", swiftType: "Date")
     private static let namedCountMax = 80
     /// Most tokens of one property's type.
     private static let typeTokensMax = 64
@@ -41,6 +45,8 @@ struct SwiftTypeReader {
     var tokens: [String]
     var next = 0
     var depth = 0
+    /// Names of the types around what is being read.
+    var path: [String] = []
     var declarations: [String: Declaration] = [:]
     /// The shapes of types already read. Each type is read once.
     var shapes: [String: Shape] = [:]
@@ -50,8 +56,8 @@ struct SwiftTypeReader {
 
     init(_ text: String) { self.tokens = Self.tokens(of: text) }
 
-    /// The shape of the type `ContentState`, or of the only struct.
-    mutating func contentState() throws(ContentSchema.Fault) -> ContentSchema.Shape {
+    /// The shape and the full name of the type `ContentState`, or of the only struct.
+    mutating func contentState() throws(ContentSchema.Fault) -> (shape: ContentSchema.Shape, name: String) {
         try self.readDeclarations(into: nil)
         guard !self.structs.isEmpty else {
             throw Fault(description: "there is no struct in it: expected struct ContentState: Codable, Hashable { … }")
@@ -64,7 +70,7 @@ struct SwiftTypeReader {
         else {
             throw Fault(description: "none of its structs is called ContentState: expected one, or a single struct")
         }
-        return try self.shape(ofType: name)
+        return (try self.shape(ofType: name), self.declarations[name]?.fullName ?? name)
     }
 
     // MARK: Shapes
@@ -91,12 +97,12 @@ struct SwiftTypeReader {
         }
         guard !type.isEnum else {
             if type.inherits.contains("String") {
-                return Shape(kinds: [.string], allowed: type.cases.map { .string($0) })
+                return Shape(kinds: [.string], allowed: type.cases.map { .string($0) }, isRawValue: true)
             }
             guard type.inherits.contains(where: { Self.plainKinds[$0] == .integer }) else {
                 throw Fault(description: "the enum \(Self.named(name)) has no raw values: give a sample instead")
             }
-            return Shape(kinds: [.integer])
+            return Shape(kinds: [.integer], isRawValue: true)
         }
         var shape = Shape(kinds: [.object])
         for property in type.properties {
@@ -108,7 +114,7 @@ struct SwiftTypeReader {
             var tokens = property.type[...]
             let inner = try self.shape(&tokens, of: property.name)
             if !inner.kinds.contains(.null) { shape.required.append(key) }
-            shape.properties.append(ContentSchema.Property(name: key, shape: inner))
+            shape.properties.append(ContentSchema.Property(name: key, shape: inner, swiftName: property.name))
         }
         return shape
     }
@@ -128,7 +134,7 @@ struct SwiftTypeReader {
                 shape = Shape(kinds: [.array], items: [shape])
             }
             if tokens.first == "]" { tokens.removeFirst() }
-        case "Date": shape = Shape(kinds: [.number], isDate: true, expected: "a Date, seconds since 2001")
+        case "Date": shape = Self.date
         case "Optional", "Array", "Set", "Dictionary":
             if tokens.first == "<" { tokens.removeFirst() }
             let inner = try self.shape(&tokens, of: property)
@@ -147,9 +153,9 @@ struct SwiftTypeReader {
                 tokens.removeFirst(2)
             }
             if name == "Date" {
-                shape = Shape(kinds: [.number], isDate: true, expected: "a Date, seconds since 2001")
+                shape = Self.date
             } else if let kind = Self.plainKinds[name] {
-                shape = Shape(kinds: [kind], expected: Self.article(name))
+                shape = Shape(kinds: [kind], expected: Self.article(name), swiftType: name)
             } else {
                 shape = try self.shape(ofType: name)
             }
