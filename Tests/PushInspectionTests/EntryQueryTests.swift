@@ -1,3 +1,4 @@
+import PushModel
 import Testing
 
 @testable import PushInspection
@@ -9,16 +10,33 @@ struct EntryQueryTests {
         phones: [3], text: #"{"driverName":"Anne"}"#)
 
     @Test(arguments: [
-        ("", true), ("  ", true), ("activity:order-7", true), ("activity:order-8", false), ("app:pizza", true),
+        ("", true), ("  ", true), ("activity:Order-7", true), ("activity:order-7", false),
+        ("activity:Order", false), ("activity:Order*", true), ("activity:rder-7", false), ("activity:rder*", false),
+        ("-activity:Order-7*", false), ("activity:\"Order-7\"", true), ("activity:\"Order*\"", false),
+        ("activity:*", true), ("activity:Order-8", false), ("app:pizza", true),
         ("event:update", true),
         ("event:end", false), ("is:superseded", true), ("-is:superseded", false), ("is:delivered", false),
         ("status:410", true),
         ("-status:200", true), ("phone:3", true), ("phone:4", false), ("anne", true),
-        ("ANNE is:alert activity:7", true),
+        ("ANNE is:alert activity:Order-7", true),
         ("anne is:delivered", false), ("-", false), ("bob", false), ("-bob", true),
     ])
     func everyPartHasToFit(query: String, fits: Bool) throws {
         #expect(try EntryQuery(query).matches(Self.facts) == fits)
+    }
+
+    /// A link finds one activity alone, whatever its id looks like.
+    @Test(arguments: [
+        "order-1", "order 1", "order-1*", "\"order\"", "a:b", "8484 é",
+        "8ba1e5c1b9d04be58ba1e5c1b9d04be58ba1e5c1b9d04be58ba1e5c1b9d04be5",
+    ])
+    func aLinkFindsItsActivityAlone(id: String) throws {
+        let query = try EntryQuery(EntryQuery.text(ofActivity: id) + " is:event")
+        #expect(query.activities == [id])
+        for other in [id, id + "2", "x" + id, id.uppercased() + "É"] {
+            let facts = EntryFacts(activity: TokenText.shortened(other), words: ["event"])
+            #expect(query.matches(facts) == (other == id), "\(other)")
+        }
     }
 
     @Test(arguments: [

@@ -44,7 +44,7 @@ function phoneOf(entry, pushes) {
 
 // The phone of the open line; without one, the only phone of what a search has found. 0: none. null: the search is for an activity that is not here.
 function besideLine(id) {
-  const activity = !id && search.found?.length === 0 ? /(?:^|\s)activity:(\S+)/.exec(search.text)?.[1] : undefined;
+  const activity = !id && search.found?.length === 0 ? /(?:^|\s)activity:(?:"(.+?)"(?=\s|$)|(\S+))/.exec(search.text)?.slice(1).find((one) => one) : undefined;
   if (activity) return [...state.phones.values()].findLast((one) => one.activity === activity)?.id ?? null;
   const ids = new Set((id ? [search.known(id)] : search.found ?? []).map((entry) => entry ? phoneOf(entry, pushesOf(entry, state.entries)) : 0));
   ids.delete(0);

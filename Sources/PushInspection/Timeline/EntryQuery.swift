@@ -23,6 +23,7 @@ public struct EntryQuery: Equatable, Sendable {
     private enum Filter: Equatable {
         case app(String)
         case activity(String)
+        case activityPrefix(String)
         case kind(String)
         case word(String)
         case status(Int)
@@ -44,11 +45,40 @@ public struct EntryQuery: Equatable, Sendable {
         guard text.utf8.count <= Self.byteCountMax else {
             throw Fault(description: "a search has at most \(Self.byteCountMax) bytes")
         }
-        for piece in text.split(whereSeparator: \.isWhitespace) {
+        for piece in Self.pieces(of: text) {
             let isNegated = piece.hasPrefix("-") && piece.count > 1
             let plain = isNegated ? piece.dropFirst() : piece
             self.parts.append(Part(filter: try Self.filter(String(plain)), isNegated: isNegated))
         }
+    }
+
+    /// The query that finds exactly what an activity, audience or channel has: `activity:order-7`, in quotes where the id
+    /// would be read in another way.
+    public static func text(ofActivity id: String) -> String {
+        let isPlain = !id.contains { $0.isWhitespace } && !id.hasSuffix("*") && !id.hasPrefix("\"")
+        return isPlain ? "activity:\(id)" : "activity:\"\(id)\""
+    }
+
+    /// Parts of a query. Blanks part them, but not within the quotes of `activity:"two words"`.
+    private static func pieces(of text: String) -> [Substring] {
+        var pieces: [Substring] = []
+        var rest = text[...]
+        while true {
+            rest = rest.drop(while: \.isWhitespace)
+            guard !rest.isEmpty else { return pieces }
+            let quoted = rest.prefixMatch(of: /-?activity:".+?"(?=\s|$)/)
+            let piece = quoted.map { rest[$0.range] } ?? rest.prefix { !$0.isWhitespace }
+            pieces.append(piece)
+            rest = rest[piece.endIndex...]
+        }
+    }
+
+    private static func activity(_ value: String) -> Filter {
+        if value.count > 2, value.hasPrefix("\""), value.hasSuffix("\"") {
+            return .activity(String(value.dropFirst().dropLast()))
+        }
+        return value.hasSuffix("*")
+            ? .activityPrefix(String(value.dropLast())) : .activity(value)
     }
 
     private static func filter(_ text: String) throws(Fault) -> Filter {
@@ -62,7 +92,7 @@ public struct EntryQuery: Equatable, Sendable {
         guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
         switch name {
         case "app": return .app(value.lowercased())
-        case "activity": return .activity(value)
+        case "activity": return Self.activity(value)
         case "push": return .messageID(value.lowercased())
         case "event":
             let kinds = EventKind.allCases.map { "\($0.name)" }
@@ -84,7 +114,7 @@ public struct EntryQuery: Equatable, Sendable {
         }
     }
 
-    /// Activities that the query names, as spelt.
+    /// Activities that the query names whole.
     public var activities: [String] {
         self.parts.compactMap { part in
             if case .activity(let name) = part.filter, !part.isNegated { name } else { nil }
@@ -98,7 +128,9 @@ public struct EntryQuery: Equatable, Sendable {
     private static func matches(_ filter: Filter, _ facts: EntryFacts) -> Bool {
         switch filter {
         case .app(let name): facts.apps.contains { $0.lowercased().contains(name) }
-        case .activity(let name): facts.activity.lowercased().contains(name.lowercased())
+        // The timeline has ids with long runs of digits cut.
+        case .activity(let id): facts.activity == TokenText.shortened(id)
+        case .activityPrefix(let start): facts.activity.hasPrefix(start)
         case .kind(let name): facts.kinds.contains(name)
         case .word(let word): facts.words.contains(word)
         case .status(let status): facts.statuses.contains(status)

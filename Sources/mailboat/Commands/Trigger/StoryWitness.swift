@@ -35,7 +35,7 @@ enum StoryWitness: Equatable {
     /// Where the page shows the story of an activity or audience; `nil`: there is no page.
     func link(_ key: String) -> String? {
         guard case .page(let origin, _) = self else { return nil }
-        return "\(origin)/#search=\(Snippets.percentEncoded("activity:\(key)"))"
+        return "\(origin)/#search=\(Snippets.percentEncoded(EntryQuery.text(ofActivity: key)))"
     }
 
     /// The update token of the card that a start to `startToken` has put up. Blocks until the app has the token, or for
