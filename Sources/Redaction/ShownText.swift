@@ -88,7 +88,7 @@ package enum ShownText {
 
     private static let extensions: Set<String> = [
         "p8", "pem", "key", "crt", "cer", "cert", "p12", "jks", "yaml", "yml", "json", "jsonl", "ndjson", "properties",
-        "conf", "config", "ini", "txt", "token", "csv", "log", "journal", "sock", "keytab", "md",
+        "conf", "config", "ini", "txt", "token", "csv", "log", "journal", "sock", "keytab", "md", "swift",
     ]
 
     private static func looksLikePath(_ text: String) -> Bool {

@@ -1,3 +1,4 @@
+import ChildProcesses
 import CommandSupport
 import Foundation
 import PushModel
@@ -289,10 +290,58 @@ import Testing
         }
     }
 
+    @Test func whatTheAppCannotDecodeIsRefused() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("struct ContentState { var minutes: Int; var at: Int? }".utf8).write(to: URL(fileURLWithPath: path))
+        let ended = try await EndedProcess.run(
+            BuiltExecutable.besideThisOne("mailboat"), ["check", "--quiet", "--content-schema", path, "-"],
+            input: """
+                {"event":"update","content-state":{"minutes":12,"at":1795840000}}
+                {"event":"end"}
+                {"event":"update","content-state":{"Minutes":12}}
+                """)
+        #expect(
+            ended.lines == [
+                "line 3: refused: “content-state” does not fit --content-schema: “minutes” is missing, and the app requires it; "
+                    + "“Minutes” is there, which is another key for Swift"
+            ])
+        #expect(ended.status == 1 && ended.errors.contains("3 events, 1 refused\n"), "\(ended.errors)")
+    }
+
+    @Test func warningsAreCounted() {
+        var tally = Check.Tally()
+        for report in Self.reports(
+            #"""
+            {"event":"end"}
+            {"event":"wave"}
+            """#)
+        { tally.count(report) }
+        #expect(tally.text == "2 events, 1 refused")
+        let doubtful = Self.reports(
+            #"{"event":"update","content-state":{"at":1795840000,"eta":1795840000}} {"event":"update","content-state":{"at":1795840000}}"#
+        )
+        for report in doubtful { tally.count(report) }
+        #expect(tally.text == "4 events, 1 refused, 3 warnings")
+        #expect(doubtful[1].warnings.first?.hasPrefix("warning: at = 1795840000 (") == true)
+    }
+
+    /// Under `--quiet`, a warning goes where the summary goes, so that a pipe of refused events has none.
+    @Test func quietKeepsWarnings() async throws {
+        let ended = try await EndedProcess.run(
+            BuiltExecutable.besideThisOne("mailboat"), ["check", "--quiet", "-"],
+            input: #"{"event":"update","content-state":{"at":1795840000}}"#)
+        #expect(ended.output.isEmpty && ended.status == 0)
+        #expect(ended.errors.contains("line 1: warning: ") && ended.errors.contains("1 event, 0 refused, 1 warning"))
+    }
+
     @Test func aProgramGetsAnObjectForEachEvent() {
         #expect(
             Check.Report.taken(line: 3, lines: ["POST /3/device", ""]).json
-                == #"{"line":3,"text":["POST /3/device",""],"verdict":"taken"}"#)
+                == #"{"line":3,"text":["POST /3/device",""],"verdict":"taken","warnings":[]}"#)
+        #expect(
+            Check.Report.taken(line: 3, lines: ["POST /3/device", "(warning: “a” looks like a date)"]).json
+                .hasSuffix(#""verdict":"taken","warnings":["“a” looks like a date"]}"#))
         #expect(
             Check.Report.refused(line: 4, reason: "“event” is \"wave\"").json
                 == #"{"line":4,"reason":"“event” is \"wave\"","verdict":"refused"}"#)

@@ -52,4 +52,11 @@ struct DevCommandTests {
         let command = try DevCommand.parse(["--port", "0", "--content-schema", "/nowhere/schema.json"])
         await #expect(throws: CommandFailure.self) { try await command.run() }
     }
+
+    /// A file's name without a folder is shown, too: a person looks for a misspelt name first.
+    @Test(arguments: ["nofile.swift", "nofile"]) func aFileThatIsNotThereIsNamed(name: String) async throws {
+        let command = try DevCommand.parse(["--port", "0", "--content-schema", name])
+        let failure = await #expect(throws: CommandFailure.self) { try await command.run() }
+        #expect("\(try #require(failure))".contains("\(name) cannot be read: No such file or directory"))
+    }
 }

@@ -8,7 +8,8 @@ public struct GivenSchema: Sendable {
     public let document: JSONTree
     /// The document's source: a file's name, or `page`.
     public let origin: String
-    let schema: ContentSchema
+    /// What the document says.
+    public let schema: ContentSchema
 
     /// Reads a document.
     /// - Parameters:

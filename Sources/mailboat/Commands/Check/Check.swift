@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DevPage
 import Foundation
 import PushModel
 
@@ -25,7 +26,10 @@ struct Check: ParsableCommand {
             Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
-            lines that a person sees.
+            lines that a person sees. A taken event has its warnings as 'warnings', too.
+
+            With --content-schema an event is refused, too, if the app could not decode its content-state: a worker sends it, and the \
+            phone shows nothing.
 
             Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, 64 when the \
             command line is wrong.
@@ -33,6 +37,7 @@ struct Check: ParsableCommand {
             EXAMPLES
               mailboat check events.ndjson
               mailboat check --app com.example.pizza - < event.json
+              mailboat check --content-schema PizzaAttributes.swift events.ndjson
               mailboat check --quiet events.ndjson &&
                 mailboat publish --bootstrap localhost:9092 events.ndjson
             """)
@@ -49,7 +54,13 @@ struct Check: ParsableCommand {
         form: .whole(0...Self.nowSecondsMax, "seconds since 1970"))
     var now: Int64?
 
-    @Flag(name: .shortAndLong, help: "Show only refused events.")
+    @Option(
+        help: ArgumentHelp(
+            "What the app expects of a content-state: its Swift type, a JSON Schema or a sample, as for 'mailboat dev'.",
+            valueName: "file"), completion: .file())
+    var contentSchema: String?
+
+    @Flag(name: .shortAndLong, help: "Show only refused events, and warnings on stderr.")
     var quiet = false
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -63,13 +74,17 @@ struct Check: ParsableCommand {
     func run() throws {
         let input = try RecordInput(path: self.path)
         var check = EventCheck(app: self.app, nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
-        var (takenCount, refusedCount) = (0, 0)
+        check.schema = try self.contentSchema.map { try GivenSchema.read($0).schema }
+        var tally = Tally()
         try input.forEach { item in
             let report = Self.answer(to: item, check: &check)
+            tally.count(report)
             switch report {
             case .taken(let line, let lines):
-                takenCount += 1
-                if self.quiet { return }
+                if self.quiet {
+                    for warning in report.warnings { StandardError.print("line \(line): \(warning)") }
+                    return
+                }
                 if self.format == .json {
                     StandardOutput.print(report.json)
                 } else {
@@ -78,15 +93,31 @@ struct Check: ParsableCommand {
                     }
                 }
             case .refused(let line, let reason):
-                refusedCount += 1
                 if self.format == .json { return StandardOutput.print(report.json) }
                 StandardOutput.print("line \(line): refused: \(reason)")
                 if !self.quiet { StandardOutput.print("") }
             }
         }
-        StandardError.print(
-            "\(input.name): \(NumberText.count(takenCount + refusedCount, "event")), \(refusedCount) refused")
-        if refusedCount > 0 { throw ExitCode(1) }
+        StandardError.print("\(input.name): \(tally.text)")
+        if tally.refusedCount > 0 { throw ExitCode(1) }
+    }
+
+    /// What all events together gave.
+    struct Tally {
+        private var eventCount = 0
+        private(set) var refusedCount = 0
+        private var warningCount = 0
+
+        mutating func count(_ report: Report) {
+            self.eventCount += 1
+            if case .refused = report { self.refusedCount += 1 }
+            self.warningCount += report.warnings.count
+        }
+
+        var text: String {
+            "\(NumberText.count(self.eventCount, "event")), \(self.refusedCount) refused"
+                + (self.warningCount == 0 ? "" : ", \(NumberText.count(self.warningCount, "warning"))")
+        }
     }
 
     /// The result for one value of the input.
@@ -100,13 +131,26 @@ struct Check: ParsableCommand {
             var verdict: String
             /// The request that the value would become, as lines for a person.
             var text: [String]?
+            var warnings: [String]?
             var reason: String?
+        }
+
+        /// What the request's lines warn of, each as a sentence that begins with `warning: `.
+        var warnings: [String] {
+            switch self {
+            case .taken(_, let lines): EventCheck.warnings(in: lines)
+            case .refused: []
+            }
         }
 
         /// The result as one object on one line.
         var json: String {
             switch self {
-            case .taken(let line, let lines): JSONLine.text(Line(line: line, verdict: "taken", text: lines))
+            case .taken(let line, let lines):
+                JSONLine.text(
+                    Line(
+                        line: line, verdict: "taken", text: lines,
+                        warnings: self.warnings.map { String($0.dropFirst("warning: ".count)) }))
             case .refused(let line, let reason): JSONLine.text(Line(line: line, verdict: "refused", reason: reason))
             }
         }

@@ -1,4 +1,5 @@
 import APNSProtocol
+import PushInspection
 import PushModel
 
 /// Judges records as a worker would. Writes the request that each would become if it were sent at once, by itself.
@@ -16,6 +17,8 @@ struct EventCheck {
     var app: String
     /// The configured apps; `nil`: no configuration is known.
     var apps: [String]?
+    /// What the app expects of a `content-state`; `nil`: not known.
+    var schema: ContentSchema?
     /// The clock, seconds since 1970.
     var nowSeconds: Int64
     private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
@@ -24,13 +27,18 @@ struct EventCheck {
     private var event = DecodedEvent()
 
     /// How the line of a warning begins.
-    static let warningStart = "(warning: "
+    private static let warningStart = "(warning: "
     /// Number of a token's digits that are shown.
     private static let tokenDigitsShown = 8
 
     init(app: String, nowSeconds: Int64) {
         self.app = app
         self.nowSeconds = nowSeconds
+    }
+
+    /// The warnings among the lines of an answer, without their brackets.
+    static func warnings(in lines: [String]) -> [String] {
+        lines.filter { $0.hasPrefix(Self.warningStart) }.map { String($0.dropFirst().dropLast()) }
     }
 
     mutating func check(_ record: RecordText) -> Answer {
@@ -120,6 +128,10 @@ struct EventCheck {
         let stampSeconds = self.event.timestampSeconds ?? min(recordSeconds, self.nowSeconds)
         try EventRules.checkContent(
             self.event, value: value.span, eventSeconds: stampSeconds, nowSeconds: self.nowSeconds)
+        let state = Array(value[self.event.contentStateInValue.range])
+        if !state.isEmpty, let content = try? JSONTree.parse(state), let fault = self.schema?.fault(in: content) {
+            throw EventRejection(field: "content-state", reason: "does not fit --content-schema: \(fault)")
+        }
         let content = PayloadContent(of: self.event)
         let alert = value.span.extracting(self.event.alertInValue.range)
         var body: [UInt8] = []
@@ -135,9 +147,7 @@ struct EventCheck {
         if self.event.kind == .start, self.event.staleDateSeconds ?? .max <= self.nowSeconds {
             rest.append("(not sent, but expired: its stale-date is over, and a phone shows no card that begins stale)")
         }
-        let dates = DoubtfulDates.find(
-            inContentState: Array(value[self.event.contentStateInValue.range]))
-        for date in dates {
+        for date in DoubtfulDates.find(inContentState: state, schema: self.schema) {
             rest.append(
                 "\(Self.warningStart)\(date) looks like a date, and Swift's Date is a number of seconds since 2001)")
         }

@@ -80,7 +80,10 @@ struct DevCommand: AsyncParsableCommand {
     var template: String?
 
     @Option(
-        help: "Pushes at priority 10 that a phone shows in an hour; it silently drops more. Default: it shows all.",
+        help: """
+            Pushes at priority 10 that a phone shows in an hour, all cards together that starts have put up on it; it silently drops \
+            more. Default: it shows all.
+            """,
         form: .whole(1...10_000))
     var phoneBudget: Int?
 
@@ -102,7 +105,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let schema = try self.contentSchema.map(Self.schema)
+        let schema = try self.contentSchema.map(GivenSchema.read)
         let templates = try self.template.map(Self.templates) ?? []
         let isVerbose = self.verbose
         let logger = Logger(label: "mailboat.dev", factory: { isVerbose ? LogLines.handler(label: $0) : DevLog() })
@@ -181,14 +184,6 @@ struct DevCommand: AsyncParsableCommand {
             """
     }
 
-    private static func schema(_ path: String) throws -> GivenSchema {
-        let bytes: [UInt8]
-        do { bytes = try InputFile.read(path) } catch { throw CommandFailure("--content-schema: \(error)") }
-        do { return try GivenSchema(bytes, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
-            throw CommandFailure("--content-schema \(ShownText.path(path) ?? ""): \(error.description)")
-        }
-    }
-
     private static func templates(_ path: String) throws -> [CardTemplate] {
         let tree = try Self.document(path, of: "--template")
         do { return try CardTemplate.read(tree) } catch {
@@ -202,6 +197,19 @@ struct DevCommand: AsyncParsableCommand {
         do { return try JSONTree.parse(bytes) } catch {
             throw CommandFailure(
                 "\(option) \(ShownText.path(path) ?? ""): not JSON: at byte \(error.index), \(error.expectation)")
+        }
+    }
+}
+
+extension GivenSchema {
+    /// Reads the file of `--content-schema`.
+    static func read(_ path: String) throws -> GivenSchema {
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(path) } catch {
+            throw CommandFailure("--content-schema: \(error.commandLineDescription)")
+        }
+        do { return try GivenSchema(bytes, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
+            throw CommandFailure("--content-schema \(ShownText.file(path) ?? ""): \(error.description)")
         }
     }
 }

@@ -8,9 +8,10 @@ enum DoubtfulDates {
 
     /// Paths, values and what to send, such as `eta = 1764093600 (seconds since 1970; send 785786400)`. Empty if the
     /// text is not JSON.
-    static func find(inContentState bytes: [UInt8]) -> [String] {
+    /// - Parameter schema: what the app expects; `nil`: not known.
+    static func find(inContentState bytes: [UInt8], schema: ContentSchema? = nil) -> [String] {
         guard let content = try? JSONTree.parse(bytes) else { return [] }
-        return DateLens.findings(in: content).filter(\.isTrouble).prefix(Self.shownMax).map(Self.text)
+        return DateLens.findings(in: content, schema: schema).filter(\.isTrouble).prefix(Self.shownMax).map(Self.text)
     }
 
     private static func text(_ finding: DateLens.Finding) -> String {

@@ -117,9 +117,7 @@ struct Publish: AsyncParsableCommand {
                 case .refused(let rejection):
                     throw RecordText.Fault(reason: "“\(rejection.field)” \(rejection.reason)")
                 case .taken(let lines):
-                    for text in lines where text.hasPrefix(EventCheck.warningStart) {
-                        publisher.tally.warn(line: line, String(text.dropFirst().dropLast()))
-                    }
+                    for warning in EventCheck.warnings(in: lines) { publisher.tally.warn(line: line, warning) }
                 case nil: break
                 }
                 publisher.publish(record, line: line)
