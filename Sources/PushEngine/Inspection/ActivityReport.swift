@@ -63,6 +63,8 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     /// Milliseconds until something may leave, because of the minimum distance between two pushes, or the wait after a
     /// failure.
     public var restMillis: Int64
+    /// Milliseconds until the pending push is given up, because it has no usable token; `nil`: it needs none, or has one.
+    public var tokenWaitMillis: Int64?
     /// Number of failed attempts in a row.
     public var attempts: Int
     /// Whether the record of the activity's last push is unacknowledged. Nothing leaves before it is acknowledged.
@@ -129,8 +131,17 @@ extension ShardEngine {
             inFlight: self.push(self.core.memory.slots[slot].inFlight, isInFlight: true, now: now),
             lastStampSeconds: stamp == 0 ? nil : stamp, lastAcceptedSeconds: accepted <= 0 ? nil : accepted,
             restMillis: rests == .min ? 0 : max(0, rests - now.steadyMillis),
+            tokenWaitMillis: self.tokenWaitMillis(slot, now: now),
             attempts: Int(self.core.memory.slots[slot].attempt),
             awaitsRecord: self.core.memory.slots[slot].awaitsStateRecord)
+    }
+
+    private func tokenWaitMillis(_ slot: SlotID, now: EngineTime) -> Int64? {
+        let pending = self.core.memory.slots[slot].pending
+        guard pending.isSome, !self.core.memory.updates[pending].isStart,
+            !self.core.memory.slots[slot].hasUsableToken
+        else { return nil }
+        return max(0, self.core.dispatch.tokenWaitEndsMillis(slot, in: self.core.memory) - now.steadyMillis)
     }
 
     private func push(_ update: UpdateID, isInFlight: Bool, now: EngineTime) -> ActivityReport.Push? {

@@ -64,7 +64,7 @@ extension ActivityWait {
             return ActivityWait(cause: .record, text: "Kafka to acknowledge the record of the previous push")
         }
         if pending.event != "start", report.token != "usable", report.token != "former" {
-            return Self.token(pending, report, app)
+            return Self.token(report, app)
         }
         var wait = report.restMillis > 0 ? Self.rest(report) : nil
         let rest = wait?.endsInMillis ?? 0
@@ -115,9 +115,7 @@ extension ActivityWait {
         }
     }
 
-    private static func token(
-        _ pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration
-    ) -> ActivityWait {
+    private static func token(_ report: ActivityReport, _ app: AppConfiguration) -> ActivityWait {
         let wait = DurationText.format(millis: app.registrationWaitMillis)
         switch report.token {
         case "none" where report.life == "starting" || report.life == "started":
@@ -131,19 +129,20 @@ extension ActivityWait {
                 cause: .token,
                 text:
                     "a token: nobody has registered one under this key. The event is kept for \(wait) (the worker’s setting registration-wait)",
-                endsInMillis: max(0, app.registrationWaitMillis - pending.ageMillis), isGivenUpThen: true)
+                endsInMillis: report.tokenWaitMillis, isGivenUpThen: true)
         case "doubted":
             return ActivityWait(
                 cause: .token,
                 text:
                     "another token, or a newer event that tries this one again: APNs has refused it, perhaps for a fault "
-                    + "of this worker. The event is kept for \(wait) (the worker’s setting registration-wait)")
+                    + "of this worker. The event is kept for \(wait) (the worker’s setting registration-wait)",
+                endsInMillis: report.tokenWaitMillis, isGivenUpThen: true)
         default:
             return ActivityWait(
                 cause: .token,
                 text:
-                    "another token: APNs says that the registered one is dead. The event is kept for \(wait) (the worker’s setting registration-wait)"
-            )
+                    "another token: APNs says that the registered one is dead. The event is kept for \(wait) (the worker’s setting registration-wait)",
+                endsInMillis: report.tokenWaitMillis, isGivenUpThen: true)
         }
     }
 

@@ -225,9 +225,9 @@ struct ExplainVerdictTests {
             "no JSON"),
 
         // The event waits.
-        Case(.waitsForToken, waiting(update(), life: "awaiting", token: nil), "waits for a token", "5 min"),
+        Case(.waitsForToken, waiting(update(), life: "awaiting", token: nil), "22:17:40Z (in 4 min), 5 min after it"),
         Case(.waitsForToken, waiting(update(), life: "started", token: nil), "as long as the activity lives"),
-        Case(.tokenDead, waiting(update()) { $0.tokenIsDead = true }, "the app has to register the new one", "5 min"),
+        Case(.tokenDead, waiting(update()) { $0.tokenIsDead = true }, "22:17:42Z (in 4 min), 5 min after APNs"),
         Case(
             .channelGone,
             waiting(update(), token: nil) {

@@ -14,7 +14,7 @@ struct ActivityWaitTests {
             budget: ActivityReport.Budget(
                 perHour: 10, reserve: 2, out: 0, left: 10, returnsInSeconds: [], policy: "defer"),
             eventsPending: 1, pending: pending, inFlight: nil, lastStampSeconds: nil, lastAcceptedSeconds: nil,
-            restMillis: 0, attempts: 0, awaitsRecord: false)
+            restMillis: 0, tokenWaitMillis: nil, attempts: 0, awaitsRecord: false)
         change(&report)
         return report
     }
@@ -46,7 +46,12 @@ struct ActivityWaitTests {
     }
 
     @Test func aTokenIsWaitedForUntilTheEventIsGivenUp() throws {
-        let none = try #require(Self.wait(Self.report(Self.push(ageMillis: 1_000)) { $0.token = "none" }))
+        let none = try #require(
+            Self.wait(
+                Self.report {
+                    $0.token = "none"
+                    $0.tokenWaitMillis = 299_000
+                }))
         #expect(none.cause == .token && none.endsInMillis == 299_000 && none.isGivenUpThen)
         #expect(
             none.text
@@ -58,8 +63,15 @@ struct ActivityWaitTests {
                 $0.life = "started"
             })
         #expect(started?.cause == .registration && started?.endsInMillis == nil)
-        let dead = Self.wait(Self.report { $0.token = "dead" })
-        #expect(dead?.cause == .token && dead?.text.contains("is dead") == true)
+        for (token, text) in [("dead", "is dead"), ("doubted", "has refused it")] {
+            let refused = Self.wait(
+                Self.report {
+                    $0.token = token
+                    $0.tokenWaitMillis = 4_000
+                })
+            #expect(refused?.cause == .token && refused?.text.contains(text) == true)
+            #expect(refused?.endsInMillis == 4_000 && refused?.isGivenUpThen == true)
+        }
         // A start has its own token.
         #expect(Self.wait(Self.report(Self.push("start")) { $0.token = "none" })?.cause == .stream)
     }

@@ -154,7 +154,7 @@ struct ExplainReport {
             + "window \(settings.lowPriorityWindowMillis) ms, distance \(settings.minimumDistanceMillis) ms, registration-wait \(settings.registrationWaitMillis / 1_000) s, outcomes.publish \(settings.outcomesPublish)"
             + (settings.hasFile
                 ? settings.isAppConfigured ? "" : "; the app is not among those of --config: a worker's defaults"
-                : "; a worker's defaults, as no --config is given")
+                : "; a worker's defaults, as no --config is given ('mailboat dev' publishes all outcomes)")
     }
 
     private static func text(_ search: ExplainFacts.Search) -> String {

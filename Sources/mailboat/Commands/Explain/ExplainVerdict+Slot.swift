@@ -202,9 +202,20 @@ extension ExplainVerdict {
         "It is held back by its distance from the previous push, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
+    /// How long an event without a usable token waits. The wait begins when the event arrived, and anew when APNs has
+    /// refused the token.
     private static func waitText(_ facts: ExplainFacts) -> String {
-        facts.slot?.life == "started"
-            ? "It waits as long as the activity lives, and goes out as soon as a token is registered."
-            : "It is given up \(MomentText.span(millis: facts.settings.registrationWaitMillis)) after it arrived (registration-wait), and goes out as soon as a token is registered."
+        let wait = facts.settings.registrationWaitMillis
+        let isRefused = facts.slot?.tokenIsDead == true
+        guard isRefused || facts.slot?.life != "started" else {
+            return "It waits as long as the activity lives, and goes out as soon as a token is registered."
+        }
+        let since =
+            isRefused
+            ? facts.state.map { $0.deadSinceMillis ?? $0.place.writtenMillis }
+            : facts.newestForPhone?.place.writtenMillis
+        let until = since.map { " at about \(MomentText.moment(millis: $0 + wait, nowMillis: facts.nowMillis))," } ?? ""
+        return
+            "It is given up\(until) \(MomentText.span(millis: wait)) after \(isRefused ? "APNs refused the token" : "it arrived") (registration-wait), and goes out as soon as a token is registered."
     }
 }
