@@ -108,6 +108,9 @@ public struct Device: Sendable {
         return card
     }
 
+    /// Counts a push at priority 10 that another card of the same phone got: they share the phone's budget.
+    public mutating func spendOnAnotherCard(nowMillis: Int64) { _ = self.hour.spend(nowMillis: nowMillis) }
+
     /// Takes one push that APNs accepted.
     /// - Parameters:
     ///   - content: what `PayloadReader` found in `body`.

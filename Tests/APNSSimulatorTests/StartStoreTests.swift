@@ -69,6 +69,38 @@ import Testing
         #expect(feed.count == 100)
     }
 
+    /// Two cards on one phone share its budget: pushes to either count for both.
+    @Test func cardsOnOnePhoneShareItsBudget() throws {
+        let rules = DeviceRules(budgetPerHour: 4)
+        var store = DeviceStore(devicesMax: 10)
+        func push(_ body: String, to token: [UInt8], atMillis: Int64) throws -> Device.Reaction? {
+            let bytes = Array(body.utf8)
+            let found = store.findOrAdd(token)
+            let index = try #require(found)
+            return store.push(
+                try PayloadReader.read(bytes.span), body: bytes.span, toToken: index, app: nil, priority: 10,
+                nowMillis: atMillis, rules: rules)
+        }
+        func spent(_ token: [UInt8], atMillis: Int64 = 10) throws -> Int {
+            let found = store.findOrAdd(token)
+            let index = try #require(found)
+            return store.simulatedDevice(index).device.highPriorityCount(nowMillis: atMillis)
+        }
+        #expect(try push(Bodies.start(stamp: 1), to: [1], atMillis: 1) == .shown)
+        store.rotate(from: [1], to: [11], oldStatus: TokenStatus(), nowMillis: 1)
+        #expect(try push(Bodies.start(stamp: 2), to: [1], atMillis: 2) == .shownAsSecondCard)
+        store.rotate(from: [1], to: [12], oldStatus: TokenStatus(), nowMillis: 2)
+        #expect(try push(Bodies.update(stamp: 3), to: [11], atMillis: 3) == .shown)
+        #expect(try [spent([11]), spent([12]), spent([1])] == [3, 3, 3])
+        #expect(try push(Bodies.update(stamp: 4), to: [12], atMillis: 4) == .shown)
+        #expect(try push(Bodies.update(stamp: 5), to: [11], atMillis: 5) == .throttled)
+        #expect(try push(Bodies.update(stamp: 6), to: [12], atMillis: 6) == .throttled)
+        // Another phone has its own.
+        #expect(try push(Bodies.update(stamp: 6), to: [2], atMillis: 6) == .shown)
+        #expect(try spent([2]) == 1)
+        #expect(try spent([11], atMillis: 3_600_007) == 0)
+    }
+
     /// The store has no room for another card, so a new card replaces the newest one.
     @Test func aFullStoreGoesOn() throws {
         var store = DeviceStore(devicesMax: 1)

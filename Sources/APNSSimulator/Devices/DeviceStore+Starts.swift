@@ -7,10 +7,28 @@ extension DeviceStore {
     private static let startsLookedAtMax = 1_024
 
     /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.
+    ///
+    /// If the phone has a budget, all cards that starts have put up on it share that, as Apple grants one to an app on a
+    /// device. Without one, each card counts its own pushes, as a worker does.
     /// - Returns: `nil` if the phone could not decode it.
     mutating func push(
         _ content: PushContent?, body: Span<UInt8>, toToken token: Int, app: String?, priority: Int,
         messageID: (UInt64, UInt64) = (0, 0), nowMillis: Int64, rules: DeviceRules
+    ) -> Device.Reaction? {
+        let reaction = self.pushToCard(
+            content, body: body, toToken: token, app: app, priority: priority, messageID: messageID,
+            nowMillis: nowMillis, rules: rules)
+        guard rules.budgetPerHour != nil, priority == 10 else { return reaction }
+        let card = Int(self.tokens[token].device)
+        for other in self.devicesOfPhone(withToken: token) where other != card {
+            self.devices[other].spendOnAnotherCard(nowMillis: nowMillis)
+        }
+        return reaction
+    }
+
+    private mutating func pushToCard(
+        _ content: PushContent?, body: Span<UInt8>, toToken token: Int, app: String?, priority: Int,
+        messageID: (UInt64, UInt64), nowMillis: Int64, rules: DeviceRules
     ) -> Device.Reaction? {
         let entry = self.tokens[token]
         let isStart = content?.event == .start
