@@ -40,6 +40,12 @@ struct EventReadingTests {
             TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)
     }
 
+    /// Outcomes have the same hash, as `TailTests` checks.
+    @Test(arguments: [
+        ("666f6f626172", "85944171f73967e8"), ("666F6F626172", "85944171f73967e8"), ("abc", ""), ("", ""),
+    ])
+    func aTokensHashIsThatOfOutcomes(token: String, hash: String) { #expect(TokenHiding.hash(token) == hash) }
+
     /// A token may be anywhere in an event by mistake.
     @Test(arguments: [
         (#"{"drivers":{"\#(Self.token)":1}}"#, #"{"drivers":{"0a0a0a0a…(64 digits)":1}}"#),

@@ -36,7 +36,14 @@ struct FixtureTests {
         #expect(pushes[0]["payload"]?["aps"]?["content-state"]?["minutes"] == .integer(12))
         #expect(pushes[0]["answer"]?["status"] == .integer(200))
         #expect(pushes[0]["verdict"]?["word"] == "shown")
-        #expect(!fixture.text.contains(TimelineTests.token), "a whole device token is told")
+        #expect(fixture["event"]?["value"]?["to"]?["token"] == .string(TimelineTests.token))
+        #expect(!(fixture["pushes"]?.text.contains(TimelineTests.token) ?? true), "a whole device token is told")
+    }
+
+    @Test func aRegistrationCanBePublishedAgain() throws {
+        let (timeline, event, _) = try self.story(#"{"event":"register","token":"\#(TimelineTests.token)"}"#)
+        let value = timeline.fixture(of: event)?["event"]?["value"]
+        #expect(value == ["event": "register", "token": .string(TimelineTests.token)])
     }
 
     @Test func aPayloadThatIsNoJSONHidesATokenToo() throws {

@@ -51,6 +51,17 @@ struct GistTests {
             ])
     }
 
+    @Test(arguments: [
+        ("%@ scores!", ["Power Panda"], "Power Panda scores!"), ("%2$@ before %1$@", ["a", "b"], "b before a"),
+        ("%@, %@ and %@", ["a", "b"], "a, b and %@"), ("%0$@ %9$@ 50 %", ["a"], "%0$@ %9$@ 50 %"), ("%@", [], "%@"),
+    ])
+    func aLocalizedTextHasItsArguments(text: String, arguments: [String], filled: String) {
+        #expect(Gist.filled(text, with: arguments) == filled)
+        let list = JSONTree.array(arguments.map { .string($0) })
+        let alert: JSONTree = ["title": ["loc-key": .string(text), "loc-args": list], "body": "1:0"]
+        #expect(Gist.text(alert: alert, changes: []) == "alert “\(filled)”")
+    }
+
     @Test func aPushIsToldBySoMuch() throws {
         var timeline = TimelineTests.timeline()
         timeline.takePush(TimelineTests.push())

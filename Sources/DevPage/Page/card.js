@@ -58,7 +58,12 @@ function face(face, dates) {
   return el("div", { class: "face" }, parts);
 }
 
-export const alertText = (part) => typeof part === "string" ? part : part?.["loc-key"] ?? "";
+// The text of an alert's title or body. A localized one has its arguments in place of %@ and %1$@, as iOS does where the app has no translation.
+export const alertText = (part) => {
+  if (typeof part === "string") return part;
+  let next = 0;
+  return (part?.["loc-key"] ?? "").replace(/%(?:(\d{1,2})\$)?@/g, (spelt, number) => part["loc-args"]?.[number ? number - 1 : next++] ?? spelt);
+};
 
 const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.card === "ended";
 

@@ -97,7 +97,7 @@ export class PhonePanel {
     const missing = phone.face?.missing ?? [];
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
-    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
       (others.length ? `, on one device with ${others.map(phoneLabel).join(", ")}` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +

@@ -9,6 +9,18 @@ public enum TokenHiding {
         String(token.prefix(min(Self.digitsShownMax, token.count / 2))) + "…"
     }
 
+    /// A token's hash as outcomes, `mailboat explain` and `mailboat tail` write it: 16 digits; empty: it is no token in
+    /// hex.
+    public static func hash(_ token: String) -> String {
+        var bytes: [UInt8] = []
+        guard !token.isEmpty, Hex.decode(Array(token.utf8).span, to: &bytes) else { return "" }
+        // FNV-1a.
+        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+        var digits: [UInt8] = []
+        Hex.append(hash, to: &digits)
+        return String(decoding: digits, as: UTF8.self)
+    }
+
     /// The event with the tokens in `token` and `start-token` cut, and everything else that looks like one, names
     /// included.
     public static func hidden(_ event: JSONTree) -> JSONTree { Self.hidden(event, .cut) }

@@ -22,9 +22,24 @@ enum Gist {
 
     private static func title(_ alert: JSONTree?) -> String? {
         let title = alert?["title"] ?? alert
-        let text = title?["loc-key"] ?? title
-        guard case .string(let words)? = text, !words.isEmpty else { return nil }
-        return words
+        guard case .string(let words)? = title?["loc-key"] ?? title, !words.isEmpty else { return nil }
+        guard case .array(let arguments)? = title?["loc-args"] else { return words }
+        return Self.filled(words, with: arguments.map(\.plainText))
+    }
+
+    /// A localized text with its arguments in place of `%@` and `%1$@`, as iOS does where the app has no translation.
+    static func filled(_ text: String, with arguments: [String]) -> String {
+        var next = 0
+        return text.replacing(/%(?:(\d{1,2})\$)?@/) { found -> String in
+            let index: Int
+            if let number = found.output.1 {
+                index = (Int(number) ?? 0) - 1
+            } else {
+                index = next
+                next += 1
+            }
+            return arguments.indices.contains(index) ? arguments[index] : String(found.output.0)
+        }
     }
 
     private static func short(_ text: String) -> String {

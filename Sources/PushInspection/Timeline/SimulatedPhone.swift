@@ -112,7 +112,8 @@ extension SimulatedPhone {
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
         return [
             "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
-            "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
+            "token": .string(TokenHiding.shortened(self.token)),
+            "tokenHash": .string(TokenHiding.hash(self.token)), "online": .bool(self.isOnline),
             "rebooting": .bool(self.isRebooting), "swiped": .bool(self.isSwiped),
             "hasUntoldToken": .bool(self.unreportedToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),

@@ -2,7 +2,7 @@ import PushModel
 
 /// Test fixtures for an app or a server: an event, its pushes, and their results.
 extension Timeline {
-    /// The story of an entry without whole device tokens. It has the event, its outcome, and each push as received by
+    /// The story of an entry. The event's tokens are whole, so that it can be published again; any other is cut. It has the event, its outcome, and each push as received by
     /// APNs, with the answer and what the phone did. For a push, it is the story of its event. `nil`: the entry is
     /// neither event nor push.
     public func fixture(of entry: TimelineEntry) -> JSONTree? {
@@ -19,8 +19,9 @@ extension Timeline {
     private func fixture(event entry: TimelineEntry?, pushes: [TimelineEntry]) -> JSONTree? {
         var members: [JSONTree.Member] = []
         if let entry, case .event(let event) = entry.body {
-            guard let value = event.reading.shown else { return nil }
-            members.append(.init("event", ["key": .string(event.key), "value": value]))
+            guard let shown = event.reading.shown else { return nil }
+            let whole = event.record.value.flatMap { try? JSONTree.parse($0) }.map(TokenHiding.publishable)
+            members.append(.init("event", ["key": .string(event.key), "value": whole ?? shown]))
             if let rejection = event.reading.rejection {
                 members.append(
                     .init("rejection", ["field": .string(rejection.field), "reason": .string(rejection.reason)]))

@@ -220,10 +220,11 @@ extension Timeline {
     /// A phone for the page and the API, without its tokens.
     public func json(_ phone: SimulatedPhone) -> JSONTree {
         guard case .object(var members) = phone.json(dates: self.dates(of: phone)) else { return .null }
-        members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
+        let status = self.status(of: phone)
+        members.append(.init("verdict", status?.json ?? .null))
         members.append(.init("beside", .array(self.cardsBeside(phone).map { .integer($0) })))
         members.append(.init("member", self.membership(of: phone)))
-        members.append(.init("textWithoutPush", .string(self.textWithoutPush(phone))))
+        members.append(.init("textWithoutPush", status == nil ? .string(self.textWithoutPush(phone)) : .null))
         return .object(members)
     }
 }

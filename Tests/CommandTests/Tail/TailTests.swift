@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KafkaLog
+import PushEngine
 import PushModel
 import Testing
 
@@ -21,6 +22,11 @@ struct TailTests {
     private static func taken(_ record: OwnedRecord, by filter: TailFilter = TailFilter()) -> OutcomeLine? {
         var vain = ReadInVain()
         return filter.take(record, vain: &vain)
+    }
+
+    /// The page of `mailboat dev` computes the same, as `EventReadingTests` checks.
+    @Test func aTokensHashIsThatOfThePage() {
+        #expect(StateRecordReader.hash(Array("foobar".utf8)) == "85944171f73967e8")
     }
 
     @Test(arguments: [
