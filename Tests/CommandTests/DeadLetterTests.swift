@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushModel
@@ -98,6 +99,40 @@ struct DeadLetterTests {
         #expect(text.contains("without its token"))
     }
 
+    /// All other members of the audience have the event already, its alert included.
+    @Test func anAudiencesEventThatOneMemberRefusedNeedsForce() {
+        func text(_ alert: String, reason: String = "APNs refused the push: 413 PayloadTooLarge") -> String {
+            let value =
+                "{\"event\":\"update\",\(Self.app),\"to\":{\"audience\":\"final-1\"},\"content-state\":{}\(alert)}"
+            return DeadLetterText.lines(
+                Self.letter(value, reason: reason, key: "final-1"),
+                Self.verdict(Self.letter(value, reason: reason, key: "final-1")))[2]
+        }
+        let alert = ",\"alert\":{\"title\":\"t\",\"body\":\"b\"}"
+        #expect(
+            text(alert).hasPrefix(
+                "    republish needs --force: it goes to all members of final-1 again, alert included, and APNs"))
+        #expect(text("").hasPrefix("    republish needs --force: it goes to all members of final-1 again, and APNs"))
+        #expect(text(alert, reason: "audience: there are too many") == "    can be republished")
+    }
+
+    /// The line is one that `mailboat publish` takes.
+    @Test(arguments: [
+        (#"{"event": "update","contentState":{"n": 1.50}}"#, #"{"event":"update","contentState":{"n":1.50}}"#),
+        ("no JSON", #""no JSON""#),
+    ])
+    func aRecordIsShownOnDemandAsItIsPublished(value: String, shown: String) throws {
+        let letter = Self.letter(value)
+        let verdict = Self.verdict(letter)
+        #expect(DeadLetterText.lines(letter, verdict).count == 3)
+        let line = try #require(DeadLetterText.lines(letter, verdict, showsRecord: true).last)
+        #expect(line == "    {\"key\":\"order-7\",\"value\":\(shown)}")
+        let record = try RecordText(Array(line.utf8))
+        #expect(record.key == Array("order-7".utf8) && record.value != nil)
+        #expect(!DeadLetterText.json(letter, verdict).contains("\"record\""))
+        #expect(DeadLetterText.json(letter, verdict, showsRecord: true).contains("\"record\""))
+    }
+
     @Test func withoutItsSourceNothingCanBeSentBack() {
         let letter = DeadLetter(
             OwnedRecord(partition: 0, offset: 0, timestampMillis: 0, key: nil, value: Array("{}".utf8)))
@@ -185,6 +220,16 @@ struct DeadLetterTests {
 
         try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force", "--format", "json"]).run()
         #expect(try await Self.readEvents(kafka).count == 3)
+
+        // A letter that was asked for and does not exist is an error, which names it.
+        for letter in [["--letter", "99:0"], ["--letter", "0:0", "--letter", "99:0"]] {
+            await #expect {
+                try await DeadLettersCommand.Republish.parse(words + letter).run()
+            } throws: { "\($0)".contains("liveactivity.dead-letters has no letter 99:0") }
+        }
+        await #expect(throws: CommandFailure.self) {
+            try await DeadLettersCommand.List.parse(words + ["--letter", "99:0"]).run()
+        }
     }
 
     private static func readEvents(_ kafka: EmbeddedKafka) async throws -> [OwnedRecord] {

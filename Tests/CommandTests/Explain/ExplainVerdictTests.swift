@@ -207,7 +207,7 @@ struct ExplainVerdictTests {
         Case(
             .deadLettered,
             facts([event()], slot(), [outcome("dead-lettered") { $0.reason = "app: is not configured" }]),
-            "app: is not configured", "publish --check --config"),
+            "app: is not configured", "mailboat check --config", "must name its app"),
         Case(
             .refusedByAPNs,
             facts([event()], slot(), [outcome("dead-lettered")]) {

@@ -1,5 +1,6 @@
 import CommandSupport
 import KafkaLog
+import PushInspection
 import PushModel
 
 /// A record of the dead-letter topic, and what may be done with it.
@@ -81,6 +82,11 @@ struct DeadLetter {
         if isReadable, event.kind == .start {
             return .doubtful("a start puts up a card: it may be up already, or long out of date")
         }
+        if let refusal = self.memberRefusal {
+            return .doubtful(
+                "it goes to all members of \(TokenText.shortened(refusal.audience)) again\(refusal.hasAlert ? ", alert included" : ""), and APNs refused it for one of them, or more: the outcome 'audience' counts them"
+            )
+        }
         var text = RecordText(key: self.record.key, value: self.record.value)
         text.timestampMillis = nil
         if case .refused(let rejection) = check.check(text) {
@@ -100,9 +106,32 @@ struct DeadLetter {
         return .sendable(if: isOfApp ? "if workers have its app by now, which --config tells" : nil)
     }
 
+    /// How the reason of a letter begins that a worker wrote after an answer of APNs.
+    static let refusalStart = "APNs refused the push"
+
+    /// The audience and the alert of an event that APNs refused for a member of an audience; `nil`: the letter is
+    /// another one. Other members may have the event.
+    var memberRefusal: (audience: String, hasAlert: Bool)? {
+        var event = DecodedEvent()
+        guard self.reason.hasPrefix(Self.refusalStart), let value = self.record.value,
+            (try? EventDecoder.decode(value.span, into: &event)) != nil, event.target == .audience
+        else { return nil }
+        let audience = String(decoding: event.text[event.audienceInText.range], as: UTF8.self)
+        return (audience, !event.alertInValue.isEmpty)
+    }
+
+    /// The record's member `event`, even if the rest of the record is refused; `nil`: it has none.
+    var eventName: String? {
+        guard let value = self.record.value, case .object(let members) = try? JSONTree.parse(value) else { return nil }
+        for member in members where member.name == "event" {
+            if case .string(let name) = member.value { return name }
+        }
+        return nil
+    }
+
     /// Whether a worker rebuilt the record after APNs' answer. It is then not the record that arrived.
     private var isRefusedStart: Bool {
-        guard self.reason.hasPrefix("APNs refused the push"), let value = self.record.value else { return false }
+        guard self.reason.hasPrefix(Self.refusalStart), let value = self.record.value else { return false }
         // The worker writes the event's kind first.
         return value.starts(with: "{\"event\":\"start\"".utf8)
     }

@@ -1,12 +1,14 @@
 import CommandSupport
 import Foundation
 import KafkaLog
+import PushInspection
 import PushModel
 
-/// Dead letters as lines for a person or a program. Values are not shown, because they may hold tokens. A program gets
+/// Dead letters as lines for a person or a program. Values are shown only on demand, because they may hold tokens. A program gets
 /// keys unchanged; for a person, anything in a key that looks like a token is shortened.
 enum DeadLetterText {
-    static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> [String] {
+    /// - Parameter showsRecord: whether to show key and value as `mailboat publish` takes them.
+    static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict, showsRecord: Bool = false) -> [String] {
         let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
         let written = Date(timeIntervalSince1970: Double(letter.writtenMillis) / 1_000).ISO8601Format()
         let key = letter.record.keyText.map { "key “\(TokenText.shortened($0).prefix(80))”" } ?? "no key"
@@ -15,7 +17,17 @@ enum DeadLetterText {
         return [
             "\(letter.position)  \(written)  \(source)  \(key), \(value)\(again)",
             "    \(TokenText.shortened(letter.reason))", "    \(Self.words(verdict))",
-        ]
+        ] + (showsRecord ? ["    \(Self.record(letter).text)"] : [])
+    }
+
+    /// Key and value of the letter. A value that is no JSON is a string.
+    private static func record(_ letter: DeadLetter) -> JSONTree {
+        let value = letter.record.value.map { bytes in
+            (try? JSONTree.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
+        }
+        return .object([
+            .init("key", letter.record.keyText.map(JSONTree.string) ?? .null), .init("value", value ?? .null),
+        ])
     }
 
     private static func words(_ verdict: DeadLetter.Verdict) -> String {
@@ -44,9 +56,11 @@ enum DeadLetterText {
         var republish: String
         var because: String?
         var republishedFrom: String?
+        /// The record, as one line of JSON.
+        var record: String?
     }
 
-    static func json(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> String {
+    static func json(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict, showsRecord: Bool = false) -> String {
         let (republish, because): (String, String?) =
             switch verdict {
             case .sendable(let condition): ("yes", condition)
@@ -62,6 +76,7 @@ enum DeadLetterText {
                     )
                 },
                 key: letter.record.keyText, valueBytes: letter.record.value?.count, reason: letter.reason,
-                republish: republish, because: because, republishedFrom: letter.republishedFrom))
+                republish: republish, because: because, republishedFrom: letter.republishedFrom,
+                record: showsRecord ? Self.record(letter).text : nil))
     }
 }

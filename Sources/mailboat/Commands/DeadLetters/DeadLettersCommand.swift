@@ -27,19 +27,28 @@ struct DeadLettersCommand: ParsableCommand {
         @OptionGroup var filter: DeadLetterFilter
 
         /// Hands each selected letter to `body`. Blocks.
-        /// - Returns: what was read.
-        func forEach(_ body: (DeadLetter) -> Void) throws -> ReadInVain {
+        /// - Returns: what was read, and the wanted letters that are not in the topic.
+        func forEach(_ body: (DeadLetter) -> Void) throws -> (read: ReadInVain, missing: [String]) {
             let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let topic = try self.topic()
             let count = try self.kafka.partitionCount(of: topic)
-            var read = ReadInVain()
+            var (read, missing) = (ReadInVain(), self.filter.letters)
             try self.kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { record in
                 read.countRecord()
                 let letter = DeadLetter(record)
+                if !missing.isEmpty { missing.removeAll { $0 == letter.position } }
                 if let topic = letter.source?.topic { read.add(topic, of: Self.sourceTopicOption) }
                 if matches(letter) { body(letter) }
             }
-            return read
+            return (read, missing)
+        }
+
+        /// Fails if wanted letters are not in the topic.
+        func requireNone(missing: [String]) throws {
+            guard !missing.isEmpty else { return }
+            throw CommandFailure(
+                "\(try self.topic()) has no letter \(missing.joined(separator: ", "))",
+                advice: "\(self.kafka.cluster.command("dead-letters list")) shows those that retention has left")
         }
 
         private static let sourceTopicOption = "--source-topic"
@@ -59,7 +68,10 @@ struct DeadLettersCommand: ParsableCommand {
                 For each: its position in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now; with --config also by the apps \
                 that workers have. A start that APNs refused cannot be sent back: the worker does not write its token down.
 
-                Exit status: 0, also when there are none; 1 when the cluster cannot be asked, 64 when the command line is wrong.
+                --values adds the record itself, such as {"key": "order-7", "value": {"event": "end"}}: correct it, and publish it with \
+                'mailboat publish --check'. With --format json it is the field 'record'.
+
+                Exit status: 0, also when there are none; 1 when the cluster cannot be asked or does not have a --letter, 64 when the command line is wrong.
 
                 EXAMPLES
                   mailboat dead-letters list --bootstrap localhost:9092
@@ -74,6 +86,9 @@ struct DeadLettersCommand: ParsableCommand {
         @Option(help: "Lines for a person, or one JSON object a line.")
         var format = Format.table
 
+        @Flag(help: "Also show each record with its value, as 'mailboat publish' takes it. It may hold tokens.")
+        var values = false
+
         func run() async throws {
             let command = self
             try await NamedThread.run("dead-letters") { Result { try command.list() } }.get()
@@ -83,14 +98,16 @@ struct DeadLettersCommand: ParsableCommand {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
             let apps = try self.selection.kafka.cluster.apps()
             var shownCount = 0
-            let read = try self.selection.forEach { letter in
+            let (read, missing) = try self.selection.forEach { letter in
                 shownCount += 1
                 let verdict = letter.verdict(check: &check, apps: apps)
                 let lines =
                     self.format == .json
-                    ? [DeadLetterText.json(letter, verdict)] : DeadLetterText.lines(letter, verdict)
+                    ? [DeadLetterText.json(letter, verdict, showsRecord: self.values)]
+                    : DeadLetterText.lines(letter, verdict, showsRecord: self.values)
                 for line in lines { StandardOutput.print(line) }
             }
+            try self.selection.requireNone(missing: missing)
             StandardError.print(
                 shownCount == 0 && read.readCount > 0
                     ? try self.selection.sentence(read)
@@ -109,7 +126,7 @@ struct DeadLettersCommand: ParsableCommand {
                 outcome of its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is \
                 'superseded'.
 
-                Left out: records that would be refused again (with --config also those of an app that workers do not have), that have expired, and starts, which put up a card. --force sends these, too. A \
+                Left out: records that would be refused again (with --config also those of an app that workers do not have), that have expired, starts, which put up a card, and events for an audience that APNs refused for a member, which go to all members again. --force sends these, too. A \
                 start that APNs refused cannot be sent back at all: the worker does not write its token down.
 
                 With --format json each line is an object with partition and offset of the letter, 'action' (left-out, would-send, sent or not-sent), \
@@ -117,7 +134,7 @@ struct DeadLettersCommand: ParsableCommand {
 
                 The dead letter itself stays in its topic until retention deletes it. Sending it back twice makes two events: use --since or --letter.
 
-                Exit status: 0 when everything selected was sent (or would be), 1 when something was left out or Kafka did not take it, 64 \
+                Exit status: 0 when everything selected was sent (or would be), 1 when something was left out or does not exist (--letter), or Kafka did not take it, 64 \
                 when the command line is wrong.
 
                 EXAMPLES
@@ -132,7 +149,7 @@ struct DeadLettersCommand: ParsableCommand {
         @Flag(help: "Send. Without it nothing is written, and the command prints what it would do.")
         var execute = false
 
-        @Flag(help: "Also send starts, and what would be refused again or has expired.")
+        @Flag(help: "Also send starts, events for all members again, and what would be refused again or has expired.")
         var force = false
 
         @Option(help: "Lines for a person, or one JSON object for each letter.")
@@ -154,7 +171,7 @@ struct DeadLettersCommand: ParsableCommand {
             var sender = self.execute ? try DeadLetterSender(self.selection.kafka, report: report) : nil
             var (sentCount, leftOutCount) = (0, 0)
             var failure: (any Error)?
-            let read = try self.selection.forEach { letter in
+            let (read, missing) = try self.selection.forEach { letter in
                 guard failure == nil else { return }
                 let verdict = letter.verdict(check: &check, apps: apps)
                 switch verdict {
@@ -190,6 +207,7 @@ struct DeadLettersCommand: ParsableCommand {
                 ? "\(sentCount - failedCount) sent, \(failedCount) not taken by Kafka, \(leftOutCount) left out"
                 : "\(sentCount) would be sent, \(leftOutCount) left out; nothing was written: --execute sends"
             StandardError.print(summary)
+            try self.selection.requireNone(missing: missing)
             if sentCount + leftOutCount == 0, read.readCount > 0 {
                 StandardError.print(try self.selection.sentence(read))
             }

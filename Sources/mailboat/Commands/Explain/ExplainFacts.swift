@@ -78,6 +78,10 @@ struct ExplainFacts: Equatable, Encodable {
         var source: Position?
         var reason: String
         var field: String?
+        /// The record's member `event`, such as `register`, even if the rest of the record is refused.
+        var event: String?
+        /// Whether APNs refused the push of an audience's event for a member.
+        var isOfMember = false
     }
 
     /// The newest record of the key in `state`.

@@ -117,7 +117,8 @@ struct ExplainRecords {
         let letter = DeadLetter(record)
         return ExplainFacts.Letter(
             place: Self.place(of: record, topic: topic), source: Self.source(of: record),
-            reason: TokenText.shortened(letter.reason), field: record.text(of: .field))
+            reason: TokenText.shortened(letter.reason), field: record.text(of: .field), event: letter.eventName,
+            isOfMember: letter.memberRefusal != nil)
     }
 
     private static func place(of record: OwnedRecord, topic: String) -> ExplainFacts.Place {

@@ -84,6 +84,7 @@ extension ExplainVerdict {
             ?? Self.deadToken(facts)
             ?? Self.outcome(facts)
             ?? Self.status(facts)
+        verdict.nameRefusedRegistration(facts)
         if let other = facts.otherApp {
             verdict.sentence += " The same key has a live token under another app, \(other)."
             verdict.next.insert("Does the event name the right app?", at: 0)
@@ -220,11 +221,12 @@ extension ExplainVerdict {
 
     private static func deadLettered(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
         let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
-        if letter.reason.hasPrefix("APNs refused the push") {
+        if letter.isOfMember { return Self.memberRefused(letter, facts) }
+        if letter.reason.hasPrefix(DeadLetter.refusalStart) {
             return ExplainVerdict(
                 cause: .refusedByAPNs,
                 sentence:
-                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(String(letter.reason.dropFirst(23))))",
+                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(String(letter.reason.dropFirst(DeadLetter.refusalStart.count + 2))))",
                 next: ["Correct what the reason names, and publish the event again."])
         }
         return ExplainVerdict(
@@ -233,11 +235,15 @@ extension ExplainVerdict {
             next: [
                 "Correct the program that writes it. "
                     + (letter.reason.hasPrefix("app: ")
-                        ? "'mailboat publish --check --config FILE' knows the apps of the settings, and says the same before it publishes."
+                        ? "'mailboat check --config FILE' knows the apps of the settings, and says the same before you publish."
                         : "'mailboat check' says the same before you publish."),
                 "\(facts.command("dead-letters republish")) sends back what would be taken now, such as events of an app that has been configured since.",
-            ])
+            ]
+                + (letter.reason.hasPrefix("app: ") ? [Self.severalAppsHint] : []))
     }
+
+    private static let severalAppsHint =
+        "With more than one app in the settings, each event must name its app: those without are refused."
 
     /// The event's name in a sentence.
     static func name(_ event: ExplainFacts.Event) -> String { event.event.isEmpty ? "unreadable" : event.event }
