@@ -5,6 +5,27 @@ import Testing
 struct KafkaRemedyTests {
     private static let position = TopicPartition(topic: "liveactivity.state", partition: 3)
 
+    /// librdkafka calls the first bytes of any answer its size. Those of HTTP and of a TLS alert tell what is there.
+    @Test(arguments: [
+        (
+            1_213_486_160, "localhost:9093/bootstrap: the port speaks HTTP, not Kafka",
+            "name the port of Kafka's listener"
+        ),
+        (
+            0x1503_0300, "localhost:9093/bootstrap: the port speaks TLS, not plain Kafka",
+            "security.protocol must be SSL or SASL_SSL"
+        ),
+    ])
+    func aPortWithAnotherProtocolIsNamed(size: Int, text: String, remedy: String) {
+        let said =
+            "localhost:9093/bootstrap: Receive failed: Invalid response size \(size) (0..100000000): increase receive.message.max.bytes (after 0ms in state APIVERSION_QUERY)"
+        let error = KafkaError(code: .transport, text: said)
+        #expect(error.text == text && error.remedy == remedy)
+        let large = said.replacing("\(size)", with: "100000001")
+        let other = KafkaError(code: .transport, text: large)
+        #expect(other.text == large && other.remedy == nil)
+    }
+
     private static let refusals: [(KafkaError, String)] = [
         (KafkaError(code: .authentication), "check sasl.username, sasl.password and sasl.mechanisms"),
         (KafkaError(code: .saslAuthenticationFailed), "check sasl.username"),

@@ -50,7 +50,7 @@ public struct KafkaError: Error, Sendable, Hashable {
         let raw = rd_kafka_resp_err_t(rawValue: code.rawValue)
         self.code = code
         self.name = String(cString: rd_kafka_err2name(raw))
-        let text = text ?? String(cString: rd_kafka_err2str(raw))
+        let text = text.map { Self.foreign($0) ?? $0 } ?? String(cString: rd_kafka_err2str(raw))
         // More may follow on the same line, and some of librdkafka's reasons end with a line break.
         var sentence = text[...]
         while let last = sentence.last, last.isNewline || last == " " { sentence.removeLast() }

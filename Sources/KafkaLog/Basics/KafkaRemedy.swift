@@ -27,7 +27,7 @@ extension KafkaError {
         case .transport, .timedOut, .allBrokersDown:
             self.text.contains("in state AUTH_") || self.text.contains(Self.cutShort)
                 ? "the broker closed the connection during the login: check sasl.username, sasl.password and sasl.mechanisms, and that security.protocol is the listener's"
-                : nil
+                : self.foreignRemedy
         case .ssl:
             self.text.contains("certificate verify failed") || self.text.contains("could not be verified")
                 ? "ssl.ca.location must name a PEM file with the authority that signed the brokers' certificates"
