@@ -102,7 +102,11 @@ package struct ClusterOptions: ParsableArguments {
 
     /// The configuration of `--config`; without one, a worker's defaults.
     package func configuration() throws -> WorkerConfiguration {
-        guard let path = self.config else { return WorkerConfiguration() }
+        try self.config.map(Self.configuration) ?? WorkerConfiguration()
+    }
+
+    /// The configuration in the file that `--config` names.
+    package static func configuration(_ path: String) throws -> WorkerConfiguration {
         do {
             return try ConfigurationLoader.load(
                 try InputFile.read(path), fileName: path, environment: ProcessInfo.processInfo.environment

@@ -32,6 +32,39 @@ import Testing
         #expect(rejection.field == "app" && rejection.reason.hasSuffix("did you mean com.example.pizza?"))
     }
 
+    /// Workers with several apps cannot tell whose an event is that names none.
+    @Test func anEventWithoutAnAppIsRefusedWhereSeveralAreKnown() throws {
+        let record = try RecordText(Array(#"{"key":"order-7","value":{"event":"end"}}"#.utf8))
+        var check = EventCheck(app: "", nowSeconds: 1_700_000_000)
+        check.apps = ["com.example.pizza"]
+        guard case .taken = check.check(record) else {
+            Issue.record("refused although there is one app")
+            return
+        }
+        check.apps = ["com.example.pizza", "com.example.game"]
+        #expect(
+            check.check(record)
+                == .refused(
+                    EventRejection(
+                        field: "app", reason: "is missing: expected a bundle id, as 2 apps are configured")))
+    }
+
+    @Test func theAppsOfAConfigurationAreKnown() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-\(UUID().uuidString)").path
+        let yaml = """
+            kafka.bootstrap: localhost:9092
+            apns: {team-id: SIMULATEAM, key-id: SIMULATOR1, key-file: key.p8}
+            apps: [com.example.pizza]
+            """
+        try yaml.write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let check = try Check.parse(["--config", path]).judge()
+        #expect(check.apps == ["com.example.pizza"] && check.app == "com.example.pizza")
+        let without = try Check.parse([]).judge()
+        #expect(without.apps == nil && without.app == "com.example.app")
+        #expect(throws: CommandFailure.self) { try Check.parse(["--config", path + "-none"]).judge() }
+    }
+
     @Test func aRegistrationIsUsedByTheUpdatesAfterIt() {
         let token = String(repeating: "80e0", count: 40)
         let reports = Self.reports(

@@ -147,10 +147,7 @@ struct Intake: ~Copyable {
         let name = self.event.appInText
         if name.isEmpty {
             guard memory.configuration.apps.count == 1 else {
-                throw EventRejection(
-                    field: "app",
-                    reason:
-                        "is missing: expected a bundle id, as \(memory.configuration.apps.count) apps are configured")
+                throw EventRules.missingApp(configuredCount: memory.configuration.apps.count)
             }
             return 0
         }

@@ -5,6 +5,13 @@ extension EventRules {
     /// Number of slips that a misspelt bundle id may have.
     private static let appSlipsMax = 2
 
+    /// The rejection of an event that names no app although several are configured.
+    /// - Parameter count: number of configured apps.
+    @inline(never)
+    public static func missingApp(configuredCount count: Int) -> EventRejection {
+        EventRejection(field: "app", reason: "is missing: expected a bundle id, as \(count) apps are configured")
+    }
+
     /// The rejection of an app that is not configured. It names the configured apps, and the one that was probably
     /// meant.
     /// - Parameter configured: bundle ids of all configured apps.

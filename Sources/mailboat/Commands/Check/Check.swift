@@ -22,7 +22,7 @@ struct Check: ParsableCommand {
             event names its environment; a worker uses the one in the app's configuration. An event for an audience ("to": {"audience": \
             …}) is shown as the push that each member would get, with the production host; a worker uses that of each member's \
             environment. An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
-            sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown shortened. \
+            sent, and of the configuration only its apps count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. \
             Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
@@ -38,6 +38,7 @@ struct Check: ParsableCommand {
               mailboat check events.ndjson
               mailboat check --app com.example.pizza - < event.json
               mailboat check --content-schema PizzaAttributes.swift events.ndjson
+              mailboat check --config mailboat.yaml events.ndjson
               mailboat check --quiet events.ndjson &&
                 mailboat publish --bootstrap localhost:9092 events.ndjson
             """)
@@ -45,8 +46,17 @@ struct Check: ParsableCommand {
     @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"), completion: .file())
     var path = "-"
 
-    @Option(help: ArgumentHelp("The app of events that name none.", valueName: "bundle id"), form: .bundleID)
-    var app = "com.example.app"
+    @Option(
+        help: ArgumentHelp(
+            "The app of events that name none. Default: that of --config, or com.example.app.", valueName: "bundle id"),
+        form: .bundleID)
+    var app: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A worker's configuration. Events of an app that is not among its apps are refused, and events without an app if there are several.",
+            valueName: "file"), completion: .file())
+    var config: String?
 
     @Option(
         help: ArgumentHelp(
@@ -73,7 +83,7 @@ struct Check: ParsableCommand {
 
     func run() throws {
         let input = try RecordInput(path: self.path)
-        var check = EventCheck(app: self.app, nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
+        var check = try self.judge()
         check.schema = try self.contentSchema.map { try GivenSchema.read($0).schema }
         var tally = Tally()
         try input.forEach { item in
@@ -118,6 +128,16 @@ struct Check: ParsableCommand {
             "\(NumberText.count(self.eventCount, "event")), \(self.refusedCount) refused"
                 + (self.warningCount == 0 ? "" : ", \(NumberText.count(self.warningCount, "warning"))")
         }
+    }
+
+    /// Judges events, by the apps of the configuration if there is one.
+    func judge() throws -> EventCheck {
+        let apps = try self.config.map { try ClusterOptions.configuration($0).apps.map(\.bundleID) }
+        var check = EventCheck(
+            app: self.app ?? apps?.first ?? "com.example.app",
+            nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
+        check.apps = apps
+        return check
     }
 
     /// The result for one value of the input.

@@ -71,7 +71,12 @@ struct EventCheck {
     }
 
     private func checkApp() throws(EventRejection) {
-        guard let apps, !self.event.appInText.isEmpty, !apps.contains(self.bundleID) else { return }
+        guard let apps else { return }
+        guard !self.event.appInText.isEmpty else {
+            if apps.count > 1 { throw EventRules.missingApp(configuredCount: apps.count) }
+            return
+        }
+        guard !apps.contains(self.bundleID) else { return }
         throw EventRules.unknownApp(self.event.text.span.extracting(self.event.appInText.range), configured: apps)
     }
 
