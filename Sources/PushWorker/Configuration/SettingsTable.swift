@@ -23,7 +23,7 @@ public enum SettingsTable {
                 "| `\(group.name).*` | (none) | what librdkafka accepts | a restart | \(group.documentation) |")
         }
         lines.append(
-            "| `apps` | (required) | bundle ids, as a list or with settings below each | effect at once when one is added, a restart when one is taken out | The apps this worker pushes for. |"
+            "| `apps` | (required) | bundle ids, as a list or with settings below each | effect at once when one is added, a restart when one is taken out | The apps this worker pushes for. With one app, events need not name it. With more, each event must: those without `app` become dead letters, so let publishers name it before a second app is added. |"
         )
         return lines.joined(separator: "\n") + "\n"
     }

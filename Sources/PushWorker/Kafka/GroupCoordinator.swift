@@ -76,6 +76,8 @@ final class GroupCoordinator: Sendable {
     /// Joins the group. Events wait until `run` handles them.
     func start() throws(KafkaError) {
         try self.start(self.seat.consumer)
+        self.logger.info(
+            "waiting for partitions from the group", metadata: ["group": "\(self.configuration.kafka.groupID)"])
     }
 
     func start(_ consumer: KafkaConsumer) throws(KafkaError) {

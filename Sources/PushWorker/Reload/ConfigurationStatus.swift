@@ -23,4 +23,6 @@ public struct ReloadReport: Sendable, Equatable {
     public var refusingShards: [Int]
     /// Hash of the settings that are in use now.
     public var hash: String
+    /// Whether there were no other apps before: from now on, events must name theirs.
+    public var wantsAppsNamed = false
 }

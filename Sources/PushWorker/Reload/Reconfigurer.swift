@@ -88,7 +88,8 @@ final class Reconfigurer: Sendable {
             state.plan = plan
         }
         return ReloadReport(
-            taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash)
+            taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash,
+            wantsAppsNamed: current.configuration.apps.count == 1 && change.effective.apps.count > 1)
     }
 
     /// Prevents further questions to loops, so that they may end when this returns. A change that is under way is

@@ -186,6 +186,11 @@ public final class WorkerService: Service, Sendable {
                 self.logLevel?.level = level
             }
         }
+        if report.wantsAppsNamed {
+            self.logger.warning(
+                "there is more than one app now: events without \"app\" are refused and become dead letters from now on"
+            )
+        }
         for change in report.held {
             self.logger.warning(
                 "a changed setting needs a restart and does not take effect", metadata: Self.metadata(change))

@@ -45,7 +45,9 @@ struct ReloadTests {
             var configuration = house.configuration()
             configuration.apps[0].engine.budgetPerHour = 3
             configuration.apps[0].engine.budgetReserve = 0
-            let worker = try await house.readyWorker(configuration)
+            let lines = LogLines()
+            let worker = try await house.readyWorker(configuration, lines: lines)
+            #expect(lines.all.contains { $0.contains("waiting for partitions from the group") })
             let count = 100
             for number in 0..<count {
                 try house.publish(
@@ -90,7 +92,9 @@ struct ReloadTests {
             game.keyFile = try Self.putKey("GAMEKEY123", in: house)
             game.production = configuration.apps[0].production
             configuration.apps.append(game)
+            #expect(!lines.all.contains { $0.contains("more than one app") })
             try await worker.reload { configuration }
+            #expect(lines.all.filter { $0.contains("more than one app") }.count == 1)
             let gameToken = Self.token(5_000)
             try house.publish("game", #"{"event":"register","app":"\#(Self.game)","token":"\#(gameToken)"}"#)
             try house.publish(
