@@ -38,6 +38,17 @@ import Testing
         return [UInt8(ascii: "s")] + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
             + Self.token
     }
+
+    /// The record of a member whose token died has the time of its removal, and no longer that of its join.
+    @Test func aMemberThatIsGoneHasNotJoinedThen() {
+        var listing = Self.listing(audience: "match")
+        // Marks follow the member: it has left.
+        listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match") + [2], offset: 3))
+        let line = listing.takeLines().first ?? ""
+        #expect(line.contains(", gone since 1970-01-01T00:01:00Z (left, or its token died), epoch 5"), "\(line)")
+        #expect(!line.contains("joined"))
+    }
+
     private static func key(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test func anAudienceIsShownWithItsMembersAndNoOther() {
@@ -59,6 +70,7 @@ import Testing
         #expect(lines.contains { $0.contains("members 12, accepted 11, superseded 0, expired 0, gone 1") })
         #expect(lines.contains { $0.contains("member abababab…(64 digits) #") && $0.contains("of audience match") })
         #expect(lines.contains { $0.contains("start member abababab…(64 digits) #") && $0.contains(", has left") })
+        #expect(lines.contains { $0.contains("audience match, production, joined 1970-01-01T00:01:00Z, epoch 5") })
         #expect(lines.contains { $0.contains("match paused here since 1970-01-01T00:00:00Z") })
         #expect(lines.contains { $0.contains("all audiences of com.example.pizza paused here") })
         #expect(!lines.joined().contains(String(repeating: "ab", count: 9)), "no token is shown")

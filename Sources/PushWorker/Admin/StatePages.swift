@@ -364,7 +364,9 @@ final class StatePages: Sendable {
             Fault(503, "restoring", "partition \(partition) is being restored: ask again", partition: partition)
         case .running, .inlet, .releasing, .halted:
             Fault(
-                404, "\(what)-unknown", "partition \(partition) of this worker knows no such \(what)",
+                404, "\(what)-unknown",
+                "partition \(partition) of this worker knows no such \(what)"
+                    + (what == "activity" ? ": is it an audience? /audiences/<id> shows that" : ""),
                 partition: partition)
         }
     }

@@ -171,14 +171,14 @@ struct TailTests {
         (TailFilter(app: "org.other"), "3 records of o read, and none matches; --app: there are com.example"),
         (TailFilter(key: "order-8"), "3 records of o read, and none matches; --key: did you mean order-7?"),
         (TailFilter(outcomes: ["late"]), "3 records of o read, and none matches"),
-        (TailFilter(sinceMillis: .max), "no record in o is newer"),
+        (TailFilter(sinceMillis: .max), "nothing in o since ten to"),
     ])
     func whatIsReadInVainIsSaid(filter: TailFilter, sentence: String) {
         var vain = ReadInVain()
         for value in [Self.delivered, Self.delivered, #"{"outcome":"dead-lettered"}"#] {
             #expect(filter.take(Self.record(value.replacing("a.b", with: "com.example")), vain: &vain) == nil)
         }
-        let said = vain.sentence(asked: filter.asked, in: "o")
+        let said = vain.sentence(asked: filter.asked, in: "o", since: "ten to")
         #expect(said == sentence + (filter.app == nil ? "" : "; 1 record without an app passed over"))
     }
 

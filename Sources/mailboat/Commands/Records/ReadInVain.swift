@@ -33,8 +33,9 @@ struct ReadInVain {
     /// - Parameters:
     ///   - asked: the names that were asked for, by option.
     ///   - source: where the records are stored.
-    func sentence(asked: [(option: String, name: String)], in source: String) -> String {
-        guard self.readCount > 0 else { return "no record in \(source) is newer" }
+    ///   - since: the moment from which on records were read; `nil`: from the beginning.
+    func sentence(asked: [(option: String, name: String)], in source: String, since: String? = nil) -> String {
+        guard self.readCount > 0 else { return "nothing in \(source)\(since.map { " since \($0)" } ?? "")" }
         let read = "\(NumberText.count(self.readCount, "record")) of \(source) read, and none "
         guard self.foreignCount < self.readCount else { return read + "is an outcome: is it another topic?" }
         var text = read + "matches"

@@ -169,6 +169,14 @@ struct StateListing {
 
     // MARK: Text for a person
 
+    /// When the member joined. Of an update token that has left or died, the record has the time when that was written
+    /// down, and not which of both it was.
+    private static func since(_ member: StateRecordDescription.Member) -> String {
+        let time = Self.time(millis: member.joinedSeconds * 1_000)
+        guard member.hasLeft else { return ", joined \(time)" }
+        return member.isStartToken ? ", has left, joined \(time)" : ", gone since \(time) (left, or its token died)"
+    }
+
     private func text(_ entry: Entry) -> [String] {
         let location = "[\(entry.partition)]@\(entry.offset)"
         let name = TokenText.shortened(
@@ -189,7 +197,7 @@ struct StateListing {
         case .member(let member):
             return [
                 "\(location)  \(member.isStartToken ? "start member" : "member") \(entry.key.dropFirst(2)) #\(member.tokenHash) of audience \(self.audience ?? member.audienceReference), "
-                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : "")\(member.listens ? ", listens on a channel" : "")\(member.hasLeft ? ", has left" : ""), joined \(Self.time(millis: member.joinedSeconds * 1_000)), epoch \(member.epoch)"
+                    + "\(member.environment)\(member.frequentUpdates ? ", frequent updates" : "")\(member.listens ? ", listens on a channel" : "")\(Self.since(member)), epoch \(member.epoch)"
             ]
         case .crowd(let crowd):
             let passes = crowd.passes.map {

@@ -127,9 +127,8 @@ struct Tail: AsyncParsableCommand {
         let partitions =
             self.key.map { [Murmur2.partition(key: Array($0.utf8).span, count: count)] } ?? Array(0..<count)
         let others = (0..<count).filter { !partitions.contains($0) }
-        let sinceMillis = try self.since.map {
-            try SinceText.millis($0, nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
-        }
+        let nowMillis = Int64(Date().timeIntervalSince1970 * 1_000)
+        let sinceMillis = try self.since.map { try SinceText.millis($0, nowMillis: nowMillis) }
         var vain = ReadInVain()
         var isShown = false
         let filter = TailFilter(
@@ -147,8 +146,9 @@ struct Tail: AsyncParsableCommand {
             },
             whenRead: {
                 whenRead()
-                if !isShown, sinceMillis != nil {
-                    StandardError.print(vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource))
+                if !isShown, let sinceMillis {
+                    let since = MomentText.moment(millis: sinceMillis, nowMillis: nowMillis)
+                    StandardError.print(vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
                 }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },
