@@ -40,7 +40,8 @@ struct ExplainLettersTests {
             ), "\(text)")
         #expect(text.contains("Correct the registration and publish it again: 'mailboat check'"))
         #expect(!text.contains("was it published as 'register'"))
-        #expect(Self.text(Self.waiting(Self.letter("app: x is not configured"))).contains("'mailboat check --config FILE'"))
+        #expect(
+            Self.text(Self.waiting(Self.letter("app: x is not configured"))).contains("'mailboat check --config FILE'"))
     }
 
     @Test func aRefusedRegistrationIsNamedForAnUpdateThatWasGivenUp() {

@@ -148,7 +148,8 @@ struct Tail: AsyncParsableCommand {
                 whenRead()
                 if !isShown, let sinceMillis {
                     let since = MomentText.moment(millis: sinceMillis, nowMillis: nowMillis)
-                    StandardError.print(vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
+                    StandardError.print(
+                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
                 }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },
