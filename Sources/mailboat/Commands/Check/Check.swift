@@ -3,6 +3,7 @@ import CommandSupport
 import DevPage
 import Foundation
 import PushModel
+import PushWorker
 
 /// `mailboat check`.
 struct Check: ParsableCommand {
