@@ -1,3 +1,4 @@
+import ArgumentParser
 import ChildProcesses
 import CommandSupport
 import Foundation
