@@ -127,7 +127,7 @@ struct DeadLetterTests {
         #expect(DeadLetterText.lines(letter, verdict).count == 3)
         let line = try #require(DeadLetterText.lines(letter, verdict, showsRecord: true).last)
         #expect(line == "    {\"key\":\"order-7\",\"value\":\(shown)}")
-        let record = try RecordText(Array(line.utf8))
+        let record = try RecordText(Array(line.trimmingPrefix("    ").utf8))
         #expect(record.key == Array("order-7".utf8) && record.value != nil)
         #expect(!DeadLetterText.json(letter, verdict).contains("\"record\""))
         #expect(DeadLetterText.json(letter, verdict, showsRecord: true).contains("\"record\""))
