@@ -41,7 +41,7 @@ import Testing
 
     /// The record of a member whose token died has the time of its removal, and no longer that of its join.
     @Test func aMemberThatIsGoneHasNotJoinedThen() {
-        var listing = Self.listing(audience: "match")
+        var listing = Self.listing(audience: nil)
         // Marks follow the member: it has left.
         listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match") + [2], offset: 3))
         let line = listing.takeLines().first ?? ""

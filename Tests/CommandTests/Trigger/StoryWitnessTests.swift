@@ -41,7 +41,7 @@ struct StoryWitnessTests {
 
     @Test func onlyThePageHasALink() {
         let link = StoryWitness.page(origin: Self.page, registers: true).link("order 7/ä")
-        #expect(link == "http://127.0.0.1:8484/#search=activity%3Aorder%207%2F%C3%A4")
+        #expect(link == "http://127.0.0.1:8484/#search=activity%3A%22order%207%2F%C3%A4%22")
         #expect(StoryWitness.simulator(origin: Self.simulator).link("a") == nil && StoryWitness.nobody.link("a") == nil)
     }
 
