@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests crowds of which a restore has read members alone. The record with the audience's name was lost with the former
-/// owner. Until a join that is read again brings the name, nothing can be written about such a crowd.
+/// Tests crowds that a restore knows by their members alone, because the record with the audience's name was lost.
+/// Nothing can be written about such a crowd until a join that is read again brings the name.
 @Suite struct NamelessCrowdTests {
     private static let versionsKey = "v/com.example.pizza/match"
 
