@@ -43,7 +43,7 @@ struct SwiftTypeTests {
         ),
         (
             #"{"status":"lost"}"#,
-            "“minutes” is missing, and the app requires it; also missing: “arrivesAt”, “progress”, “notes”"
+            "“minutes” is missing, and the app requires it; also missing: “tables”, “arrivesAt”, “progress”, “notes”"
         ),
         (
             #"{"status":"lost","minutes":1,"tables":[],"arrivesAt":1,"progress":1,"notes":{}}"#,
