@@ -244,7 +244,7 @@ function freshKey() {
 // The menu names the sample that the text began with; -1: none.
 function chooseSample(index) { byID("publish-sample").value = index < 0 ? "" : String(index); }
 
-// Samples, of which one may be made from what the app's code decodes.
+// Fills the menu of samples. The last one may be made from what the app's code decodes.
 export function drawSamples(about) {
   const menu = byID("publish-sample");
   const names = JSON.stringify(about.samples.map((sample) => sample.name));

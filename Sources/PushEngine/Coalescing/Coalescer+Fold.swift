@@ -121,10 +121,13 @@ extension Coalescer {
         }
         memory.updates[update].under.insert(layer, at: index)
         // Older events beneath it that expire first can never be shown. One is kept if it has an alert that does not
-        // fit beside this event's content.
-        let kept =
-            memory.updates[update].isStart
-            ? self.startable(below: index, beneath: layer, in: update, in: memory) : layer.alert.isEmpty ? alert : nil
+        // fit beside this event's content, or if the start cannot leave with this event and leaves with that one.
+        var kept: Int?
+        if memory.updates[update].isStart {
+            kept = self.startable(below: index, beneath: layer, in: update, in: memory)
+        } else if layer.alert.isEmpty {
+            kept = alert
+        }
         var below = index - 1
         while below >= 0 {
             if below != kept, memory.updates[update].under[below].expiresSeconds <= layer.expiresSeconds {

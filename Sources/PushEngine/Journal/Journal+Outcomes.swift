@@ -45,7 +45,7 @@ extension Journal {
         if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
             details.reason = OutcomeDetails.reason(keptFor: audience)
         }
-        if ending.cause == .older {
+        if ending.cause == .older, memory.configuration.settings.outcomePublication.includes(ending.outcome) {
             details.explainAge(
                 of: ending.timestampSeconds, accepted: memory.slots[ending.slot].lastAcceptedSeconds)
         }

@@ -68,8 +68,8 @@ final class RecordTexts: Sendable {
         }
         return nil
     }
-    /// Whether the key is a crowd's without an audience. Version 0.9.0 wrote such records about crowds
-    /// whose name they did not know.
+    /// Whether the key is a crowd's without an audience. Version 0.9.0 wrote such records about crowds whose audience it
+    /// did not know.
     func namesNoAudience(ofState key: Span<UInt8>) -> Bool {
         self.crowdKeyPrefixes.contains { $0.span.holdsSameBytes(as: key) }
     }

@@ -2,9 +2,9 @@ import PushModel
 
 /// Test fixtures for an app or a server: an event, its pushes, and their results.
 extension Timeline {
-    /// The story of an entry. The event's tokens are whole, so that it can be published again; any other is cut. It has the event, its outcome, and each push as received by
-    /// APNs, with the answer and what the phone did. For a push, it is the story of its event. `nil`: the entry is
-    /// neither event nor push.
+    /// The story of an entry: the event, its outcome, and each push as received by APNs, with the answer and what the
+    /// phone did. The event's tokens are whole, so that it can be published again; any other is cut. For a push, it is
+    /// the story of its event. `nil`: the entry is neither event nor push.
     public func fixture(of entry: TimelineEntry) -> JSONTree? {
         switch entry.body {
         case .note: return nil

@@ -85,7 +85,6 @@ struct Check: ParsableCommand {
     func run() throws {
         let input = try RecordInput(path: self.path)
         var check = try self.judge()
-        check.schema = try self.contentSchema.map { try GivenSchema.read($0).schema }
         var tally = Tally()
         try input.forEach { item in
             let report = Self.answer(to: item, check: &check)
@@ -131,13 +130,14 @@ struct Check: ParsableCommand {
         }
     }
 
-    /// Judges events, by the apps of the configuration if there is one.
+    /// What judges the events: by the apps of the configuration and by what the app decodes, where these are given.
     func judge() throws -> EventCheck {
         let apps = try self.config.map { try ClusterOptions.configuration($0).apps.map(\.bundleID) }
         var check = EventCheck(
             app: self.app ?? apps?.first ?? "com.example.app",
             nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
         check.apps = apps
+        check.schema = try self.contentSchema.map { try GivenSchema.read($0).schema }
         return check
     }
 

@@ -108,6 +108,11 @@ struct DeadLetter {
 
     /// How the reason of a letter begins that a worker wrote after an answer of APNs.
     static let refusalStart = "APNs refused the push"
+    /// APNs' answer in the reason of a letter; `nil`: the worker wrote the letter for another reason.
+    static func refusal(in reason: String) -> String? {
+        guard reason.hasPrefix(Self.refusalStart) else { return nil }
+        return String(reason.dropFirst(Self.refusalStart.count).trimmingPrefix(": "))
+    }
 
     /// The audience and the alert of an event that APNs refused for a member of an audience; `nil`: the letter is
     /// another one. Other members may have the event.

@@ -4,8 +4,8 @@ import KafkaLog
 import PushInspection
 import PushModel
 
-/// Dead letters as lines for a person or a program. Values are shown only on demand, because they may hold tokens. A program gets
-/// keys unchanged; for a person, anything in a key that looks like a token is shortened.
+/// Dead letters as lines for a person or a program. Values are shown only on demand, because they may hold tokens. A
+/// program gets keys unchanged; for a person, anything in a key that looks like a token is shortened.
 enum DeadLetterText {
     /// - Parameter showsRecord: whether to show key and value as `mailboat publish` takes them.
     static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict, showsRecord: Bool = false) -> [String] {

@@ -6,11 +6,11 @@ extension ExplainVerdict {
     /// many members were refused.
     static func memberRefused(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
         let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
-        let reason = letter.reason.dropFirst(DeadLetter.refusalStart.count + ": ".count)
+        let answer = DeadLetter.refusal(in: letter.reason) ?? letter.reason
         return ExplainVerdict(
             cause: .refusedByAPNs,
             sentence:
-                "APNs refused the push of the newest event\(source) to one member of the audience, or more: \(MomentText.sentence(String(reason)))",
+                "APNs refused the push of the newest event\(source) to one member of the audience, or more: \(MomentText.sentence(answer))",
             next: [
                 "\(facts.command("tail --outcome audience --outcome pass --since 1h")) counts what the members got: the outcome 'audience' has how many failed, and why.",
                 "If only a few failed, do not publish the event again: it would go to all members, its alert included.",

@@ -222,11 +222,11 @@ extension ExplainVerdict {
     private static func deadLettered(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
         let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
         if letter.isOfMember { return Self.memberRefused(letter, facts) }
-        if letter.reason.hasPrefix(DeadLetter.refusalStart) {
+        if let answer = DeadLetter.refusal(in: letter.reason) {
             return ExplainVerdict(
                 cause: .refusedByAPNs,
                 sentence:
-                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(String(letter.reason.dropFirst(DeadLetter.refusalStart.count + 2))))",
+                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(answer))",
                 next: ["Correct what the reason names, and publish the event again."])
         }
         return ExplainVerdict(
