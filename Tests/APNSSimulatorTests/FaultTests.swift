@@ -250,14 +250,14 @@ import Testing
             let other = try await bench.connectAndWarmUp()
             #expect(await bench.simulator.performAndWait(.silence, connection: 1) == 1)
             try await silent.ping(1)
-            async let unanswered = silent.send(bench.push(token: "01"))
+            let unanswered = try await silent.begin(bench.push(token: "01"))
             // Both connections are on one loop. If the silent one were served, that would happen before this exchange
             // ends.
             #expect(try await other.send(bench.push(token: "02")).status == 200)
             #expect(try await silent.first { $0.pingAnswers.isEmpty ? true : nil })
             #expect(bench.simulator.device(token: "01") == nil)
             await bench.simulator.performAndWait(.cut)
-            #expect(try await unanswered.failure == .connectionEnded)
+            #expect(try await unanswered.get().failure == .connectionEnded)
             await other.close()
         }
     }

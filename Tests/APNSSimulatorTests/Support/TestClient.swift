@@ -57,6 +57,17 @@ final class TestClient: Sendable {
 
     func send(_ request: TestRequest) async throws -> TestResponse { try await self.send([request])[0] }
 
+    /// Writes one request to the socket, and returns its answer to come. An `async let` of `send` may begin only after
+    /// what its test does next.
+    func begin(_ request: TestRequest) async throws -> EventLoopFuture<TestResponse> {
+        let handler = self.handler
+        return try await self.channel.eventLoop.submit {
+            let answer = handler.value.submit(request)
+            handler.value.flush()
+            return answer
+        }.get()
+    }
+
     /// Waits until the client has seen a connection event for which `body` gives a value. Throws when a minute passes
     /// without one.
     func first<Value: Sendable>(_ body: @escaping @Sendable (TestClientSeen) -> Value?) async throws -> Value {
