@@ -1,6 +1,7 @@
 import APNSSimulator
 import DeviceModel
 import HTTP2Session
+import NIOCore
 import TLSSession
 import Testing
 
