@@ -1,6 +1,6 @@
 /// Faults as the control API takes them, for callers in the same process.
 extension APNSSimulator {
-    /// Why a request is no fault.
+    /// Why a request does not describe a fault.
     public struct FaultRefusal: Error, Equatable, Sendable {
         /// Names the field and what was expected.
         public var text: String

@@ -35,8 +35,8 @@ public final class APNSSimulator: Sendable {
 
     /// Starts listening. Returns when connections are accepted.
     /// - Parameter group: `nil` for threads of its own, stopped with it.
-    /// - Throws: `TLSError` if the credentials are no certificate and key, `ListenFault` if the address cannot be used,
-    ///   `JournalReader.Fault` if the journal cannot be read or written.
+    /// - Throws: `TLSError` if the credentials are not a certificate and its key; `ListenFault` if the address cannot be
+    ///   used; `JournalReader.Fault` if the journal cannot be read or written.
     public static func start(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
         keys: [RegisteredKey] = [],

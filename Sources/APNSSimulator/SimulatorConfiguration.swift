@@ -52,7 +52,7 @@ public struct SimulatorConfiguration: Sendable {
     public var apps: [String] = []
     /// What happens to a token that was never used before.
     public var unknownTokens = UnknownTokens.accept
-    /// Most devices, and most tokens. Further tokens are answered 503 `ServiceUnavailable` and counted.
+    /// Maximum number of devices, and of tokens. Further tokens are answered 503 `ServiceUnavailable` and counted.
     public var devicesMax = 4_000_000
     /// The phones' rules about time, stamps and budget.
     public var deviceRules = DeviceRules.phone
@@ -61,7 +61,8 @@ public struct SimulatorConfiguration: Sendable {
     public var refusesStartsOverBudget = false
     /// Whether and when the app of a started card reports the card's update token to its server.
     public var updateTokens = UpdateTokenReturn()
-    /// Most pushes at priority 10 to one device in a rolling hour; more are a violation. `nil` for no check.
+    /// Maximum number of pushes at priority 10 to one device in a rolling hour; more are a violation. `nil` for no
+    /// check.
     public var watchedBudgetPerHour: Int?
     /// Least time between two pushes to one device, milliseconds; less is a violation. `nil` for no check.
     public var watchedSpacingMillis: Int64?
@@ -71,7 +72,7 @@ public struct SimulatorConfiguration: Sendable {
     public var devicePushesPerMinuteMax: Int?
     /// Bundle ids without the capability for broadcasts: 400 `FeatureNotEnabled`.
     public var appsWithoutBroadcasts: [String] = []
-    /// Most channels of an app; further ones are answered 400 `CannotCreateChannelConfig`.
+    /// Maximum number of channels of an app; further ones are answered 400 `CannotCreateChannelConfig`.
     public var channelsPerAppMax = 10_000
     /// Broadcasts to one channel per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit. Apple publishes none; a server
     /// in production saw 429 above about 4.
@@ -97,9 +98,9 @@ public struct SimulatorConfiguration: Sendable {
     public var headerTableByteCount: UInt32 = 4_096
     /// SETTINGS_MAX_HEADER_LIST_SIZE, bytes, counted as in RFC 9113 §6.5.2.
     public var headerListByteCountMax: UInt32 = 8_000
-    /// Most connections at once; more are closed at once and counted.
+    /// Maximum number of connections at once; more are closed at once and counted.
     public var connectionsMax = 10_000
-    /// Most violations kept; more are only counted.
+    /// Maximum number of violations that are kept; more are only counted.
     public var violationsMax = 1_000
 
     /// A file to which everything that happens to phones is appended. It is read at the next start, so that the phones

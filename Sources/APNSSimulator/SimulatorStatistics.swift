@@ -12,7 +12,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var accepted = 0
         /// Number of provider tokens accepted, including the first.
         public var providerTokens = 0
-        /// Most requests that were unanswered at once.
+        /// Highest number of requests that were unanswered at once.
         public var inFlightPeak = 0
         /// Whether the connection was made to the port for requests about channels.
         public var isForManagement = false
@@ -80,7 +80,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Number of requests that are unanswered now because of latency.
     public var delayed = 0
 
-    /// Most closed connections whose numbers are kept.
+    /// Maximum number of closed connections whose numbers are kept.
     public static let closedConnectionsKeptMax = 64
 
     /// Counts at zero.

@@ -47,7 +47,7 @@ package struct ClusterOptions: ParsableArguments {
         }
         var given = KafkaSettings()
         self.appendGiven(to: &given)
-        // The other half of what a login needs may be in a file.
+        // `kafka.oauth` properties are not judged yet, because others that such a login needs may be in a file.
         try Self.judge(given.keeping { !$0.name.hasPrefix("kafka.oauth.") }, for: .consumer)
     }
 

@@ -7,8 +7,8 @@ public struct ContentPool: Sendable {
     private var alerts: [ShownAlerts?]
     private var origins: [CardOrigin?]
 
-    /// - Parameter slotCount: most contents, alerts and origins remembered, each; a power of two. With 0 nothing is
-    ///   shared.
+    /// - Parameter slotCount: maximum number of contents that are remembered, of alerts, and of origins. It is a power
+    ///   of two. With 0 nothing is shared.
     public init(slotCount: Int = 0) {
         precondition(slotCount & (slotCount - 1) == 0, "not a power of two")
         self.contents = Array(repeating: nil, count: slotCount)

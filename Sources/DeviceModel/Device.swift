@@ -35,7 +35,7 @@ public struct Device: Sendable {
         case ignoredSameStamp
         /// The push's stamp is older than one already applied.
         case ignoredOlder
-        /// The activity has ended, and the push is no `start`.
+        /// The activity has ended, and the push is not a `start`.
         case ignoredAfterEnd
         /// The stale date of a `start` had passed when it arrived: no card.
         case ignoredStale

@@ -2,16 +2,17 @@
 ///
 /// The default applies only the order of pushes, so that two devices fed at different speeds can be compared.
 public struct DeviceRules: Equatable, Sendable {
-    /// Most pushes at priority 10 that the phone shows in a rolling hour; it silently drops more. `nil` for no limit.
-    /// Apple publishes no number. The simulated APNs counts all cards together that starts have put up on a phone.
+    /// Maximum number of pushes at priority 10 that the phone shows in a rolling hour; it silently drops more. `nil`
+    /// for no limit. Apple publishes no number. The simulated APNs counts all cards together that starts have put up on
+    /// a phone.
     public var budgetPerHour: Int?
     /// Time after its first push at which an activity ends by itself, seconds. `nil` for never. Apple: 8 hours.
     public var activeSecondsMax: Int64?
     /// How far an update's stamp may be ahead of the phone's clock, seconds; a later one is dropped. `nil` for no
     /// limit. Apple's forum: 8 hours.
     public var futureStampSecondsMax: Int64?
-    /// Most starts to one push-to-start token that the phone shows within `startWindowSeconds`; it silently drops more.
-    /// `nil` for no limit. A developer got about 10 in a short time; Apple publishes nothing.
+    /// Maximum number of starts to one push-to-start token that the phone shows within `startWindowSeconds`; it
+    /// silently drops more. `nil` for no limit. A developer got about 10 in a short time; Apple publishes nothing.
     public var startBudget: Int?
     /// How long a start counts against `startBudget`, seconds. Apple publishes nothing.
     public var startWindowSeconds: Int64

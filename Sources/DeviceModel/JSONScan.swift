@@ -12,7 +12,7 @@ enum JSONScan {
 
     enum Kind { case object, array, string, number, bool, null }
 
-    /// Most nested containers; the open ones are the bits of one word.
+    /// Maximum number of nested containers; the open ones are the bits of one word.
     static let depthMax = 64
 
     static func skipSpace(_ bytes: Span<UInt8>, _ at: inout Int) {

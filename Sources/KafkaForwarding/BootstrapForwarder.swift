@@ -15,7 +15,7 @@ package struct ForwardingFailure: Error, CustomStringConvertible {
 /// for the brokers' addresses and then connect to them directly. Java's client reaches the brokers through here
 /// (`JavaConversation`).
 package final class BootstrapForwarder: Sendable {
-    /// Most connections that are forwarded at a time; further ones are closed at once.
+    /// Maximum number of connections that are forwarded at a time; further ones are closed at once.
     package static let connectionCountMax = 1_024
 
     /// The port that clients connect to.

@@ -13,8 +13,8 @@ package import NIOCore
 package struct JavaConversation {
     /// Size of the longest request or answer. A longer one ends the connection; a client for experiments has none.
     package static let frameByteCountMax = 64 << 20
-    /// Most changed answers that may be awaited. A client sends such a request only after the answer to the previous
-    /// one.
+    /// Maximum number of changed answers that may be awaited. A client sends such a request only after the answer to
+    /// the previous one.
     package static let awaitedMax = 64
 
     /// The connection cannot go on.

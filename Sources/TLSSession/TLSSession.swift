@@ -20,7 +20,7 @@ public final class TLSSession {
 
     /// Size of the largest piece in which plaintext is handed on: four records.
     private static let plaintextByteCountMax = 64 * 1024
-    /// Most plaintext bytes in a record.
+    /// Maximum number of plaintext bytes in a record.
     private static let recordByteCountMax = 16 * 1024
 
     /// The present state. Changes only within calls to this object.
@@ -210,7 +210,7 @@ public final class TLSSession {
         return count
     }
 
-    /// Lends all waiting bytes to `body` and then removes them: one copy less than with `drain` and a further copy.
+    /// Lends all waiting bytes to `body` and then removes them. This saves the copy into a buffer that `drain` makes.
     /// `body` must not call this object.
     public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result {
         let start = self.bytes.pointee.outputTaken

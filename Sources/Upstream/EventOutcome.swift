@@ -48,7 +48,7 @@ package struct EventOutcome: Decodable, Sendable {
     /// Where the event is in its topic.
     package var position: Position { Position(partition: self.partition, offset: self.offset) }
 
-    /// Whether it is about one member whom the event did not reach, and not about the event.
+    /// Whether the outcome is about one member whom the event did not reach, and not about the event.
     package var isOfMember: Bool {
         !["applied", "duplicate"].contains(self.outcome) && self.audience != nil && self.tokenHash != nil
     }

@@ -28,7 +28,7 @@ import Testing
             let reason = Reason.serviceUnavailableInTwoWords
             let fault = bench.simulator.add(Fault(.answer(status: 503, reason: reason.rawValue), kind: kind))
             for other in RequestKind.allCases {
-                // The deletion comes before the list, which needs no channel.
+                // The last request, for the list of channels, follows the deletion. It needs no channel.
                 let request = Self.request(other, bench, channel: id)
                 let response = try await (Self.isForPushes(other) ? client : management).send(request)
                 if other == kind {

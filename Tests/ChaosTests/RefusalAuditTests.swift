@@ -191,7 +191,7 @@ struct RefusalAuditTests {
         #expect(try scene.audit().faults == ["events[3]@3: dead-lettered, but there is no dead letter"])
     }
 
-    /// The dead letter of a good event is never given up.
+    /// Workers never give up the dead letter of a good event, so the audit reports one that is missing.
     @Test func aGoodEventsDeadLetterThatIsMissingIsFound() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()

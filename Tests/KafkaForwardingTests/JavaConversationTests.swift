@@ -75,7 +75,7 @@ import Testing
     func whatOthersSayPassesAsItIs(first: ByteBuffer) throws {
         var conversation = JavaConversation(ports: Self.ports)
         #expect(try conversation.clientSaid(first).toBroker == first)
-        // These bytes are no frame, but are not examined now.
+        // These bytes are not a frame, but are not examined now.
         let rest = ByteBuffer(bytes: [255, 255, 255, 255, 1])
         #expect(try conversation.clientSaid(rest).toBroker == rest)
         #expect(try conversation.brokerSaid(rest) == rest)
@@ -150,7 +150,7 @@ import Testing
         #expect(try conversation.brokerSaid(answer) == answer)
     }
 
-    // MARK: What is no conversation
+    // MARK: What is not a conversation
 
     @Test(
         arguments: [[0, 0, 0, 3], [127, 255, 255, 255], [255, 255, 255, 255], [0, 0, 0, 4, 0, 0, 0, 0]] as [[UInt8]])

@@ -100,8 +100,8 @@ struct KafkaLogReaderTests {
         #expect(!text.isEmpty)
     }
 
-    /// Partitions are fetched together, and there are more than are fetched at a time. The records still come in the
-    /// order that was asked for.
+    /// The reader fetches several partitions together, and this test has more than it fetches at a time. Records still
+    /// come partition by partition, in the order that was asked for.
     @Test func manyPartitionsAreHandedOverInOrder() async throws {
         let count = Int32(KafkaLogReader.partitionsFetchedMax + 8)
         let kafka = try TestCluster(topics: [.init("t", partitionCount: Int(count))])

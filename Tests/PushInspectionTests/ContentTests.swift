@@ -116,7 +116,7 @@ struct ContentSchemaTests {
         (#"{"type":"object","description":"Nothing is asked.","additionalProperties":true}"#, true),
         (#"{"type":"object","properties":{}}"#, true), (#"{"properties":{"a":{"type":"string"}}}"#, true),
         (#"{"required":["a","b"]}"#, true), (#"{"title":"Order","required":["a"]}"#, true),
-        // Content that has keys of a schema beside others is no schema.
+        // Content that has keys of a schema beside others is not a schema.
         (#"{"type":"object","minutes":1}"#, false), (#"{"required":["a"],"minutes":1}"#, false),
         (#"{"properties":{"rooms":{"type":"sum"}},"price":1}"#, false),
         // A content-state is an object, and these would be schemas of something else.

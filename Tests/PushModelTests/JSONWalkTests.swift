@@ -29,7 +29,7 @@ import Testing
         switch try cursor.peekKind(bytes) {
         case .string: _ = try cursor.string(bytes)
         case .number: _ = try cursor.number(bytes)
-        // Literals can be passed in only this way.
+        // The cursor has no other function that skips a literal.
         case .bool, .null: _ = try cursor.skipValue(bytes)
         case .array:
             var isFirst = true
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Line ends between the members are no strings, wherever the blocks of 64 bytes begin.
+    /// Line ends between the members are not strings, wherever the blocks of 64 bytes begin.
     @Test(arguments: 0..<70)
     func whiteSpaceIsPassedAnywhere(spaceCount: Int) {
         for space in [" ", "\n", "\t", "\r\n"] {

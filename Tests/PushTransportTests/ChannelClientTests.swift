@@ -218,8 +218,8 @@ struct ChannelClientTests {
         }
     }
 
-    /// When the client is closed, every waiting caller gets an answer. The caller of a creation that has left learns
-    /// that a channel may exist.
+    /// When the client is closed, every waiting caller gets an answer. If the request for a new channel has left, its
+    /// caller learns that the channel may exist.
     @Test func closingAnswersWhatIsUnderWay() async throws {
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .hold }
         try await Self.withClient(port: server.port, authorityPEM: server.authorityPEM) { client in

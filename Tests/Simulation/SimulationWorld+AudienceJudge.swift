@@ -243,7 +243,8 @@ extension SimulationWorld {
             && self.written[self.order[earlier]]!.expiresSeconds != nil
     }
 
-    /// The event that an event's alert names. For an event that was written twice, the first one.
+    /// The number in the text of an event's alert, which is the event's own number. The second record of an event that
+    /// was written twice has the number of the first.
     private func alertOf(_ number: Int) -> Int {
         self.alertNumber(in: self.written[self.order[number]]!.body) ?? number
     }

@@ -49,7 +49,7 @@ extension SimulationWorld {
         return Int(token.prefix(2), radix: 16).flatMap { $0 < self.phones.count ? $0 : nil }
     }
 
-    /// Takes a worker's question what a channel keeps.
+    /// Takes a worker's question about what a channel stores.
     func ask(_ request: PushRequest, from worker: SimulatedWorker) {
         let token = String(decoding: request.target, as: UTF8.self)
         guard let activity = self.activity(of: request, token: token), let channel = self.phones[activity].channel

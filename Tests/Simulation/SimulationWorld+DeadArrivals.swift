@@ -27,7 +27,7 @@ extension SimulationWorld {
             self.strikePercent > 0 && Int.random(in: 0..<100, using: &self.random) < self.strikePercent
         }
 
-        /// What APNs says of a dead token: that it has died, that it died long ago, or that it is no token.
+        /// What APNs says of a dead token: that it has died, that it died long ago, or that it is not a token.
         mutating func verdict(nowMillis: Int64) -> PushResponse {
             switch Int.random(in: 0..<4, using: &self.random) {
             case 0: PushResponse(status: 400, reason: "BadDeviceToken")

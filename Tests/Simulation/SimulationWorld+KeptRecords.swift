@@ -27,8 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // A marker whose worker died while it was on its way hides nothing, wherever it is stored. A marker of a
-            // client that has ended hides nothing, either.
+            // Only a first marker of the present owner hides earlier records. A marker of a former owner, or of a Kafka
+            // client that has ended, hides nothing.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }

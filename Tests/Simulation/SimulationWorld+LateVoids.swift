@@ -13,9 +13,9 @@ extension SimulationWorld {
         var audience: Int
     }
 
-    /// Perhaps holds up a record that leaves for `routed`.
-    /// - Returns: whether the record is held up, because its worker dies while it sends it, or because it is behind
-    ///   such a record.
+    /// Perhaps holds up a void that leaves for `routed`, and lets its worker die. The worker's further records for the
+    /// same partition are held up as well.
+    /// - Returns: whether the record is held up.
     func strikeAtVoid(_ kept: KeptRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .routed, partition: max(0, kept.partition))
         let isBehind = self.lateVoids.contains { $0.transit.producer == worker.number && $0.transit.logID == logID }

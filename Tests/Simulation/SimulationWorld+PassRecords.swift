@@ -115,7 +115,8 @@ extension SimulationWorld {
                 }
                 self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
             }
-            // A partition whose pushes got no answer may also have lost its numbers when it changed hands.
+            // The sum also includes partitions without an accepted push. They too lose their counts when they change
+            // hands.
             let unanswered = Set(version.first.keys.map(\.partition)).filter { tallies[$0]?.acceptedCount ?? 0 == 0 }
             for partition in unanswered
             where !self.isCounted(version, of: audience, in: partition, since: began, until: self.steadyMillis) {

@@ -41,7 +41,7 @@ extension SimulationWorld {
             record.headers.append(("traceparent", String(decoding: context.traceparent, as: UTF8.self)))
             if Bool.random(using: &self.traceRandom) { record.headers.append(("tracestate", "vendor=\(offset)")) }
         } else if Int.random(in: 0..<4, using: &self.traceRandom) == 0 {
-            // The context is not sampled, or is no context at all.
+            // The context is not sampled, or is not a context at all.
             let texts = ["00-0000000000000000000000000000000a-000000000000000b-00", "00-what-is-this"]
             record.headers.append(("traceparent", texts.randomElement(using: &self.traceRandom)!))
         }

@@ -39,7 +39,7 @@ extension ConnectionPool {
             }
             return
         }
-        // While others serve, one failed connection is no trouble of the route.
+        // While others serve, one failed connection does not count as trouble of the route.
         guard !self.members.contains(where: \.offersStreams) else { return }
         switch fault {
         case .notAPNs: self.health.connecting = .notAPNs

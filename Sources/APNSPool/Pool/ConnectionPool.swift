@@ -18,7 +18,7 @@ public struct ConnectionPool: Sendable {
         var pauseMillis = TopicRefresh.pauseMillisMin
     }
 
-    /// The state of a connection's number, and the connection that has it.
+    /// One of the numbers by which the pool names its connections, with the connection that has the number.
     struct Member: Sendable {
         /// Whether the number is taken, by a connection that lives, drains or is being closed.
         let isInUse: Bool
@@ -71,7 +71,7 @@ public struct ConnectionPool: Sendable {
 
     /// The pool's configuration, with later changes from `follow`.
     public private(set) var configuration: ConnectionPoolConfiguration
-    /// Most connections at once: usable ones, and as many (at least four) that drain or close.
+    /// Maximum number of connections at once: usable ones, and as many (at least four) that drain or close.
     public let connectionCountMax: Int
     /// The actions to carry out after each call. `takeActions` returns them.
     public internal(set) var actions: [PoolAction] = []

@@ -5,7 +5,7 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var connectionsMax = 4
     /// Connections opened before there is load and never closed for idleness. 0...connectionsMax.
     public var connectionsWarm = 0
-    /// Most streams per connection, even if the peer allows more. 1...1_000_000.
+    /// Maximum number of streams per connection, even if the peer allows more. 1...1_000_000.
     public var streamsPerConnectionMax = 1_000
     /// Whether fewer requests than streams are in flight while that costs nothing (`InFlightWindow`).
     public var limitsInFlight = true
@@ -38,8 +38,9 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// First delay between attempts to connect, and between probes of a route whose breaker is open. It doubles each
     /// time, with jitter.
     public var backoffMinMillis: Int64 = 500
-    /// The longest such delay, before jitter. It is about how long service takes to resume after APNs is back, and
-    /// limits the attempts meanwhile: one at a time per route, and a second one only beside one that hangs.
+    /// Longest delay between attempts to connect, and between probes of a route whose breaker is open, before jitter.
+    /// Service resumes about this long after APNs is back. Until then a route makes one attempt at a time, and a second
+    /// one only while the first hangs.
     public var backoffMaxMillis: Int64 = 4_000
     /// Longest delay between probes with a provider token that APNs called too old or too new. Each takes a connection
     /// of its own. Not below `backoffMaxMillis`.
@@ -48,13 +49,14 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var servedMillisMin: Int64 = 60_000
     /// A connection that ends sooner than this counts as a failed attempt.
     public var lifeMillisMin: Int64 = 1_000
-    /// Answers "server busy" in a row, with no other between, that open the breaker.
+    /// Number of consecutive "server busy" answers that open the breaker.
     public var busyStreakMax = 10
-    /// Answers "credentials refused" in a row, with no accepted push between, that pause the route.
+    /// Number of "credentials refused" answers that pause the route. An answer that shows that the credentials are good
+    /// starts the count again.
     public var refusedStreakMax = 3
     /// First delay between probes of a route whose credentials were refused. It doubles each time, with jitter.
     public var refusedProbeMinMillis: Int64 = 30_000
-    /// The longest such delay, before jitter.
+    /// Longest delay between probes of a route whose credentials were refused, before jitter.
     public var refusedProbeMaxMillis: Int64 = 300_000
 
     /// The defaults.

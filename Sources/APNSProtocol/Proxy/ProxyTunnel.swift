@@ -18,7 +18,7 @@ public struct ProxyTunnel: Sendable {
     public static let headByteCountMax = 16_384
     /// Longest part of the proxy's reason that is kept, bytes.
     public static let textByteCountMax = 64
-    /// Most schemes of `proxy-authenticate` that are kept.
+    /// Maximum number of schemes of `proxy-authenticate` that are kept.
     static let schemeCountMax = 4
 
     /// The state of the tunnel.

@@ -35,7 +35,7 @@ public enum ChannelRequest {
     /// The member of a body that has the storage policy, by `MessageStoragePolicy`'s number.
     public static let storagePolicyName: StaticString = "message-storage-policy"
 
-    /// Most channels of an app in one environment, no matter who made them. APNs refuses one more as
+    /// Maximum number of channels of an app in one environment, no matter who made them. APNs refuses one more as
     /// `CannotCreateChannelConfig`.
     public static let countMax = 10_000
 
@@ -44,7 +44,7 @@ public enum ChannelRequest {
     /// Number of bytes kept of a list. 10,000 ids take about 500,000 bytes today, but APNs promises no length.
     public static let listByteCountMax = 4_194_304
 
-    /// The value of `:method`; `nil` for a push, which is no request about channels.
+    /// The value of `:method`; `nil` for a push, which is not a request about channels.
     public static func method(_ kind: RequestKind) -> StaticString? {
         switch kind {
         case .device, .broadcast: nil
@@ -54,7 +54,7 @@ public enum ChannelRequest {
         }
     }
 
-    /// The value of `:path` for an app; `nil` for a push, which is no request about channels.
+    /// The value of `:path` for an app; `nil` for a push, which is not a request about channels.
     public static func pathValue(_ kind: RequestKind, bundleID: String) -> [UInt8]? {
         let suffix: StaticString
         switch kind {

@@ -39,7 +39,7 @@ struct BroadcastChannel {
 
 /// Every channel that was made and may still be needed, by a number that is never reused.
 struct ChannelTable {
-    /// Most deleted channels that are kept for their stored messages; the oldest are dropped first.
+    /// Maximum number of deleted channels that are kept for their stored messages; the oldest are dropped first.
     static let deletedKeptMax = 10_000
 
     private(set) var records: [Int32: BroadcastChannel] = [:]

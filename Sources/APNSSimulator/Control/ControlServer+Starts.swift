@@ -6,7 +6,7 @@ import PushModel
 extension ControlServer {
     /// Number of update tokens returned without `limit`.
     static let updateTokensShown = 1_000
-    /// Most digits of a token in a body.
+    /// Maximum number of digits of a token in a body.
     private static let digitCountMax = TokenTable.tokenByteCountMax * 2
 
     func addStarts(to router: Router<BasicRequestContext>) {
@@ -49,7 +49,7 @@ extension ControlServer {
                 for try await buffer in request.body {
                     for byte in buffer.readableBytesView {
                         guard byte <= UInt8(ascii: " ") else {
-                            // One digit too many is kept, so that a longer word is no token.
+                            // One digit too many is kept, so that a longer word is not a token.
                             if word.count <= Self.digitCountMax { word.append(byte) }
                             continue
                         }
@@ -89,7 +89,7 @@ extension ControlServer {
 /// Whole numbers among the parameters of a request.
 private struct QueryNumbers {
     private let request: Request
-    /// The first parameter that is no whole number, in words; `nil` if all are.
+    /// What is wrong with the first parameter that is not a whole number; `nil` if all are whole numbers.
     private(set) var problem: String?
 
     init(_ request: Request) { self.request = request }

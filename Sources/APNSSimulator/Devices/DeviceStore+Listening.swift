@@ -16,7 +16,7 @@ struct Reactions {
 extension DeviceStore {
     /// What a `start` says about channels.
     enum StartChannel: Equatable {
-        /// The push is no start, or names no channel.
+        /// The push is not a start, or names no channel.
         case none
         case channel(Int32)
         /// The named channel does not exist: the phone does not start.

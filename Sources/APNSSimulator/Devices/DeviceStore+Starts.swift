@@ -3,7 +3,7 @@ import DeviceModel
 /// Push-to-start: phones, the cards that starts put up on them, and the cards' update tokens.
 extension DeviceStore {
     static let hourMillis: Int64 = 3_600_000
-    /// Most earlier starts that are examined: nobody may send that many to one phone.
+    /// Maximum number of earlier starts that are examined: nobody may send that many to one phone.
     private static let startsLookedAtMax = 1_024
 
     /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.

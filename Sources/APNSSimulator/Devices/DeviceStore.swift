@@ -6,7 +6,7 @@ import Glibc
 /// A device with a token of 32 bytes takes about 190 bytes, as long as it shows what others show as well. Content that
 /// only one device shows is stored for it alone.
 struct DeviceStore {
-    /// Most distinct topics; a request with a further one is refused.
+    /// Maximum number of distinct topics; a request with a further one is refused.
     static let topicsMax = 1_024
     /// Number of recent contents that other devices may share.
     private static let sharedContentsMax = 1_024

@@ -27,7 +27,7 @@ struct TokenTable {
         var topic: Int16 = -1
         /// Number of requests without an answer.
         private(set) var inFlight: UInt8 = 0
-        /// The most such requests at once.
+        /// Highest number of requests that were unanswered at once.
         private(set) var inFlightPeak: UInt8 = 0
         fileprivate(set) var state: TokenState
         var kind = TokenKind.any

@@ -40,7 +40,7 @@ public struct Fault: Sendable, Equatable {
     public var effect: Effect
     /// Chance that a matching request is affected, 0...1.
     public var rate: Double
-    /// Most times that the fault fires; `nil` for no limit.
+    /// Maximum number of times that the fault fires; `nil` for no limit.
     public var count: Int?
     /// Number of matching requests that are skipped first.
     public var skip: Int
@@ -116,7 +116,7 @@ public struct FaultID: Hashable, Sendable {
 public struct Latency: Sendable, Equatable {
     /// The delay of every answer, milliseconds.
     public var fixedMillis: Int64
-    /// The most random delay on top, evenly spread, milliseconds.
+    /// Longest random delay that is added, evenly spread, milliseconds.
     public var jitterMillis: Int64
 
     public init(fixedMillis: Int64 = 0, jitterMillis: Int64 = 0) {

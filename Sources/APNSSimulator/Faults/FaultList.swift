@@ -3,7 +3,7 @@ import PushModel
 
 /// The faults in force, in order. Decides which one, if any, applies to a request.
 struct FaultList {
-    /// Most faults that the control API accepts.
+    /// Maximum number of faults that the control API accepts.
     static let faultsMax = 1_000
 
     struct Entry {

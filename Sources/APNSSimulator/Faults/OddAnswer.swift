@@ -26,7 +26,7 @@ public struct OddAnswer: Sendable, Equatable {
     /// Whether the device gets the push all the same.
     public var applied: Bool
 
-    /// Most bytes of an incomplete body. The default window of a client has room for it.
+    /// Maximum number of bytes of an incomplete body. The default window of a client has room for it.
     public static let halfBodyByteCountMax = 1_024
     /// The most empty DATA frames that one answer may have.
     public static let emptyFrameCountMax = 1_000

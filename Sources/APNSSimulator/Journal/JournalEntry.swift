@@ -3,7 +3,8 @@ public import DeviceModel
 /// One thing that happened to a phone: a push, or a change of a token. The phones are the result of all entries, in
 /// order.
 public enum JournalEntry: Equatable, Sendable {
-    /// APNs accepted a push. `token` and `topic` are as in the request, the token in lower-case hex.
+    /// A phone got a push that APNs had accepted. A push that waits for its phone has an entry when the phone is back.
+    /// `token` and `topic` are as in the request, the token in lower-case hex.
     case push(atMillis: Int64, token: String, topic: String, priority: Int, body: [UInt8])
     /// The token has this state from now on.
     case status(token: String, TokenStatus)

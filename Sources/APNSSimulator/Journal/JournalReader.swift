@@ -4,7 +4,7 @@ import Redaction
 
 /// Reads a simulator's journal from its beginning, and follows it while it is written. It is confined to its owner.
 public struct JournalReader: ~Copyable {
-    /// Why a file is no journal, or cannot be read.
+    /// Why a file is not a journal, or cannot be read.
     public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
         public var description: String
     }

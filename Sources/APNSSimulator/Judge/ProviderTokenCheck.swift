@@ -61,7 +61,7 @@ struct ProviderTokenChecks {
     static let ageSecondsMax: Int64 = 3_600
     /// Time within which a second new token on one connection is too many, milliseconds.
     static let renewalDistanceMillis: Int64 = 1_200_000
-    /// Most verified tokens that are remembered.
+    /// Maximum number of verified tokens that are remembered.
     static let verifiedMax = 256
 
     private var keys: [String: RegisteredKey] = [:]

@@ -7,7 +7,7 @@ extension SimulatorState {
     struct Sight {
         var phone = ObservedPush.Phone.notReached
         var stampBeforeSeconds: Int64?
-        /// What was read of the request; `nil` before.
+        /// What was read of the request; `nil` until it has been read.
         var request: (fields: RequestFields, path: RequestPath)?
     }
 

@@ -31,7 +31,7 @@ extension SimulatorState {
                 .presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: false))
             return true
         }
-        // The entry is written before the return, because a journal has each push when the phone gets it.
+        // The journal has a push where the phone gets it. The waiting push therefore comes before the phone's return.
         for card in cards {
             guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
             self.sight = Sight()

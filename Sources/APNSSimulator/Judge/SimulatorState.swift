@@ -26,7 +26,7 @@ struct SimulatorState {
     var token: [UInt8] = []
     /// Bundle ids without the capability for broadcasts.
     var appsWithoutBroadcasts: Set<String>
-    /// Most channels of an app, by bundle id, where it differs from the configuration.
+    /// Maximum number of channels of an app, by bundle id, where it differs from the configuration.
     var channelsMax: [String: Int] = [:]
     /// Age of channel lists, milliseconds.
     var listLagMillis: Int64 = 0

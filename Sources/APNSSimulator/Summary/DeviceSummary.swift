@@ -129,20 +129,20 @@ public struct SummaryQuery: Sendable {
     public var kind: TokenKind?
     /// Least distance of two pushes to a token in milliseconds. A token with closer pushes differs. `nil`: not checked.
     public var leastDistanceMillis: Int64?
-    /// Most pushes in flight to a token at once. A token with more differs.
+    /// Maximum number of pushes in flight to a token at once. A token with more differs.
     public var inFlightMax = 1
-    /// Most pushes at priority 10 to a card in an hour. A token with more differs. `nil`: not checked.
+    /// Maximum number of pushes at priority 10 to a card in an hour. A token with more differs. `nil`: not checked.
     public var highPriorityPerHourMax: Int?
-    /// Most starts with a push-to-start token in an hour. A token with more differs. `nil`: not checked.
+    /// Maximum number of starts with a push-to-start token in an hour. A token with more differs. `nil`: not checked.
     public var startsPerHourMax: Int?
-    /// Most cards that the starts of a push-to-start token put up. A token with more differs.
+    /// Maximum number of cards that the starts of a push-to-start token put up. A token with more differs.
     public var cardsMax = 1
-    /// Most updates that a card received both over its channel and by its token. A token with more differs. `nil`: not
-    /// checked.
+    /// Maximum number of updates that a card received both over its channel and by its token. A token with more
+    /// differs. `nil`: not checked.
     public var bothWaysMax: Int?
-    /// Most groups of cards that are listed.
+    /// Maximum number of groups of cards that are listed.
     public var groupsMax = 32
-    /// Most differing tokens that are listed.
+    /// Maximum number of differing tokens that are listed.
     public var differingMax = 100
 
     /// Creates a query about all tokens.

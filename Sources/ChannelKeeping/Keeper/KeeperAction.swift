@@ -78,7 +78,7 @@ public enum KeeperAlarm: Equatable, Sendable {
     /// A creation was answered with an id that it cannot have made: the id was there before, or is invalid. The answer
     /// counts as lost.
     case foreignAnswer(id: [UInt8])
-    /// The most ids are shown: no further one will be.
+    /// The maximum number of ids is shown. No further id will be.
     case shownFull(shownMax: Int)
     /// A channel of ours is gone, and we did not delete it.
     case vanished(id: [UInt8])

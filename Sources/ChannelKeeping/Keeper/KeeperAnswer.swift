@@ -64,7 +64,7 @@ enum RefusalMeaning: Equatable {
         case .tokenThrottled, .providerTokenExpired, .providerTokenTooManyUpdates: self = .later
         // 503 says that the request was not taken; `IdleTimeout` and `UnrelatedKeyIdInToken` are sent before it is.
         case .serverBusy, .connectionUnusable: self = status >= 500 && status != 503 ? .mayBeDone : .later
-        // This answer is a success, which is no refusal.
+        // This answer is a success, which is not a refusal.
         case .accepted: self = .mayBeDone
         case .tokenDead: self = .channelGone
         case .credentialRefused, .topicRefused, .expirationRefused, .messageRefused: self = .forGood

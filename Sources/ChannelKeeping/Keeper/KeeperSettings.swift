@@ -28,13 +28,13 @@ public struct KeeperSettings: Equatable, Sendable {
     /// Longest time between two lists, milliseconds.
     public var listIntervalMillis: Int64 = 600_000
 
-    /// Most records in `state`, including those that are leaving. A further wish is refused as `full`.
+    /// Maximum number of records in `state`, including those that are leaving. A further wish is refused as `full`.
     public var keptMax = ChannelRequest.countMax
-    /// Most audiences that wait for a channel. A further wish is refused as `tooManyWaiting`.
+    /// Maximum number of audiences that wait for a channel. A further wish is refused as `tooManyWaiting`.
     public var waitingMax = 1_000
-    /// Most ids that are shown as possibly ours. More of them are counted, and shown as unknown.
+    /// Maximum number of ids that are shown as possibly ours. More of them are counted, and shown as unknown.
     public var shownMax = 256
-    /// Most beacons without an answer. Others wait.
+    /// Maximum number of beacons without an answer. Others wait.
     public var beaconsInFlightMax = 16
     /// Time between two deletions, milliseconds.
     public var deleteSpacingMillis: Int64 = 1_000

@@ -15,7 +15,7 @@ public enum KeptChannelCodec {
     public static let idByteCountMax = 2_048
     /// Longest stored end, bytes. It has room for a broadcast's body and the facts stored with it.
     public static let endByteCountMax = 16_384
-    /// Most beacons that a record may count: more than any linger time has.
+    /// Maximum number of beacons that a record may count: more than any linger time has.
     static let beaconsMax = 1_000
     /// Latest time: 2^50 seconds, as for any time in `state`.
     static let timeMillisMax: Int64 = (1 << 50) * 1_000

@@ -60,7 +60,7 @@ package struct CommandLineText {
     /// The beginning of the parser's message about an option that seems to be followed by another.
     private static let missing = "Missing value for '"
 
-    /// How to write a value that the parser takes for an option; empty if it is none.
+    /// Advice on how to write a word that begins with '-' and is not an option; empty if the fault is another one.
     private func hint(_ fault: String, usage: String) -> String {
         if let start = fault.firstRange(of: Self.missing) {
             let option = fault[start.upperBound...].prefix { $0 != " " && $0 != "'" }

@@ -16,7 +16,7 @@ enum CompletionScript {
         guard let commands = Self.part(of: text, from: Self.bashOffersCommands, to: ")\n") else { return nil }
         return
             text
-            // A command is no file, although a directory may have its name.
+            // A command is not a file, although a directory may have its name.
             .replacing(
                 Self.bashOffersCommands,
                 with: """

@@ -23,8 +23,8 @@ enum HelpText {
             + Self.usage(String(rest[..<end]), columns: columns) + rest[end...]
     }
 
-    /// Makes the parser take a narrow terminal for one of 40 columns, because it traps where its indentations do not
-    /// fit. Call it before the parser reads anything.
+    /// Makes the parser write 40 columns where the terminal has fewer. The parser traps when its indentations do not
+    /// fit. Call this function before the parser reads anything.
     static func widenNarrowTerminal() {
         if Self.columns == Self.columnsMin { setenv("COLUMNS", "\(Self.columnsMin)", 1) }
     }

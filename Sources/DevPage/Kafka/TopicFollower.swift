@@ -20,12 +20,13 @@ final class TopicFollower: Sendable {
         func take(_ record: OwnedRecord, of topic: String)
     }
 
-    /// Most records taken at once.
+    /// Maximum number of records that are taken at once.
     private static let batchCountMax = 500
     /// How often the ends of unread partitions are asked for. More often than once a second, because each second of the
     /// clock has its own count.
     private static let askSpacing = Duration.milliseconds(500)
-    /// How long to wait for one answer. If none comes, no records are counted until the next one.
+    /// How long to wait for an answer about the ends of the logs. Without an answer, the next answer counts the records
+    /// of both questions.
     private static let answerDurationMax = Duration.seconds(1)
 
     private struct State {

@@ -1,22 +1,23 @@
 /// Limits of the page, so that a forgotten tab does not make anything grow over days. `Timeline.Limits` holds those of
 /// the timeline.
 enum DevPageLimits {
-    /// Most followers (browsers) and waiting requests at once. One more is answered 503.
+    /// Maximum number of followers (browsers) and waiting requests at once. One more is answered 503.
     static let followersMax = 64
-    /// Most connections at once. Further ones wait until one is closed.
+    /// Maximum number of connections at once. Further ones wait until one is closed.
     static let connectionsMax = 128
-    /// Most bytes of a request's body. A longer one is answered 413. An event may have 16 KiB; up to this limit, the
-    /// decoder reports that an event is too long.
+    /// Maximum number of bytes of a request's body. A longer one is answered 413. An event may have 16 KiB; up to this
+    /// limit, the decoder reports that an event is too long.
     static let bodyByteCountMax = 65_536
-    /// Most bytes of the request line and all header fields.
+    /// Maximum number of bytes of the request line and all header fields.
     static let headByteCountMax = 16_384
-    /// Most records that Kafka has not taken yet. One more is answered 503.
+    /// Maximum number of records that Kafka has not taken yet. One more is answered 503.
     static let unwrittenRecordsMax = 1_000
-    /// Most bytes of an activity's id, which is a record's key.
+    /// Maximum number of bytes of an activity's id, which is a record's key.
     static let activityByteCountMax = 256
-    /// Most members that one request lets join an audience.
+    /// Maximum number of members that one request lets join an audience.
     static let membersPerJoinMax = 5_000
-    /// Most joins that wait for Kafka at once. Fewer than `unwrittenRecordsMax`, so that others can publish meanwhile.
+    /// Maximum number of joins that wait for Kafka at once. Fewer than `unwrittenRecordsMax`, so that others can
+    /// publish meanwhile.
     static let joinsAtOnce = 500
     /// How long to gather news before waking a follower, in milliseconds. An event, its push and its card arrive
     /// together this way.
@@ -25,18 +26,18 @@ enum DevPageLimits {
     static let followDistanceMillis = 200
     /// Least distance of looks at phones where there are very many members, in milliseconds.
     static let crowdedDistanceMillis = 250
-    /// Most events about whose phones the worker is asked at once, after a flood. The next event for such an activity
-    /// asks again.
+    /// Maximum number of events about whose phones the worker is asked at once, after a flood. The next event for such
+    /// an activity asks again.
     static let needsAskedMax = 64
-    /// Most questions to the worker about each event. It may not have read the event yet.
+    /// Maximum number of questions to the worker about each event. It may not have read the event yet.
     static let needAsksMax = 50
     /// Distance of two questions about one event, in milliseconds.
     static let needAskDistanceMillis = 100
-    /// Most broadcast channels that the page creates and shows.
+    /// Maximum number of broadcast channels that the page creates and shows.
     static let channelsMax = 16
-    /// Most faults of the simulated APNs that are shown.
+    /// Maximum number of faults of the simulated APNs that are shown.
     static let faultsShownMax = 32
-    /// Most activities and audiences about whose waiting events the worker is asked at once.
+    /// Maximum number of activities and audiences about whose waiting events the worker is asked at once.
     static let waitsAskedMax = 16
     /// An event younger than this, in milliseconds, is still on its way. The worker is not asked about it.
     static let waitUnaskedMillis: Int64 = 300

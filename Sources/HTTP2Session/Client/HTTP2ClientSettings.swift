@@ -1,9 +1,9 @@
 /// The SETTINGS that a client session announces, and its own limits.
 public struct HTTP2ClientSettings: Sendable {
-    /// Most streams that this side opens at once, whatever the peer allows. The memory of a session grows to this many
-    /// stream entries.
+    /// Maximum number of streams that this side opens at once, whatever the peer allows. The memory of a session grows
+    /// to this many stream entries.
     public var concurrentStreamsMax = 1_000
-    /// Most bytes of a request body; `submit` refuses more.
+    /// Maximum number of bytes of a request body; `submit` refuses more.
     public var requestBodyByteCountMax = 16_384
     /// Number of bytes of a response body that are kept; the rest is counted and dropped.
     public var responseBodyByteCountMax = 1_024

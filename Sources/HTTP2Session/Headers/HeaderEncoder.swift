@@ -5,8 +5,8 @@
 /// (streams, windows, order, limits), and its HEADERS frame is replaced by one of ours. This encoder is the only
 /// compressor of its direction, so the peer's table depends on it alone.
 struct HeaderEncoder {
-    /// Most templates whose plans are kept. Beyond it, a template that no message waits for is replaced. A hundred apps
-    /// at two priorities fit.
+    /// Maximum number of templates whose plans are kept. Beyond it, a template that no message waits for is replaced. A
+    /// hundred apps at two priorities fit.
     static let plansMax = 256
     /// The largest frame every peer takes (RFC 9113 §4.2); a longer block is continued in CONTINUATION frames.
     private static let frameByteCountMax = 16_384

@@ -97,7 +97,7 @@ public final class KafkaAdmin: Sendable {
         var complaint: KafkaError?
         while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
             defer { rd_kafka_event_destroy(event) }
-            // Any other event is no error, and would be read as one called "Success".
+            // Any other event is not an error, and would be read as one called "Success".
             guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
             // A token may have arrived since.

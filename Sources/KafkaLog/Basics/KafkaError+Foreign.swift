@@ -1,4 +1,4 @@
-/// Errors of connections to something that is no Kafka. librdkafka takes the first bytes of the answer for its size.
+/// Errors of connections to something that is not Kafka. librdkafka takes the first bytes of the answer for its size.
 extension KafkaError {
     /// librdkafka's words before the size of an answer that is larger than allowed (`rd_kafka_transport_framed_recv`).
     private static let sizeStart = "Invalid response size "

@@ -87,8 +87,8 @@ extension KafkaSettings.Property {
     /// Whether text that contains the value must not be shown.
     var isWithheld: Bool { self.shownValue != self.value }
 
-    /// Whether the value is also removed from what librdkafka says. A short text that is no password is left, since it
-    /// may be part of a broker's name.
+    /// Whether the value is also removed from what librdkafka says. A short text that is not a password is left, since
+    /// it may be part of a broker's name.
     var isStruck: Bool {
         let isPassword = KafkaSettings.isSecret(self.name) && self.name != "sasl.username"
         return self.isWithheld && (isPassword || self.value.utf8.count >= 8)

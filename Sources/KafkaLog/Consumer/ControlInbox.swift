@@ -15,8 +15,8 @@ final class ControlInbox: Sendable {
         let completion: @Sendable (CommitResult) -> Void
     }
 
-    /// Most commits without an answer that a consumer holds; more are refused. One every 200 ms, when each takes a
-    /// minute to fail, makes 300.
+    /// Maximum number of commits without an answer that a consumer holds; more are refused. One every 200 ms, when each
+    /// takes a minute to fail, makes 300.
     static let pendingCommitCountMax = 1_024
 
     private struct State {

@@ -3,8 +3,8 @@ import Synchronization
 /// Partitions that the group gave to this consumer, which now wait for their start positions.
 ///
 /// While the assignment is open, heartbeats go on, and the partitions already held keep their records, though fetching
-/// pauses. Look up positions, then complete. Restoring may take its time *after* `complete`: an unread partition costs
-/// its byte bound and nothing else.
+/// pauses. Look up positions, then complete. Restoring may take its time *after* `complete`. A partition that is not
+/// read meanwhile takes memory up to its limit of fetched bytes, and delays nothing else.
 public final class PartitionAssignment: Sendable {
     /// Partition numbers, ascending. Each counts for the driver topic and every riding topic.
     public let partitions: [Int32]

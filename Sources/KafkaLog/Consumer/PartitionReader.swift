@@ -52,8 +52,8 @@ public final class PartitionReader: Sendable {
     private let topic: KafkaTopic
     private let state: Mutex<State>
 
-    /// Most records taken off librdkafka's queue at once. While they are handed over, the queue counts as emptier by
-    /// that number, so they add to the byte bound of a partition.
+    /// Maximum number of records that are taken off librdkafka's queue at once. While they are handed over, the queue
+    /// counts as emptier by that number, so they add to the byte bound of a partition.
     static let runCountMax = 256
 
     private struct State: ~Copyable {

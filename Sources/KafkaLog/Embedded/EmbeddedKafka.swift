@@ -48,11 +48,13 @@ public final class EmbeddedKafka: Sendable {
         public var estimatedByteCount: Int
     }
 
-    /// Most bytes that the mock keeps per partition; compiled into librdkafka (`rd_kafka_mock_partition_init`).
+    /// Maximum number of bytes that the mock keeps per partition; compiled into librdkafka
+    /// (`rd_kafka_mock_partition_init`).
     public static let partitionByteCountMax = 5 * 1_024 * 1_024
-    /// Most batches that a partition keeps. A batch is what a producer sends to a partition in one request.
+    /// Maximum number of batches that a partition keeps. A batch is what a producer sends to a partition in one
+    /// request.
     public static let partitionBatchCountMax = 100_000
-    /// Most brokers. The default is 1; the mock numbers them from 1.
+    /// Maximum number of brokers. The default is 1; the mock numbers them from 1.
     public static let brokerCountMax = 16
     /// The most partitions that a topic can have.
     public static let partitionCountMax = 10_000
@@ -142,7 +144,7 @@ public final class EmbeddedKafka: Sendable {
             apiKey: apiKey, code: code, count: min(count, Self.failureCountMax), broker: broker)
     }
 
-    /// Most failures that one call queues.
+    /// Maximum number of failures that one call queues.
     public static let failureCountMax = 10_000
 
     /// Forgets the failures that are queued for that API key, except those of single brokers.

@@ -1,7 +1,7 @@
 /// Reading partitions whole, for tools and tests. Everything here blocks.
 extension KafkaLogReader {
-    /// Most partitions that one call fetches at the same time. Each may hold `queued.max.messages.kbytes` (1 MiB unless
-    /// set otherwise) until it is read, so this bounds memory at 64 MiB.
+    /// Maximum number of partitions that one call fetches at the same time. Each may hold `queued.max.messages.kbytes`
+    /// (1 MiB unless set otherwise) until it is read, so this bounds memory at 64 MiB.
     public static let partitionsFetchedMax = 64
 
     /// Reads a whole section into memory. Blocks, at most about `limit`.

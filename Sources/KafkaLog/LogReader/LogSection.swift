@@ -13,8 +13,8 @@ public final class LogSection: Sendable {
     private let waker: FetchWaker
     private let state: Mutex<State>
 
-    /// Most records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group
-    /// (see `PartitionReader`).
+    /// Maximum number of records that are taken from librdkafka at once. Its batch call is safe here: nothing pauses a
+    /// reader without a group (see `PartitionReader`).
     private static let batchCountMax = 1_000
     /// Least number of waiting records: with fewer, more are fetched.
     private static let waitingCountMin = 1_000

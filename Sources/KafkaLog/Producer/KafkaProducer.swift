@@ -78,7 +78,7 @@ public final class KafkaProducer: Sendable {
         return self.result(of: failure, prepared, topic: topic.name, partition: partition)
     }
 
-    /// Most records that one call of librdkafka gets.
+    /// Maximum number of records that one call of librdkafka gets.
     private static let produceBatchCountMax = 256
 
     /// Queues `count` plain records of one topic in order, copying them. Never waits. Costs a fraction of single calls:
@@ -196,7 +196,7 @@ public final class KafkaProducer: Sendable {
         return count
     }
 
-    /// Most deliveries that are prefetched at a time.
+    /// Maximum number of deliveries that are prefetched at a time.
     private static let aheadCountMax = 32
 
     /// Number of messages whose delivery was not drained yet.

@@ -25,7 +25,7 @@ public struct AudienceField: Equatable, Sendable {
         public var stampSeconds: Int64?
     }
 
-    /// Most rows of the table. A phone that shows something older than the last row is drawn as that row.
+    /// Maximum number of rows of the table. A phone that shows something older than the last row is drawn as that row.
     public static let rowsMax = 60
     /// Characters that name rows. None is a hexadecimal digit, so no sequence of members looks like a device token.
     static let alphabet = Array("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~".utf8)

@@ -23,7 +23,7 @@ public struct AudienceRound: Equatable, Sendable {
     }
 
     /// Counts what became of a push.
-    /// - Parameter isNew: whether the push was not counted before, as waiting.
+    /// - Parameter isNew: whether the push is counted for the first time. `false` if it was counted as waiting before.
     mutating func count(_ word: PushVerdict.Word, atMillis: Int64, isNew: Bool) {
         if word != .waiting { self.counts[word, default: 0] += 1 }
         guard isNew else { return }

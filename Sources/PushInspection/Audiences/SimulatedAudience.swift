@@ -77,7 +77,7 @@ public struct SimulatedAudience: Sendable {
 
     /// Groups of content that are counted apart.
     static let groupsMax = 8
-    /// Most rounds kept.
+    /// Maximum number of rounds that are kept.
     static let roundsMax = 8
 
     init(id: Int, name: String, app: String) {

@@ -5,9 +5,9 @@ import DeviceModel
 public struct SimulatedAudiences: Sendable {
     /// Limits of what is followed.
     public struct Limits: Sendable {
-        /// Most audiences. Joins to further ones are not followed.
+        /// Maximum number of audiences. Joins to further ones are not followed.
         public var audiencesMax = 16
-        /// Most members of all audiences together. Further ones are only counted.
+        /// Maximum number of members of all audiences together. Further ones are only counted.
         public var membersMax = 10_000
         /// Number of each audience's first members that also have a phone with a card.
         public var membersWithPhoneMax = 2

@@ -53,7 +53,7 @@ public struct CardFace: Equatable, Sendable {
     /// Keys that a developer's template names and the content lacks.
     public var missing: [String] = []
 
-    /// Most rows of a card. A phone has no room for more.
+    /// Maximum number of rows of a card. A phone has no room for more.
     public static let rowsMax = 6
     static let valueCharactersMax = 60
     static let islandCharactersMax = 10

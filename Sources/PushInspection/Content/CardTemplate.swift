@@ -35,11 +35,11 @@ public struct CardTemplate: Equatable, Sendable {
     /// Path of the value beside another activity; `nil`: the value behind the camera.
     public var minimal: String?
 
-    /// Most templates at once.
+    /// Maximum number of templates at once.
     public static let countMax = 16
-    /// Most lines of a template. A phone has no room for more.
+    /// Maximum number of lines of a template. A phone has no room for more.
     public static let linesMax = CardFace.rowsMax
-    /// Most keys that a condition may name.
+    /// Maximum number of keys that a condition may name.
     static let keysMax = 16
 
     /// Whether the template is for this card.

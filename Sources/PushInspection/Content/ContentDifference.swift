@@ -21,7 +21,7 @@ public enum ContentDifference {
         }
     }
 
-    /// Most changes reported. The others are left out.
+    /// Maximum number of changes that are reported. The others are left out.
     public static let changesMax = 64
 
     /// The changes in the order of `after`, followed by what was removed. The order of members and the spelling of

@@ -4,7 +4,7 @@ import PushModel
 /// type of each value.
 ///
 /// It is read from the app's own Swift type, from a JSON Schema (its `type`, `properties`, `required`, `items` and
-/// `enum`), or from a sample. All keys of a sample are required. An unknown key is no fault: Swift's default coding
+/// `enum`), or from a sample. All keys of a sample are required. An unknown key is not a fault: Swift's default coding
 /// ignores it.
 public struct ContentSchema: Equatable, Sendable {
     /// The document from which it was read.
@@ -76,11 +76,11 @@ public struct ContentSchema: Equatable, Sendable {
         "type": "a type's name, or an array with at least one", "properties": "an object", "required": "an array",
         "items": "an object", "enum": "an array with at least one value",
     ]
-    /// Most characters of a name that a message repeats.
+    /// Maximum number of characters of a name that a message repeats.
     private static let namedCountMax = 120
-    /// Most missing keys that a message names besides the first.
+    /// Maximum number of missing keys that a message names besides the first.
     private static let missingNamedMax = 5
-    /// Most characters of a message about content. A timeline keeps the message with each push.
+    /// Maximum number of characters of a message about content. A timeline keeps the message with each push.
     private static let faultCountMax = 400
 
     /// Reads a JSON file as a schema or a sample, as `isSchema` decides.

@@ -7,7 +7,7 @@ public enum DateLens {
     public static let referenceSeconds: Int64 = 978_307_200
     /// A number counts as a date if one of its readings is in these years.
     public static let years: ClosedRange<Int64> = 2_015...2_040
-    /// Most findings of one content-state. The others are left out.
+    /// Maximum number of findings of one content-state. The others are left out.
     public static let findingsMax = 16
 
     /// What the number was probably meant to be: the reading in a plausible year.

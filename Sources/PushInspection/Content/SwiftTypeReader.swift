@@ -37,7 +37,7 @@ struct SwiftTypeReader {
     private static let date = Shape(
         kinds: [.number], isDate: true, expected: "a Date, seconds since 2001", swiftType: "Date")
     private static let namedCountMax = 80
-    /// Most tokens of one property's type.
+    /// Maximum number of tokens of one property's type.
     private static let typeTokensMax = 64
     /// Deepest nesting of types.
     static let depthMax = 32

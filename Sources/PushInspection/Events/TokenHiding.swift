@@ -9,8 +9,8 @@ public enum TokenHiding {
         String(token.prefix(min(Self.digitsShownMax, token.count / 2))) + "…"
     }
 
-    /// A token's hash as outcomes, `mailboat explain` and `mailboat tail` write it: 16 digits; empty: it is no token in
-    /// hex.
+    /// A token's hash as outcomes, `mailboat explain` and `mailboat tail` write it: 16 digits; empty: it is not a token
+    /// in hex.
     public static func hash(_ token: String) -> String {
         var bytes: [UInt8] = []
         guard !token.isEmpty, Hex.decode(Array(token.utf8).span, to: &bytes) else { return "" }

@@ -1,6 +1,6 @@
 /// Activities that somebody looks at. Their entries are all recorded, however many others arrive.
 struct Attention: Sendable {
-    /// Most activities at once. If there are more, the least recently looked at are dropped.
+    /// Maximum number of activities at once. If there are more, the least recently looked at are dropped.
     static let slotsMax = 16
     /// How long a look lasts, in milliseconds. A page that continues to look looks again.
     static let lookMillis: Int64 = 30_000

@@ -48,7 +48,8 @@ enum Gist {
 }
 
 extension Timeline {
-    /// Most keys whose newest content is kept to compare the next event with. If there are more, all are forgotten.
+    /// Maximum number of keys whose newest content is kept to compare the next event with. If there are more, all are
+    /// forgotten.
     private static let eventContentsMax = 256
 
     /// The gist of an event that is being listed.

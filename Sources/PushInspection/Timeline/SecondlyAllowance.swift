@@ -47,12 +47,12 @@ struct SecondlyAllowance: Sendable {
         return wasCrowded
     }
 
-    /// Counts one arrival; `take` follows.
-    /// - Returns: whether the allowance becomes crowded.
+    /// Counts one arrival. Call `take` afterwards to decide whether the arrival is taken.
+    /// - Returns: whether this arrival makes the allowance crowded.
     mutating func see() -> Bool { self.see(1) }
 
     /// Counts arrivals that are not taken.
-    /// - Returns: whether the allowance becomes crowded.
+    /// - Returns: whether these arrivals make the allowance crowded.
     mutating func pass(_ count: Int) -> Bool {
         self.skippedCount += count
         return self.see(count)

@@ -93,7 +93,7 @@ public struct SimulatedPhone: Sendable {
         guard !self.isSwiped, self.replacedBy == nil, let word = self.lastVerdict?.word else { return false }
         return [.refused, .unanswered, .undecodable, .budget].contains(word)
     }
-    /// Most tokens kept for one phone. Older ones are forgotten.
+    /// Maximum number of tokens that are kept for one phone. Older ones are forgotten.
     static let tokensMax = 8
 
     mutating func layOut(by templates: [CardTemplate]) {

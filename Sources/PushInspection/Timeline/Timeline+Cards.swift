@@ -12,7 +12,7 @@ extension Timeline {
         var content: JSONTree?
     }
 
-    /// Most starts whose pushes are still to come. The oldest are dropped.
+    /// Maximum number of starts whose pushes are still to come. The oldest are dropped.
     private static let expectedStartsMax = 64
 
     /// Phones whose cards were started with a push-to-start token, oldest first.

@@ -1,7 +1,7 @@
 import PushModel
 
 extension Timeline {
-    /// Most entries of one answer. Older ones are found by a search.
+    /// Maximum number of entries of one answer. Older ones are found by a search.
     public static let entriesPerAnswerMax = 300
 
     /// What is newer than a revision: changed phones and entries, and the ids of all that still exist. 0: everything

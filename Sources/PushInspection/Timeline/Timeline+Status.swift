@@ -209,7 +209,8 @@ extension Timeline {
         }
     }
 
-    /// The audience of a member's phone, and the member's number in it, counted from 1; null: the phone is no member's.
+    /// The audience of a member's phone, and the member's number in it, counted from 1; null: the phone is not a
+    /// member's.
     private func membership(of phone: SimulatedPhone) -> JSONTree {
         guard let found = self.audiences.memberships(token: phone.token).first else { return .null }
         return [

@@ -9,19 +9,20 @@ import PushModel
 public struct Timeline: Sendable {
     /// How much is kept.
     public struct Limits: Sendable {
-        /// Most entries. The oldest are dropped.
+        /// Maximum number of entries. The oldest are dropped.
         public var entriesMax = 1_000
-        /// Most phones. A card that is gone is dropped first, then a phone whose activity is unknown, then the phone
-        /// that has been idle longest. Phones in trouble and phones that somebody looks at stay while there are others.
+        /// Maximum number of phones. A card that is gone is dropped first, then a phone whose activity is unknown, then
+        /// the phone that has been idle longest. Phones in trouble and phones that somebody looks at stay while there
+        /// are others.
         public var phonesMax = 64
-        /// Most activities that are known to have had a phone, most tokens, and most phones that gave way. When one
-        /// kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
+        /// Maximum number of activities that are known to have had a phone, of tokens, and of phones that gave way.
+        /// When one kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
         public var slotsMax = 10_000
-        /// Most outcomes that arrived before their events, and most positions of the page's own events. The oldest are
-        /// dropped.
+        /// Maximum number of outcomes that arrived before their events, and of positions of the page's own events. The
+        /// oldest are dropped.
         public var earlyOutcomesMax = 1_000
-        /// Most entries in one second, for events and for pushes each. Beyond them, the same number of entries of the
-        /// sample is listed; all others are counted.
+        /// Maximum number of entries in one second, for events and for pushes each. Beyond them, the same number of
+        /// entries of the sample is listed; all others are counted.
         public var entriesPerSecondMax = 500
         /// Limits of audiences and members.
         public var audiences = SimulatedAudiences.Limits()
@@ -262,9 +263,9 @@ public struct Timeline: Sendable {
         }
     }
 
-    /// How long before the page reads an event a worker may have pushed it, in milliseconds.
+    /// Longest time from a worker's push for an event to the moment when the page reads that event, milliseconds.
     private static let readDelayMillisMax: Int64 = 2_000
-    /// Number of entries before the event among which its push may be.
+    /// Number of entries before the event, or before its push, that are searched for earlier attempts.
     private static let readDelayEntriesMax = 64
 
     /// Relates earlier attempts to an event, because an outcome names only the last attempt. A push is an earlier

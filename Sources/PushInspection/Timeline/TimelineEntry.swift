@@ -123,7 +123,7 @@ public struct TimelineEntry: Sendable {
     /// The timeline's revision when the entry last changed.
     public var revision: Int
 
-    /// Most outcomes and pushes of an event that `related` holds.
+    /// Maximum number of outcomes and pushes of an event in `related`.
     static let relatedMax = 64
 }
 

@@ -30,7 +30,7 @@ public enum ChannelID {
 
 /// Limits of a `ChannelClient`: its attempts, its times and its requests.
 public struct ChannelClientLimits: Sendable, Equatable {
-    /// Most attempts for one call. 1 or more.
+    /// Maximum number of attempts for one call. 1 or more.
     public var attemptsMax = 6
     /// Time after the call until which an attempt may begin, milliseconds. The last one may take the route's request
     /// timeout on top.
@@ -41,7 +41,7 @@ public struct ChannelClientLimits: Sendable, Equatable {
     public var backoffMinMillis: Int64 = 500
     /// The longest delay between two attempts, milliseconds.
     public var backoffMaxMillis: Int64 = 8_000
-    /// Most requests that wait or are in flight; one more fails at once.
+    /// Maximum number of requests that wait or are in flight; one more fails at once.
     public var outstandingMax = 256
 
     /// The defaults.

@@ -18,7 +18,7 @@ final class SpreadingResolver: Resolver, Sendable {
     private let inUse: [String: Int]
     private let isCancelled = Atomic(false)
 
-    /// Most lookups at a time in the process. Others wait, and are dropped if they are given up.
+    /// Maximum number of lookups at a time in the process. Others wait, and are dropped if they are given up.
     static let threadCount = 4
     private static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: SpreadingResolver.threadCount)

@@ -82,7 +82,7 @@ public struct APNSProbe: Sendable {
         public var tlsVersion: String?
         /// The peer's certificate chain, its own certificate first, as far as it could be built.
         public var certificates: [PeerCertificate] = []
-        /// Most requests at a time that the peer allows.
+        /// Maximum number of requests that the peer allows at a time.
         public var streamsMax: UInt32?
         /// The answer; `nil` if there was none, or nothing was asked.
         public var answer: Answer?

@@ -24,7 +24,7 @@ public enum KeyFileName {
     public static let countMax = 16
 
     /// The key files of a directory, at most `countMax`: newest first by their time of change, then by name. `nil` if
-    /// it is no directory. Blocks on the disk.
+    /// it is not a directory. Blocks on the disk.
     static func list(directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -41,7 +41,7 @@ public struct ProxyCredentials: Equatable, Sendable {
     /// The value of `proxy-authorization`.
     let authorization: [UInt8]
 
-    /// Why a file's content is no user and password, in words, without the content itself.
+    /// Why a file's content is not a user and a password, in words, without the content itself.
     public struct Fault: Error, CustomStringConvertible {
         public let description: String
     }

@@ -18,8 +18,8 @@ public enum MachineClock {
     /// CPU time that this thread has used, user and system, microseconds.
     static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }
 
-    /// CPU time of this thread, and the time it was ready and waited for a core, microseconds. The CPU time alone if
-    /// the kernel does not report the waiting time. It costs a few microseconds.
+    /// CPU time of this thread plus the time for which it was ready and waited for a core, microseconds. If the kernel
+    /// does not report the waiting time, the CPU time alone. A call costs a few microseconds.
     static func threadBusyMicros() -> Int64 { Self.threadCPUMicros() + (ThreadSchedule.waitedMicros() ?? 0) }
 
     private static func micros(_ clock: clockid_t) -> Int64 {

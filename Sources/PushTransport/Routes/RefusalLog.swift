@@ -10,7 +10,8 @@ struct RefusalLog {
     }
     /// The least time between two lines of a kind.
     static let intervalMillis: Int64 = 60_000
-    /// Most kinds remembered. A peer may invent any number of reasons: further ones share a kind by status.
+    /// Maximum number of kinds that are remembered. A peer may invent any number of reasons: further ones share a kind
+    /// by status.
     static let kindCountMax = 64
 
     private var lines: [Kind: (atMillis: Int64, suppressedCount: Int)] = [:]

@@ -12,8 +12,8 @@ struct ChannelTemplate: Hashable {
 
 /// Headers of broadcasts, and of requests about channels themselves.
 extension RouteHeaders {
-    /// Submits a request that is no push to a phone. The answer to a request about channels keeps the channel's id and
-    /// the body.
+    /// Submits a request that is not a push to a phone. The answer to a request about channels keeps the channel's id
+    /// and the body.
     mutating func submitAboutChannel(
         _ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32
     ) -> HTTP2SubmitResult {

@@ -156,9 +156,9 @@ public final class ShardTransport {
         runner.pool.wanted(now: self.now)
     }
 
-    /// Passes requests to `fill` one after the other, and queues each that it has filled on a connection of `route`: at
-    /// most `max`, as long as there is credit and `fill` returns `true`. `fill` must set every field. Nothing is
-    /// written before `endTurn`.
+    /// Lets `fill` fill one request after the other, and queues each on a connection of `route`. Stops after `max`
+    /// requests, without credit, or when `fill` returns `false`. `fill` must set every field. Nothing is written before
+    /// `endTurn`.
     /// - Returns: number of requests filled.
     public func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
         // The turn may have lasted a while, and answers are measured from here.

@@ -13,7 +13,7 @@ struct JSONLogHandler: LogHandler {
     /// Longest text in bytes; a longer one is cut. Container runtimes break lines at 16 KB, and half an object is not
     /// valid JSON.
     static let textByteCountMax = 4_096
-    /// Most elements of a list and fields of an object that are written. The others are left out.
+    /// Maximum number of elements of a list, and of fields of an object, that are written. The others are left out.
     static let elementCountMax = 64
 
     var logLevel = Logger.Level.info

@@ -52,7 +52,7 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
     }
 
-    /// Members whose alert goes alone and is refused are sent it again, and counted once.
+    /// A push that carries the alert alone is not processed. It is sent again, and its member is counted once.
     @Test func anAlertThatGoesAloneAndIsRefusedIsCountedOnce() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

@@ -54,7 +54,7 @@ import Testing
         h.audienceUpdate(2, of: "other")
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [2])
-        // A record newer than the takeover is no replay, whatever its offset. The topic may have been recreated.
+        // A record newer than the takeover is not a replay, whatever its offset. The topic may have been recreated.
         Self.forward(h, Self.join("match"), 0, at: h.now.wallMillis)
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [1])

@@ -206,8 +206,8 @@ import Testing
         #expect(sum.number("accepted") == returned.number("accepted"))
     }
 
-    /// An update is merged into one that expires before anybody got it. The update then goes round, although it never
-    /// was a version itself.
+    /// An update is merged into a newer one, whose version expires before anybody gets it. All members then get the
+    /// older update. It is summed like a version, although it was never published as one.
     @Test func whatOutlivesAVersionIsSummedToo() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

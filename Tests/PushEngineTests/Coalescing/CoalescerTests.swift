@@ -250,7 +250,8 @@ import Testing
         #expect(bench.pending?.contentNumber == (seconds > 10 ? 1 : 3) && bench.pending?.top.mayBeSent == true)
     }
 
-    /// An older update does not fit beside a late start, and outlives the newest. The start goes first, and both follow.
+    /// An older update expires later than the newest, and does not fit beside a late start. The start goes first, and
+    /// both updates follow.
     @Test func whatDoesNotFitBesideALateStartFollows() {
         let bench = CoalescerBench()
         bench.take(at: 20, padding: 3_000)
@@ -259,8 +260,8 @@ import Testing
         #expect(bench.pending?.events == [3] && bench.pending?.isStart == true && bench.behind?.events == [1, 2])
     }
 
-    /// A late update outlives the newest, and does not fit into the start: its content is too large beside the start's
-    /// alert, or beside the attributes. When the newest expires, the start goes first with its own content.
+    /// A late update expires later than the newest, and does not fit into the start. Its content is too large beside
+    /// the start's alert, or beside the attributes. When the newest expires, the start goes first with its own content.
     @Test(arguments: [(2_000, 0, ""), (5, 1_500, "new"), (5, 1_500, "")] as [(Int, Int, String)])
     func whatDoesNotFitIntoTheStartFollowsIt(alertByteCount: Int, attributesByteCount: Int, alert: String) {
         let bench = CoalescerBench()

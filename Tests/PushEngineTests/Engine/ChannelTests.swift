@@ -141,8 +141,8 @@ import Testing
         #expect(end.event == "end" && end.expirationSeconds == h.wallSeconds + 8 * 3_600 - 300)
     }
 
-    /// APNs does not answer the question what the channel keeps. The broadcast then leaves for the phones that are
-    /// on.
+    /// APNs is asked what the channel stores, and does not answer. After five seconds the broadcast leaves anyway, and
+    /// reaches only phones that are on.
     @Test func aBroadcastDoesNotWaitForAnAnswerForEver() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)

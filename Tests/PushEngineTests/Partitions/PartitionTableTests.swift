@@ -65,7 +65,7 @@ import Testing
             ([5, 6, 9, 10, 12], [7..<9, 11..<12]),
             // A record that was given up has no offset.
             ([5, -1, 6], []),
-            // An offset that repeats or goes back is no gap.
+            // An offset that repeats or goes back is not a gap.
             ([5, 6, 6, 3, 7], []),
             ([0, 2], [1..<2]),
         ] as [([Int64], [Range<Int64>])])

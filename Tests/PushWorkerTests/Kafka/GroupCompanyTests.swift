@@ -102,7 +102,7 @@ struct GroupCompanyTests {
         #expect(!isDue(30_000, rebalances: 2))
         #expect(!isDue(39_000, rebalances: 2))
         #expect(isDue(40_000, rebalances: 2))
-        // Later looks are rare, unless there are strangers.
+        // The worker then looks at the group every ten minutes, or every minute while the group has strangers.
         #expect(!isDue(99_000, rebalances: 2))
         #expect(isDue(100_000, rebalances: 2, strangers: true))
         #expect(!isDue(699_000, rebalances: 2))

@@ -119,8 +119,8 @@ struct StartPositionsTests {
         for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
     }
 
-    /// The present beginning of `state` decides. A worker that goes on writes this beginning into its commits. A worker
-    /// that halts keeps the former one.
+    /// A partition halts if `state` begins later than the group's commits say, unless that was accepted. A partition
+    /// that goes on commits the present beginning of `state`. A halted partition keeps the beginning in its commits.
     @Test(
         arguments: [
             (3, nil, nil, 3), (2, nil, nil, 2), (4, nil, "begins at offset 4, and began at 3", 3), (4, 40, nil, 4),

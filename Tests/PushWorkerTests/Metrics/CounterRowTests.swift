@@ -54,7 +54,8 @@ struct CounterRowTests {
         #expect(Set(heads).count == heads.count)
     }
 
-    /// The page of a worker, with its backend for libraries. A metric has a value only if its labels need one to show.
+    /// The metrics page of a worker, with the metrics of libraries. Values are given only where the page would
+    /// otherwise not show a metric's labels.
     private static func page() -> String {
         WorkerMetrics.text(
             WorkerMetricsTests.snapshot(),

@@ -301,7 +301,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A record that is no event does not halt its partition.
+    /// A record that is not an event does not halt its partition.
     @Test func aBadRecordThatCannotBeForwardedIsGivenUp() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), "broken")

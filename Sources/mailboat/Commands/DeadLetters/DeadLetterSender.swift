@@ -13,7 +13,7 @@ struct DeadLetterSender {
     private let report: (RepublishLine) -> Void
     private var failedCount = 0
 
-    /// Most records on their way at a time.
+    /// Maximum number of records on their way at a time.
     private static let outstandingMax = 1_000
     private static let queueWait = Duration.milliseconds(50)
 

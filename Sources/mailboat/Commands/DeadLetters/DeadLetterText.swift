@@ -20,7 +20,7 @@ enum DeadLetterText {
         ] + (showsRecord ? ["    \(Self.record(letter).text)"] : [])
     }
 
-    /// Key and value of the letter. A value that is no JSON is a string.
+    /// Key and value of the letter. A value that is not JSON is a string.
     private static func record(_ letter: DeadLetter) -> JSONTree {
         let value = letter.record.value.map { bytes in
             (try? JSONTree.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))

@@ -80,7 +80,7 @@ struct ExplainFacts: Equatable, Encodable {
         var field: String?
         /// The record's member `event`, such as `register`, even if the rest of the record is refused.
         var event: String?
-        /// Whether APNs refused the push of an audience's event for a member.
+        /// Whether the letter is about one member of an audience: APNs refused the push to that member.
         var isOfMember = false
     }
 

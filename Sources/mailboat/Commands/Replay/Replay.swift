@@ -36,9 +36,9 @@ struct Replay: AsyncParsableCommand {
                 --bootstrap localhost:9092
             """)
 
-    /// Most records read of a key's partition.
+    /// Maximum number of records that are read of a key's partition.
     static let recordCountMax = 100_000
-    /// Most events that one run publishes. Each waits for its acknowledgement.
+    /// Maximum number of events that one run publishes. Each waits for its acknowledgement.
     static let eventCountMax = 10_000
 
     @Argument(help: "The events' key; or give --from.")

@@ -19,7 +19,7 @@ struct OutcomeFollower {
     private static let patience = Duration.seconds(2)
     /// How long the ends of the other partitions are waited for.
     private static let otherLogsLimit = Duration.seconds(10)
-    /// Most records taken from a partition before the next partition is read.
+    /// Maximum number of records that are taken from a partition before the next partition is read.
     private static let recordCountMax = 1_000
 
     init(_ kafka: KafkaOptions, topic: String, partitions: [Int32], otherPartitions: [Int32] = []) {

@@ -237,7 +237,7 @@ struct Trigger: AsyncParsableCommand {
         if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
         if let link = witness.link(cast.key) { return ["On the page of 'mailboat dev':", "  \(link)"] + lines }
         guard case .simulator = witness else { return lines }
-        // A made-up token is no secret, and the simulated APNs is asked by it.
+        // A made-up token is not a secret. The command shown asks the simulated APNs about it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")
             lines.append("  curl -s \(self.origin(self.simulator))/devices/\(token)")
