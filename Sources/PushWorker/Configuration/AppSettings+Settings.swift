@@ -174,7 +174,7 @@ extension AppSettings: SettingsRoot {
             "Whether a `start` is sent again when nobody knows whether it arrived; a second card may appear."),
         .flag(
             "updates.stale-date-expires", effect: .live, scope: .app, \.engine.staleDateExpires,
-            "An update without `expires` that was not sent before its `stale-date` is `expired`, as all were in former releases. Updates that wait already keep the rule that held when they were taken."
+            "An update without `expires` that was not sent before its `stale-date` is `expired`. Updates that wait already keep the rule that held when they were taken."
         ),
         .number(
             "start.per-hour", effect: .live, scope: .app, in: 1...AppConfiguration.startsPerHourMax,
