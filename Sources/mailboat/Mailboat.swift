@@ -14,7 +14,7 @@ struct Mailboat: AsyncParsableCommand {
         discussion: """
             Develop with it: 'mailboat dev' shows in the browser how phones display your events.
             Try it: 'mailboat demo' plays a story from Kafka to simulated phones, in one process, in half a minute.
-            Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka divides the partitions among them.
+            Run it: 'mailboat run --config FILE' is the worker. Start as many as you like: Kafka divides the partitions among them.
             Ask it: 'mailboat explain KEY' says why a phone does not change, 'mailboat doctor' what keeps a worker from working.
 
             Exit status of every command: 0 when it is done and nothing wrong was found, 1 when something is wrong or what it prints cannot be \

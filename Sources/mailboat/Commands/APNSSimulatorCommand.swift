@@ -11,10 +11,11 @@ import TLSSession
 struct APNSSimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-simulator",
-        abstract: "A server that behaves like APNs, with simulated phones behind it.",
+        abstract: "Run a server that behaves like APNs, with simulated phones behind it.",
         discussion: """
-            It speaks TLS and HTTP/2, checks every header, the provider token and the payload, answers with Apple's status and reason, and \
-            keeps what each phone shows. An HTTP control API shows devices and sets faults: 'curl localhost:2198' explains it.
+            It speaks TLS and HTTP/2. It checks every header, the provider token and the payload, and answers with Apple's status and \
+            reason. It remembers what each phone shows. An HTTP control API shows devices and sets faults: 'curl localhost:2198' explains \
+            it.
 
             Exit status: 0 when it was stopped (SIGINT, SIGTERM), 1 when it cannot be started, for example because a port is in use, 64 \
             when the command line is wrong.

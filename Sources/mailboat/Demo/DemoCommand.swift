@@ -11,14 +11,14 @@ import PushWorker
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Plays a story: real Kafka records become real HTTP/2 pushes to simulated phones.",
+        abstract: "Play a story: real Kafka records become real HTTP/2 pushes to simulated phones.",
         discussion: """
-            An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. Pizza orders, a football match and a \
-            game's party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are \
-            one audience: a goal is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a \
-            push each; one goal is cancelled before it has reached everybody. The end is broadcast again, and then the channel is deleted, \
-            after seconds instead of hours. It ends by itself within 30 seconds. With --stay a page shows the phones during the story and \
-            afterwards, until Ctrl-C.
+            An embedded Kafka, a simulated APNs and a worker run in this process, over real sockets. They play pizza orders, a football \
+            match and a game's party, with rotated and dead tokens, broken records and a GOAWAY. The fans of the match are one audience: a \
+            goal is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a push each. One goal \
+            is cancelled before it has reached everybody. The end is broadcast again, and then the channel is deleted, after seconds instead \
+            of hours. The demo ends by itself within 30 seconds. With --stay a page shows the phones during the story and afterwards, until \
+            Ctrl-C.
 
             At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
             same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.

@@ -20,11 +20,11 @@ struct Check: ParsableCommand {
               {"key": "80e0…", "value": {"event": "register", "audience": "match-7"}}
 
             An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become, with the production host unless the \
-            event names its environment; a worker uses the one in the app's configuration. An event for an audience ("to": {"audience": \
-            …}) is shown as the push that each member would get, with the production host; a worker uses that of each member's \
-            environment. An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
-            sent, and of the configuration only its apps count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. \
-            Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
+            event names its environment; a worker uses the one in the app's configuration. An event for an audience ("to": {"audience": …}) \
+            is shown as the push that each member would get, with the production host; a worker uses that of each member's environment. An \
+            event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and only \
+            the configuration's apps count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. A warning \
+            names values of a content-state that look like dates but that Swift's Date would read as another time.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
             lines that a person sees. A taken event has its warnings as 'warnings', too.

@@ -65,8 +65,9 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print dead letters: where they came from and why.",
             discussion: """
-                For each: its position in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now; with --config also by the apps \
-                that workers have. A start that APNs refused cannot be sent back: the worker does not write its token down.
+                Prints the position of each in the dead-letter topic, its source, key and reason, and whether 'republish' would send it back \
+                now. With --config, that also depends on the apps that workers have. A start that APNs refused cannot be sent back: the \
+                worker does not write its token down.
 
                 --values adds the record itself, such as {"key": "order-7", "value": {"event": "end"}}: correct it, and publish it with \
                 'mailboat publish --check'. With --format json it is the field 'record'.
@@ -123,11 +124,13 @@ struct DeadLettersCommand: ParsableCommand {
                 Shows what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, \
                 on the partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
                 'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an \
-                outcome of its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is \
+                outcome of its own. Its 'timestamp' and 'expires' are judged again: an event that is older than what the phone shows is \
                 'superseded'.
 
-                Left out: records that would be refused again (with --config also those of an app that workers do not have), that have expired, starts, which put up a card, and events for an audience that APNs refused for a member, which go to all members again. --force sends these, too. A \
-                start that APNs refused cannot be sent back at all: the worker does not write its token down.
+                These are left out unless --force is given: records that have expired or would be refused again (with --config also those of \
+                an app that workers do not have); starts, because they put up a card; and events for an audience that APNs refused for one \
+                member, because they would go to all members again. A start that APNs refused cannot be sent back at all: the worker does \
+                not write its token down.
 
                 With --format json each line is an object with partition and offset of the letter, 'action' (left-out, would-send, sent or not-sent), \
                 'to' (topic, partition, offset) and 'because'.

@@ -10,18 +10,18 @@ import Redaction
 struct EmbeddedKafkaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embedded-kafka",
-        abstract: "A small Kafka in memory, for trying things out.",
+        abstract: "Run a small Kafka in memory, for trying things out.",
         discussion: """
-            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of librdkafka (kcat, Python, Go, \
-            .NET), of kafkajs and of Java's kafka-clients work with it. Nothing is stored on disk; everything is gone when the process \
+            This is librdkafka's mock cluster as a process of its own. Producers, consumers and consumer groups of librdkafka (kcat, Python, \
+            Go, .NET), of kafkajs and of Java's kafka-clients work with it. Nothing is stored on disk; everything is gone when the process \
             ends.
 
-            Limits: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
-            happened); no compaction or retention, no transactions, no static membership, no administration: topics are created here, by \
-            --topic. A group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is \
-            the shortest that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. Where \
-            requests fail, set max.in.flight.requests.per.connection to 1 in idempotent producers: their sequence numbers are not checked, \
-            and a batch that was lost before one that was taken counts as written.
+            Limits: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and when it drops some); no \
+            compaction or retention, no transactions, no static membership, no administration: topics are created here, by --topic. A \
+            group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is the shortest \
+            that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. If you let requests fail, \
+            set max.in.flight.requests.per.connection to 1 in idempotent producers. Their sequence numbers are not checked: a lost batch \
+            counts as written when a later one was taken.
 
             It takes two ports: --port for clients, and --control (9093) for curl. Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
 

@@ -10,14 +10,14 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say why a phone does not change: what happened to an activity's newest event.",
         discussion: """
-            Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes \
-            and dead letters, and the positions of the workers. Prints one sentence about how far the newest event has got, then the \
-            records that show it with their positions, then what to do. Joins no group, changes nothing, and shows no token.
+            Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes and \
+            dead letters, and the positions of the workers. Prints one sentence about how far the newest event has got, then the records \
+            that show it, with their positions, then what to do. Joins no group, changes nothing, and shows no token.
 
             Only the key's partition of each topic is read, backwards from its end, until the newest records are found or --depth records \
             were read; the lines 'read' say how far. For an audience, 'state' is read further to see whether it is paused. With --config, \
-            topics, group and budgets are those of the workers. It follows an audience's event until the event is handed to the members, \
-            which get pushes of their own: 'mailboat state dump --audience ID' shows them.
+            topics, group and budgets are those of the workers. An audience's event is followed until it is handed to the members, which get \
+            pushes of their own: 'mailboat state dump --audience ID' shows them.
 
             With --format json: one object with 'verdict' (cause, sentence, next) and 'facts'. 'cause' is one of \
             \(ExplainVerdict.Cause.allCases.map(\.rawValue).joined(separator: ", ")).

@@ -16,15 +16,16 @@ struct Replay: AsyncParsableCommand {
             time, and its 'timestamp' if it has one, become the present time, so that a phone accepts it as new. To a worker it is a new \
             event with an outcome of its own, and it costs budget like any other.
 
-            Registrations and unregistrations of a key are skipped and do not count: after a token was rotated, the phone should show the \
-            newest event before. --with-registrations counts and publishes them; an old one may then replace a newer one.
+            Registrations and unregistrations of a key are skipped and do not count: when a token has changed, the phone should show the \
+            newest event before the registration. --with-registrations counts and publishes them; an old one may then replace a newer one.
 
-            Left out: events that would be refused or have expired ('expires'; for a start also 'stale-date'), starts, which put up a \
-            second card (unless --with-starts is given), and with --from registrations, unless --with-registrations is given. Old content \
-            replaces what the phone shows. To show the newest state again, replay the newest event alone.
+            Left out are events that would be refused or have expired ('expires'; for a start also 'stale-date'). Starts are left out, too, \
+            unless --with-starts is given, because they put up a second card. With --from, registrations are left out unless \
+            --with-registrations is given. Old content replaces what the phone shows. To show the newest state again, replay the newest \
+            event alone.
 
-            For a key, its partition of the topic is read backwards from the end, and its partition of the routed topic, to which workers \
-            forward misplaced events; \(Replay.recordCountMax) records of each at most. --from reads any partition.
+            For a key, its partitions of the topic and of the routed topic are read backwards from the end, at most \
+            \(Replay.recordCountMax) records of each. Workers forward misplaced events to the routed topic. --from reads any partition.
 
             Exit status: 0 when everything selected was published (or would be), 1 when something was left out, nothing was found or Kafka \
             did not take it, 64 when the command line is wrong.

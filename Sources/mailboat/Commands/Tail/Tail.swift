@@ -18,15 +18,15 @@ struct Tail: AsyncParsableCommand {
             are sorted by time. Within a partition the order is that of the log.
 
             A line has the time (UTC), the outcome, app and activity (audience, channel), why, the event's own id and its position. For an \
-            audience's version it has the number of members, the results for them (counts of 0 are left out), and the number that got it \
-            by broadcast ('listening'). On a terminal, outcomes are coloured unless NO_COLOR is set, and what follows one of the same kind \
-            of the same audience, such as 1,000 joins, is only counted: in a file or a pipe each has its line. A worker writes 'applied' \
-            and 'superseded' only with outcomes.publish: all.
+            audience's version it has the number of members, the results for them (counts of 0 are left out), and the number that got it by \
+            broadcast ('listening'). On a terminal, outcomes are coloured unless NO_COLOR is set. Outcomes in a row that are alike and of \
+            one audience, such as 1,000 joins, are counted in one line there; in a file or a pipe each has its line. A worker writes \
+            'applied' and 'superseded' only with outcomes.publish: all.
 
-            It does not look into content-state: a wrong date is 'delivered'. An event whose token has died gets its outcome only after \
-            registration-wait. 'mailboat explain KEY' says both at once. With --key of an audience, records about all its members \
-            (pass, audience, start-pass) and its channel are shown, too, although they have keys of their own. Joins have the token as \
-            their key, and members that APNs refused its hash: ask for these with --outcome.
+            It does not look into content-state: an update with a wrong date is 'delivered'. An event whose token has died gets its outcome \
+            only after registration-wait. 'mailboat explain KEY' finds both at once. With --key of an audience, records about all its \
+            members (pass, audience, start-pass) and its channel are shown, too, although they have keys of their own. Joins have the token \
+            as their key, and members that APNs refused its hash: ask for these with --outcome.
 
             With --format json each line is an object with partition, offset, writtenMillis, and the unchanged record in 'record'.
 
