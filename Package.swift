@@ -95,7 +95,7 @@ let package = Package(
             ] + nio),
         // Why an address cannot be listened on, for a person; and who is let in where no password is asked for.
         .target(name: "Listening", dependencies: ["Redaction", hummingbird] + nio),
-        // One port before the brokers of an embedded Kafka, and what Java's client has to hear of them.
+        // Ports in front of the brokers of an embedded Kafka, and what Java's client has to hear from those brokers.
         .target(name: "KafkaForwarding", dependencies: ["Listening"] + nio),
         // How the pages look that a program serves, and what their scripts draw with: texts.
         .target(name: "PageStyle", resources: [.embedInCode("elements.js"), .embedInCode("style.css")]),
