@@ -2,9 +2,10 @@ public import PushEngine
 
 /// What the next push of an activity waits for, and until when. Pure: made from the reports of a shard and the worker.
 public struct ActivityWait: Sendable, Equatable, Encodable {
-    /// Kinds of waits. Where several apply, the one that decides is named.
+    /// Kinds of waits. If several apply, the one that matters is named: the first in the order in which a shard checks
+    /// them.
     public enum Cause: String, Sendable, CaseIterable, Encodable {
-        /// The worker does not take or send anything of this partition now.
+        /// The worker does not take or send anything of the activity's partition now.
         case worker
         /// APNs has a push of the activity and has not answered.
         case answer
@@ -32,9 +33,9 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
     public var cause: Cause
     /// A text that follows “it waits for”, without a time that passes.
     public var text: String
-    /// Milliseconds from now until time alone ends the wait; `nil`: time does not end it.
+    /// Milliseconds until the wait ends by itself; `nil`: time alone does not end it.
     public var endsInMillis: Int64?
-    /// Whether what waits is given up at that time; `false`: it may leave then.
+    /// Whether the waiting events are given up at that time. If `false`, they may leave then.
     public var isGivenUpThen = false
 }
 
@@ -56,7 +57,7 @@ extension ActivityWait {
         }
     }
 
-    /// What a pending push waits for. The questions are in the order in which a shard asks them.
+    /// What a pending push waits for. The checks are in the order in which a shard makes them.
     private static func wait(
         of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
     ) -> ActivityWait {
@@ -91,7 +92,7 @@ extension ActivityWait {
         return ActivityWait(cause: .stream, text: "its turn on a connection to APNs")
     }
 
-    /// Whether a text names this app, and not one whose bundle id contains this one's.
+    /// Whether a text names this app. Another app, whose bundle id contains this one's, does not count.
     private static func names(_ text: String, bundleID: String) -> Bool {
         let words = text.split { !($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
         // The last word of a sentence may end with a full stop.
@@ -100,7 +101,7 @@ extension ActivityWait {
 
     /// What the events of an audience wait for.
     /// - Parameter report: the report of the audience's owner.
-    /// - Returns: `nil` when none waits to become a version, or to be announced.
+    /// - Returns: `nil` when no event waits to become a version, and no version waits to be announced.
     public init?(_ report: AudienceReport) {
         if report.eventsPending > 0 {
             self.init(

@@ -38,7 +38,8 @@ enum AdminAccess: Equatable, Sendable {
         }
     }
 
-    /// Whether a request's `Host` names this machine. A page that reaches this machine under another name (DNS rebinding) sends that name.
+    /// Whether a request's `Host` names this machine. A page that reaches this machine under another name (DNS
+    /// rebinding) sends that other name.
     static func isLocal(authority: String?) -> Bool { RequestGuard.isLoopback(authority: authority) }
 }
 

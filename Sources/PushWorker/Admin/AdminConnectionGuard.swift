@@ -26,14 +26,14 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var context: ChannelHandlerContext?
     private var phase = Phase.idle
     private var timer: Scheduled<Void>?
-    /// When the client was last waited for; `nil` while it waits for us.
+    /// Since when we wait for the client; `nil` while the client waits for us.
     private(set) var waitsSince: NIODeadline?
     private var requestCount = 0
     private var answerCount = 0
     private var bodyByteCount = 0
     /// Whether a request to `/channels` waits for its answer.
     private var asksForChannels = false
-    /// Whether everything else from the client is ignored.
+    /// Whether all further bytes from the client are ignored.
     private var isDeaf = false
 
     init(limits: AdminLimits, connections: NIOLoopBoundBox<AdminConnections>) {
@@ -43,7 +43,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // The decoder hands on whole heads. Half of a head can be seen only before the decoder.
+        // The HTTP decoder passes on only complete heads. A `ByteWatch` before the decoder sees parts of a head, too.
         let watch = ByteWatch { [weak self] in self?.bytesCame() ?? false }
         try? context.pipeline.syncOperations.addHandler(watch, position: .first)
         self.enter(.idle, within: self.limits.idleDurationMax)
@@ -109,7 +109,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
-    /// Remembers that the client has taken an answer: it has left for the client's socket.
+    /// Remembers that an answer has been written to the client's socket.
     private func answerWritten() {
         self.answerCount += 1
         guard self.answerCount < self.limits.requestsPerConnectionMax else {
@@ -148,7 +148,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     }
 }
 
-/// Reports arriving bytes, and passes them on when they are wanted.
+/// Reports arriving bytes, and passes them on if they should be decoded.
 private final class ByteWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -165,7 +165,8 @@ private final class ByteWatch: ChannelInboundHandler {
 final class AdminConnections {
     private var guards: [ObjectIdentifier: AdminConnectionGuard] = [:]
 
-    /// Makes room for one more connection. A client that asks is preferred to those that keep us waiting.
+    /// Makes room for one more connection. It closes the connection that has kept us waiting longest, or the new one if
+    /// none keeps us waiting.
     func add(_ added: AdminConnectionGuard, max: Int) {
         if self.guards.count >= max {
             let longest = self.guards.values.compactMap { one in one.waitsSince.map { (one, $0) } }

@@ -2,24 +2,25 @@ import NIOCore
 
 /// Limits for one client of the admin port, so that no number of clients can keep a probe from its answer.
 struct AdminLimits: Sendable {
-    /// Most connections at once. One more ends the one that has waited longest for its client. When all are being
-    /// answered, the new one is closed.
+    /// Maximum number of connections. When it is exceeded, the connection that has kept us waiting longest is closed.
+    /// If all others wait for our answers, the new one is closed.
     var connectionsMax = 64
-    /// Most requests on one connection; the last answer says `connection: close`. Further pipelined ones are not read.
+    /// Maximum number of requests on one connection. The last answer says `connection: close`, and later requests are
+    /// not read.
     var requestsPerConnectionMax = 100
     /// Longest time from a request's first byte to its last.
     var requestDurationMax = TimeAmount.seconds(10)
     /// Longest time from a request's last byte until the client has taken the whole answer.
     var answerDurationMax = TimeAmount.seconds(10)
-    /// Longest time for an answer of `/channels`. It waits for APNs: `ChannelPages.limits`, and a request's own time on
-    /// top.
+    /// Longest time for an answer of `/channels`, which waits for APNs. It is longer than the time that
+    /// `ChannelPages.limits` allows.
     var channelAnswerDurationMax = TimeAmount.seconds(60)
-    /// Longest time between requests: longer than between scrapes.
+    /// Longest time between two requests. It is longer than the usual interval between scrapes.
     var idleDurationMax = TimeAmount.seconds(90)
     /// Time after the last answer for the client to read it and close.
     var partingDurationMax = TimeAmount.seconds(1)
-    /// Most bytes of the request line and all header fields.
+    /// Maximum number of bytes of the request line and all header fields together.
     var headByteCountMax = 16_384
-    /// Most bytes of a body that are passed on. Only `/channels` takes a body, and a shorter one.
+    /// Maximum number of bytes of a body that are passed on. Only `/channels` takes a body, and its own limit is lower.
     var bodyByteCountMax = 16_384
 }

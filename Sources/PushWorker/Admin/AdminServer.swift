@@ -9,8 +9,9 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The admin port. `/healthz`, `/readyz` and `/metrics` are for everybody who reaches it, so by default it is on
-/// loopback. `/channels` requires a token, and so do the pages about the worker's knowledge (`StatePages`).
+/// The admin port. It answers `/healthz`, `/readyz` and `/metrics` for everybody who can reach it, so by default it
+/// listens on loopback. `/channels` requires a token. The pages about the worker's knowledge require what `AdminAccess`
+/// says.
 final class AdminServer: Sendable {
     /// The contents of the pages. Each closure is called per request.
     struct Pages: Sendable {
@@ -36,16 +37,16 @@ final class AdminServer: Sendable {
         self.task = task
     }
 
-    /// Listens. Returns when requests are accepted; throws when the address is not available.
+    /// Opens the port. Returns when requests are accepted; throws when the address is not available.
     /// - Parameter tls: the port's certificate; `nil`: plain HTTP.
     static func start(
         host: String, port: Int, pages: Pages, tls: AdminTLS? = nil, limits: AdminLimits = AdminLimits(), logger: Logger
     ) async throws -> AdminServer {
-        // Hummingbird's own lines are about each request and of no interest here.
+        // Hummingbird logs each request below `warning`, which nobody needs.
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         let running = AsyncThrowingStream<Int, any Error>.makeStream()
-        // One loop carries all connections, so that they know of each other without a lock.
+        // All connections are on one event loop, so that `AdminConnections` needs no lock.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let application = Application(
             router: Self.router(pages), server: Self.builder(Self.connections(limits, on: loop), tls: tls),
@@ -70,7 +71,7 @@ final class AdminServer: Sendable {
         throw CancellationError()
     }
 
-    /// Closes the port; requests under way are answered first, within a second.
+    /// Closes the port. Requests that have begun are answered first, within a second.
     func stop() async {
         await self.group.triggerGracefulShutdown()
         // The result of the task no longer matters.

@@ -81,7 +81,7 @@ final class AdminTLS: Sendable {
         return try TLSSession(server: context)
     }
 
-    /// Uses another certificate, if the files contain one. Blocks on the disk.
+    /// Reads the files again, and uses their certificate if it has changed. Blocks on the disk.
     func look() {
         do throws(Fault) {
             let files = try Self.read(self.configuration)
@@ -93,7 +93,7 @@ final class AdminTLS: Sendable {
             }
             self.logger.notice("the admin port has another certificate for new connections")
         } catch {
-            // Perhaps one of the two files has been written and the other not yet.
+            // Perhaps only one of the two files has been replaced so far.
             self.logger.warning(
                 "the admin port keeps its certificate",
                 metadata: ["setting": "\(error.setting)", "cause": "\(error.text)"])

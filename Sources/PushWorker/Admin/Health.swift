@@ -1,6 +1,6 @@
 /// The content of `/healthz`: whether a restart would help. Pure.
 enum Health {
-    /// What hangs, one line each; `nil`: nothing.
+    /// What hangs, one line each; `nil` when nothing hangs.
     /// - Parameters:
     ///   - loopSilencesMillis: time since the loop of each shard last took a turn.
     ///   - group: names partitions that make no progress, and when they were last looked at.

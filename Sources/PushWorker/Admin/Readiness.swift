@@ -9,7 +9,7 @@ struct Readiness: Codable, Equatable {
     struct Restoring: Codable, Equatable {
         var partition: Int32
         var records: Int64
-        /// Most records to restore; compaction may have removed some of them.
+        /// Maximum number of records to restore. Compaction may have removed some of them.
         var of: Int64
     }
 
@@ -22,7 +22,7 @@ struct Readiness: Codable, Equatable {
     var halted: [Halted]
     /// Why the worker is not ready, in plain words.
     var errors: [String]
-    /// Faults although the worker is ready: another in its place would do no better.
+    /// Faults that do not make the worker unready, because another in its place would do no better.
     var degraded: [String]
 
     init(_ snapshot: WorkerSnapshot) {
@@ -45,7 +45,7 @@ struct Readiness: Codable, Equatable {
     func json() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding these types cannot fail; an empty object would still be JSON.
+        // Encoding these types cannot fail. The fallback, an empty object, is JSON as well.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

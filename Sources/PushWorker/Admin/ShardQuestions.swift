@@ -9,7 +9,7 @@ final class ShardQuestions: Sendable {
     enum Fault: Error, Equatable {
         /// The worker is starting or stopping.
         case notRunning
-        /// The limit of `underWayMax` waiting questions is reached.
+        /// `underWayMax` questions are waiting already.
         case busy
         /// A shard has not answered in time.
         case timedOut
@@ -20,7 +20,8 @@ final class ShardQuestions: Sendable {
         var underWay = 0
     }
 
-    /// Most questions that wait for shards at once. One that has timed out counts until its shard has answered.
+    /// Maximum number of questions that wait for shards. A question that has timed out counts until its shard has
+    /// answered.
     static let underWayMax = 8
     /// How long a question waits.
     static let waitMax = TimeAmount.seconds(2)
@@ -30,7 +31,7 @@ final class ShardQuestions: Sendable {
 
     init(wait: TimeAmount = ShardQuestions.waitMax) { self.wait = wait }
 
-    /// Sets the shards that can be asked from here on; none when the worker stops.
+    /// Sets the shards that can be asked from now on. The list is empty when the worker stops.
     func use(_ shards: [ShardHandle]) { self.state.withLock { $0.shards = shards } }
 
     /// Asks one shard, or all.
@@ -53,13 +54,13 @@ final class ShardQuestions: Sendable {
         let timer = loop.scheduleTask(in: self.wait) { promise.fail(Fault.timedOut) }
         answers.whenComplete { result in
             timer.cancel()
-            // After the time limit the answer has no effect: the promise has been completed already.
+            // An answer after the time limit has no effect, because the promise is completed already.
             promise.completeWith(result)
         }
         do {
             return try await promise.futureResult.get()
         } catch {
-            // A loop that has ended answers nobody.
+            // An error that is not a `Fault` means that the loop has ended.
             throw error as? Fault ?? .notRunning
         }
     }

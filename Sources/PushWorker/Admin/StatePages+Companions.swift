@@ -1,7 +1,7 @@
 import PushEngine
 
-/// Questions from code in this process, such as the page of `mailboat dev`. They do not use the admin port, and so
-/// avoid its guards.
+/// Questions from code in this process, such as the page of `mailboat dev`. They do not pass through the admin port, so
+/// `AdminAccess` does not apply.
 extension StatePages {
     /// What this worker knows about an activity.
     /// - Parameter app: bundle id; `nil`: the only app that has it.
@@ -13,8 +13,8 @@ extension StatePages {
         } catch { return nil }
     }
 
-    /// The token that the pushes to an activity go to, and its app. A secret. `app` and `nil` have the same meaning as
-    /// for `activityPage`.
+    /// The app of an activity, and the token that its pushes go to, which is a secret. `app` and `nil` have the same
+    /// meaning as for `activityPage`.
     func activityToken(id text: String, app: String?) async -> (token: [UInt8], app: String)? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)

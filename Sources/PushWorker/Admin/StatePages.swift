@@ -6,9 +6,9 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// The pages `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, but never a
-/// token or the content on a phone. Also the requests that stop something: `/drain` for the worker,
-/// `/audiences/<id>/pause` and `resume` for an audience. `AdminAccess` says who is answered.
+/// The pages `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port. They show what the worker knows,
+/// but never a token or the content on a phone. The type also answers requests that change something: `/drain` stops
+/// the worker, `/audiences/<id>/pause` and `resume` an audience. `AdminAccess` says who is answered.
 final class StatePages: Sendable {
     struct Request: Sendable {
         /// The path, percent-encoded, without the query.
@@ -70,7 +70,7 @@ final class StatePages: Sendable {
         self.logger = logger
     }
 
-    /// Sets the shards that can be asked from here on, and the way to give orders.
+    /// Sets the shards that can be asked from now on, and `orders`, which pauses and resumes audiences.
     func use(_ shards: [ShardHandle], orders: AudienceOrders, isPlacementChecked: Bool) {
         self.orders.withLock { $0 = orders }
         let partitionCount = orders.partitionCount
@@ -147,7 +147,7 @@ final class StatePages: Sendable {
         return Answer(status: 202, body: Self.json(["draining": true]))
     }
 
-    /// Stops an audience's pushes or lets them go on, as `mailboat audience pause` and `resume` do.
+    /// Pauses or resumes an audience's pushes, as `mailboat audience pause` and `resume` do.
     func order(_ request: Request) async -> Answer {
         if let refusal = await self.refusalOfOrder(request) { return refusal }
         do throws(Fault) {
@@ -206,7 +206,7 @@ final class StatePages: Sendable {
         var here: [CrowdStatus]
     }
 
-    /// What the partitions of this worker know about an audience.
+    /// What this worker's partitions know about an audience.
     private struct AudiencePage: Encodable {
         var audience: String
         var app: String
@@ -234,8 +234,8 @@ final class StatePages: Sendable {
         }
     }
 
-    /// Why a request for the page is refused; `nil` when it is answered. The page needs no token: it asks for the token
-    /// itself, and sends it with each question.
+    /// Why a request for the page is refused; `nil` when it is answered. The page itself needs no token. Its script
+    /// asks the person for the token, and sends it with each question.
     func refusalOfPage(_ request: Request) -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
@@ -260,7 +260,8 @@ final class StatePages: Sendable {
     /// Why a request that changes something is refused; `nil` when it is accepted.
     private func refusalOfOrder(_ request: Request) async -> Answer? {
         if let refusal = await self.refusal(request) { return refusal }
-        // Without a token, a name of this machine is enough, and a page in a browser here can send one as well.
+        // Without a token, naming this machine is enough. A page in a browser on this machine can do that, but sends
+        // `origin`.
         guard self.access != .token, request.origin != nil else { return nil }
         return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
     }
@@ -351,7 +352,7 @@ final class StatePages: Sendable {
 
     private static let notRunning = Fault(503, "not-running", "the worker starts or stops: ask again")
 
-    /// The fault for something that this worker does not have: it does not exist, or another worker has it.
+    /// The fault for something that this worker does not have. Either it does not exist, or another worker has it.
     private func missing(_ what: String, _ asked: Asked) -> Fault {
         let partition = asked.partition
         let phase = self.sources.snapshot().partitions.first { $0.number == partition }?.phase
@@ -394,12 +395,12 @@ final class StatePages: Sendable {
         Answer(status: fault.status, body: Self.json(["error": fault]))
     }
 
-    /// Writes names as in events and outcomes: `last-stamp-seconds`.
+    /// Encodes with names such as `last-stamp-seconds`, as in events and outcomes.
     private static func json(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.keyEncodingStrategy = .custom { path in KebabKey(path[path.count - 1].stringValue) }
-        // Texts and numbers can always be encoded; an empty object would still be JSON.
+        // Texts and numbers can always be encoded. The fallback, an empty object, is JSON as well.
         return ((try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
     }
 }

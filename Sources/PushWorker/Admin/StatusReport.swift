@@ -13,7 +13,7 @@ struct StatusReport: Encodable, Equatable {
     struct Shard: Encodable, Equatable {
         var number: Int
         var partitions: Int
-        /// Time since the shard's loop last took a turn, as far as is known, milliseconds.
+        /// Milliseconds since the shard's loop last took a turn, as far as is known.
         var silenceMillis: Int64
     }
     struct Partition: Encodable, Equatable {
@@ -21,9 +21,9 @@ struct StatusReport: Encodable, Equatable {
         var shard: Int
         var phase: String
         var restoredRecords: Int64
-        /// Most records to restore; compaction may have removed some of them.
+        /// Maximum number of records to restore. Compaction may have removed some of them.
         var restoreRecordsMax: Int64
-        /// Number of unresolved records of all input topics and the routed one; `nil`: not known yet.
+        /// Number of unresolved records of the partition in all input topics, `routed` included; `nil`: not known yet.
         var lagRecords: Int64?
         /// Why the partition is halted; `nil` when it is not.
         var reason: String?
@@ -37,7 +37,7 @@ struct StatusReport: Encodable, Equatable {
         var connectionsConnecting: Int
         var connectionsDraining: Int
         var inFlight: Int
-        /// A description of what is wrong with the route; `nil`: nothing that is known.
+        /// A description of what is wrong with the route; `nil` when no fault is known.
         var trouble: String?
     }
     struct Work: Encodable, Equatable {
@@ -64,7 +64,7 @@ struct StatusReport: Encodable, Equatable {
     var routes: [Route]
 
     /// - Parameters:
-    ///   - partitionCount: partitions of each co-partitioned topic; `nil`: not known yet.
+    ///   - partitionCount: number of partitions of each input topic; `nil`: not known yet.
     ///   - lags: the lag of each topic and partition.
     init(
         _ snapshot: WorkerSnapshot, uptimeSeconds: Int64, partitionCount: Int32?, lags: [WorkerMetrics.Lag],

@@ -2,7 +2,7 @@ import KafkaLog
 import PushEngine
 import Synchronization
 
-/// Pauses and resumes the pushes to an audience, by a record to every partition, this worker's and others'. Gives one
+/// Pauses and resumes the pushes to an audience, by a record to every partition, also those of other workers. Gives one
 /// order at a time. May be used from any thread.
 final class AudienceOrders: Sendable {
     /// Why an order was not given.

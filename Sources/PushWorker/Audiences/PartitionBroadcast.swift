@@ -10,7 +10,7 @@ public struct PartitionBroadcast {
     private static let queueWait = Duration.milliseconds(50)
 
     /// - Parameters:
-    ///   - producer: used by nobody else. Its records are given up after `limit`.
+    ///   - producer: must not be used by anybody else. Its records are given up after `limit`.
     ///   - limit: time limit for Kafka.
     public init(_ producer: KafkaProducer, limit: Duration) {
         self.producer = producer
@@ -18,7 +18,7 @@ public struct PartitionBroadcast {
     }
 
     /// Writes the record to every partition.
-    /// - Returns: what went wrong, a line for each partition that does not have the record.
+    /// - Returns: one line for each partition that does not have the record, with the reason.
     public func write(
         _ record: (key: [UInt8], value: [UInt8]), kind: RoutedKind, topic name: String, count: Int32
     ) throws -> [String] {

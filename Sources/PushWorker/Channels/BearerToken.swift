@@ -3,14 +3,14 @@ import Redaction
 
 /// The secret that authorises a client to ask about channels on the admin port.
 struct BearerToken: Sendable {
-    /// Fewest bytes of a token: shorter secrets are guessed.
+    /// Minimum number of bytes of a token. A shorter secret can be guessed.
     static let byteCountMin = 16
-    /// Most bytes of a token: a longer one may not fit into a header field.
+    /// Maximum number of bytes of a token. A longer one may not fit into a header field.
     static let byteCountMax = 4_096
 
     private let bytes: [UInt8]
 
-    /// Why a file's content is not a token, in words; the content is not repeated.
+    /// Why a file's content is not a token, in words. The text does not contain the content.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -45,8 +45,8 @@ struct BearerToken: Sendable {
         }
     }
 
-    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). The time depends only
-    /// on the given value: a wrong token takes as long as the right one.
+    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). A wrong token of the
+    /// same length takes as long as the right one, so the time reveals nothing about the token.
     func admits(_ authorization: String?) -> Bool {
         guard let authorization else { return false }
         let given = Array(authorization.utf8)

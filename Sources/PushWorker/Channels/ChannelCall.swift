@@ -18,7 +18,7 @@ struct ChannelCall: Equatable {
         case delete(String)
     }
 
-    /// Most bytes in the body of a request that makes a channel; a longer one is refused.
+    /// Maximum number of bytes in the body of a request that makes a channel. A longer body is refused.
     static let bodyByteCountMax = 4_096
 
     var home: ChannelHome
@@ -37,7 +37,7 @@ struct ChannelCall: Equatable {
     }
 
     /// - Parameters:
-    ///   - path: percent-encoded, without the query. An id may be encoded or not: it is the last part.
+    ///   - path: percent-encoded, without the query. Its last part may be a channel's id, encoded or not.
     ///   - homes: the homes that can be asked about.
     init(
         method: String, path: String, query: String, body: [UInt8], homes: [ChannelHome]

@@ -7,19 +7,19 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before
-/// releasing it.
+/// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close a desk
+/// before releasing it.
 public final class ChannelDesk: Sendable {
     private struct State {
         var homes: [ChannelHome]
         var ways: [Way]
         var client: ChannelClient
-        /// Clients that were replaced by others. They finish what is under way.
+        /// Clients that others have replaced. They finish the requests that they have begun.
         var former: [ChannelClient] = []
         var isClosed = false
     }
 
-    /// How the channels of a home are reached. A change needs a new client.
+    /// Where and with which key the channels of a home are reached. A change needs a new client.
     private struct Way: Equatable {
         var host: String
         var port: Int
@@ -81,9 +81,9 @@ public final class ChannelDesk: Sendable {
             limits: limits, logger: logger)
     }
 
-    /// Takes the apps of another plan from here on. What is under way is finished first.
+    /// Takes the apps of another plan for requests from now on. Requests that have begun are finished first.
     /// - Parameter pause: waits for a duration.
-    /// - Returns: a closure that closes the former client; `nil` when that client is still used.
+    /// - Returns: a task that closes the former client after a while; `nil` when that client is still used.
     @discardableResult
     func follow(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore,
@@ -107,11 +107,11 @@ public final class ChannelDesk: Sendable {
             await client.close()
             return nil
         }
-        // No question takes longer than this.
+        // No request takes longer than this.
         let limit = Duration.milliseconds(self.limits.totalMillis)
         return Task.detached {
             await pause(limit)
-            // Clients that replaced the former one are left alone: they got their questions later.
+            // Only this former client is closed. Clients that replaced it have later requests.
             let isLeft = self.state.withLock { state in
                 guard let index = state.former.firstIndex(where: { $0 === former }) else { return false }
                 state.former.remove(at: index)
@@ -144,7 +144,7 @@ public final class ChannelDesk: Sendable {
         }
     }
 
-    /// Ends everything under way and closes the connections.
+    /// Ends all requests and closes the connections.
     public func close() async {
         let clients = self.state.withLock { state in
             state.isClosed = true
@@ -160,7 +160,7 @@ public final class ChannelDesk: Sendable {
         try await self.client.create(policy, in: home)
     }
 
-    /// What a channel keeps for phones that are not connected.
+    /// Which message the channel keeps for phones that are not connected.
     public func storagePolicy(
         of channel: String, in home: ChannelHome
     ) async throws(ChannelFailure) -> MessageStoragePolicy {

@@ -97,7 +97,7 @@ struct ChannelPages: Sendable {
             return Answer(status: 200, body: Self.json(ChannelRecord(call.home, channel: channel, storage: storage)))
         case .create(let storage):
             let channel = try await desk.create(storage, in: call.home)
-            // The caller may have disconnected meanwhile: then only the log names the channel.
+            // If the caller has disconnected meanwhile, only the log names the channel.
             self.logger.notice(
                 "a channel was made",
                 metadata: ["channel": "\(channel)", "home": "\(call.home)", "storage": "\(storage.name)"])
@@ -138,7 +138,7 @@ struct ChannelPages: Sendable {
     private static func json(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and whole numbers can always be encoded; an empty object would still be JSON.
+        // Strings and whole numbers can always be encoded. The fallback, an empty object, is JSON as well.
         return ((try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
     }
 }

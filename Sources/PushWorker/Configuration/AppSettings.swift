@@ -12,7 +12,7 @@ public struct AppSettings: Sendable {
     public struct Endpoint: Sendable, Equatable, Hashable {
         /// A host name or an IP address.
         public var host: String
-        /// The port: 443, or 2197, which Apple offers too.
+        /// The port: 443, or 2197, which Apple also offers.
         public var port = APNSHost.port
         /// A file of PEM certificates that are trusted instead of the system's.
         public var caFile: String?
@@ -28,12 +28,12 @@ public struct AppSettings: Sendable {
     public var engine: AppConfiguration
     /// The Apple developer team that the key belongs to: 10 letters and digits.
     public var teamID = ""
-    /// The key's identifier; `nil`: the file's name contains it. For a directory: the key to begin with; `nil`: the
-    /// newest.
+    /// Identifier of the key. If it is `nil`, the name of the key file contains it. If `keyFile` is a directory, this
+    /// is the key to begin with; `nil`: the newest key.
     public var keyID: String?
     /// Path of the `.p8` file, or of a directory of such files.
     public var keyFile = ""
-    /// The text of the `.p8` file, instead of a file; `nil`: there is a file. A secret.
+    /// The text of the `.p8` file, a secret; `nil`: the key is in `keyFile`.
     public var key: String?
     /// The APNs environments that the app's tokens may belong to.
     public var environments: [Environment] = [.production]
@@ -55,11 +55,12 @@ public struct AppSettings: Sendable {
     /// The app's bundle identifier, such as `com.example.pizza`.
     public var bundleID: String { self.engine.bundleID }
 
-    /// The bundle id as faults and changes show it. A random-looking one is hidden, since it may be a token given in
-    /// place of an app.
+    /// The bundle id as faults and changes show it. One that looks random is hidden, because it may be a token that was
+    /// given by mistake.
     var shownBundleID: String { ShownText.name(self.bundleID) }
 
-    /// A fault of one of the app's settings, under the name by which it was given: the app's own, or that for all apps.
+    /// A fault of one of the app's settings. It has the name by which the setting was given: the app's own, or the one
+    /// for all apps.
     func fault(_ name: String, _ text: String) -> ConfigurationFault {
         let source = self.sources[name]
         return ConfigurationFault(

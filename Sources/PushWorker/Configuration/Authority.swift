@@ -1,13 +1,13 @@
-/// The host and port of a URL (RFC 3986 §3.2). A user is not accepted: a secret there would be shown wherever settings
-/// are.
+/// The host and port of a URL (RFC 3986 §3.2). A user is not accepted, because settings are shown and a user may
+/// contain a secret.
 struct Authority: Equatable, Sendable {
     /// A host name or an address, without brackets.
     var host: String
     /// The port; `nil` when none is given.
     var port: Int?
 
-    /// Reads `host`, `host:port` or the same with an address in brackets. `nil` when `text` is anything else, or has a
-    /// user.
+    /// Reads `host` or `host:port`, in which the host may be an address in brackets. `nil` when `text` has another form
+    /// or a user.
     init?(_ text: Substring) {
         var portText: Substring?
         if text.hasPrefix("[") {

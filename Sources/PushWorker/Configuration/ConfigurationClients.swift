@@ -6,10 +6,12 @@ extension WorkerConfiguration {
     private struct Client {
         var trial: ClientTrial
         var settings: KafkaSettings
-        /// The group of settings that only this client has, with its name. They override those of all clients.
+        /// The group of settings for this kind of client, with the group's name. They override the settings for all
+        /// clients.
         var own: (group: String, settings: KafkaSettings)
 
-        /// Why librdkafka refuses the client; `nil` when it does not.
+        /// Why librdkafka refuses to make the client; `nil` when it makes it.
+        /// - Parameter name: a property that is left out.
         func refusal(_ kafka: Kafka, without name: String? = nil) -> KafkaError? {
             let settings = self.settings.keeping { $0.name != name }
             do throws(KafkaError) {
@@ -32,8 +34,8 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// Faults that librdkafka finds only when it makes a client: properties that contradict each other, or that its
-    /// build does not support. Makes one client of each kind and destroys it; connects to nobody.
+    /// Faults that librdkafka finds only when it makes a client, such as properties that contradict each other, or that
+    /// its build does not support. Makes one client of each kind and destroys it. Connects to no broker.
     func clientFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for client in self.clients {
@@ -61,7 +63,8 @@ extension WorkerConfiguration {
                 + (Self.hint(refusal, client).map { ": \($0)" } ?? ""))
     }
 
-    /// The fault of a property that must be set and is not. Another that is set is not to blame; `nil`: none is missing.
+    /// The fault of a required property that is missing; `nil`: none is missing. Other properties that the message
+    /// names are not at fault.
     private func missing(_ named: [String], _ refusal: KafkaError, of client: Client) -> ConfigurationFault? {
         guard refusal.text.hasSuffix("must be set"), let name = named.first(where: { client.settings[$0] == nil })
         else {
@@ -86,14 +89,14 @@ extension WorkerConfiguration {
             ? "sasl.mechanisms is missing, and without it Kerberos is meant" : nil
     }
 
-    /// The given property that has to be changed.
+    /// The given property that must be changed.
     private func culprit(_ refusal: KafkaError, among names: [String], of client: Client) -> KafkaSettings.Property? {
         let given = client.own.settings.properties.reversed() + self.kafka.common.properties.reversed()
         for name in names {
             if let property = given.first(where: { $0.name == name }) { return property }
         }
-        // librdkafka uses another name for the property, or none. The culprit is then the property without which the
-        // client is accepted.
+        // The message does not contain the name of a given property. The culprit is then the property without which
+        // librdkafka accepts the client.
         return given.first { client.refusal(self.kafka, without: $0.name) == nil }
     }
 
@@ -102,7 +105,7 @@ extension WorkerConfiguration {
         return "\(isOwn ? client.own.group : "kafka.properties").\(name)"
     }
 
-    /// The property as given, or with the value that a worker uses when it is not given.
+    /// The property as given. If it is not given, the one with the value that a worker uses by default.
     private static func value(of name: String, _ client: Client) -> KafkaSettings.Property? {
         let defaults = client.trial == .producer ? ProducerConfiguration.defaults : ConsumerConfiguration.defaults
         return (client.settings.properties.last { $0.name == name })

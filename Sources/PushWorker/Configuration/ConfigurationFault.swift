@@ -2,8 +2,8 @@
 public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     /// The setting's name, such as `budget.per-hour` or `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// Where the setting was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the
-    /// program itself.
+    /// Where the setting was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`. `nil` when it was not
+    /// given, or the program itself gave it.
     public var location: String?
     /// A text that says what is wrong, what was given and what was expected.
     public var text: String

@@ -6,8 +6,7 @@ import Yams
 struct ConfigurationFile {
     /// One value with its whole name.
     struct Entry {
-        /// The parts of the name as nested in the file. A name written with dots is one part, and a bundle id always
-        /// is.
+        /// The parts of the name, as nested in the file. A name written with dots is one part, and so is a bundle id.
         var path: [String]
         var text: SettingText
         var line: Int
@@ -17,7 +16,7 @@ struct ConfigurationFile {
         var shownName: String { ConfigurationFile.shownName(self.path) }
     }
 
-    /// A setting's name as errors show it, an app's by its bundle id.
+    /// A setting's name as errors show it. In an app's setting, the bundle id is shown, too.
     fileprivate static func shownName(_ path: [String]) -> String {
         path.enumerated().map { index, word in
             index == 1 && path[0] == "apps" ? ShownText.name(word) : ShownText.unknownName(word)
@@ -84,7 +83,7 @@ struct ConfigurationFile {
             }
             switch node {
             case .mapping(let mapping):
-                // `apps` with an app that takes every default: `com.example.pizza: {}`.
+                // An app with only default settings is written as `com.example.pizza: {}` below `apps`.
                 if mapping.isEmpty, path == ["apps"] {
                     self.entries.append(Entry(path: inner, text: .list([]), line: line))
                 }
@@ -122,7 +121,8 @@ struct ConfigurationFile {
         ])
     }
 
-    /// The line and the problem, in fixed words: the parser's own text repeats the line, which may be secret.
+    /// The line and the problem, in fixed words. The parser's own text is not used: it repeats the line, which may
+    /// contain a secret.
     private static func problem(_ error: YamlError) -> (line: Int?, text: String) {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
@@ -137,8 +137,8 @@ struct ConfigurationFile {
 extension ConfigurationFile: Redacted {}
 extension ConfigurationFile.Entry: Redacted {}
 
-/// Names that occur twice in one group of a file. The parser says where one of them is; the others are searched for in
-/// the text.
+/// Names that are given twice in one group of a file. The parser reports where one of them is. The other lines are
+/// found by a search in the text.
 private struct RepeatedNames {
     private let faults: [(name: String, lines: [Int])]
 
@@ -149,7 +149,7 @@ private struct RepeatedNames {
             let rest = line.drop { $0 == " " }
             return rest.isEmpty || rest.hasPrefix("#") ? nil : line.distance(from: line.startIndex, to: rest.startIndex)
         }
-        // The group goes on as long as lines are indented as far as the name is.
+        // The group contains the lines around the name, up to a line that is indented less.
         let column = mark.column - 1
         let start = max(0, min(mark.line - 1, lines.count - 1))
         let isOutside = { (index: Int) in indent(lines[index]).map { $0 < column } ?? false }
@@ -173,7 +173,7 @@ private struct RepeatedNames {
     func error(file: String) -> ConfigurationError {
         ConfigurationError(
             faults: self.faults.map { name, lines in
-                // No line is found for names between braces.
+                // Names between braces are not found in the text, so they have no lines.
                 let others = lines.dropLast().map { "\($0)" }
                 return ConfigurationFault(
                     setting: ShownText.unknownName(name), location: lines.last.map { "\(file):\($0)" } ?? file,

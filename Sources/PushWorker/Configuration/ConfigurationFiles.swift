@@ -17,12 +17,12 @@ extension WorkerConfiguration {
     /// librdkafka refuses when it makes a client.
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
-        // librdkafka's message about a missing file is no clearer than ours, so one of the two is enough.
+        // A missing file is reported once: librdkafka's own message about it would say nothing more.
         return faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
     }
 
-    /// Faults for each file that is missing, cannot be read or has wrong content, once for each setting that names it.
-    /// Reads the files; connects to nothing. The content of Kafka's files is checked by librdkafka: see `clientFaults`.
+    /// A fault for each file that is missing, cannot be read or has wrong content, once for each setting that names it.
+    /// Reads the files and connects to nothing. librdkafka checks the content of Kafka's files: see `clientFaults`.
     func fileFaults() -> [ConfigurationFault] {
         let faults =
             self.apps.flatMap { Self.appFileFaults($0) }.eachOnce + self.kafkaFileFaults() + self.oauthFileFaults()
@@ -30,10 +30,11 @@ extension WorkerConfiguration {
         return faults.map(Self.sayingFromWhere)
     }
 
-    /// A fault about a missing file, with the directory from which a relative path is read. Many people expect that of
-    /// the settings file.
+    /// A fault about a missing file, with the directory from which a relative path is read. Many people expect that to
+    /// be the directory of the settings file.
     private static func sayingFromWhere(_ fault: ConfigurationFault) -> ConfigurationFault {
-        // A path that is not shown may be absolute. Before the path stands "the provider key", for example.
+        // The fault's text shows whether the path is relative. A path that is not shown may be absolute. The path may
+        // follow words such as "the provider key".
         let isRelative = !fault.text.hasPrefix("/") && !fault.text.contains(" /") && !fault.text.hasPrefix("the file ")
         guard isRelative, fault.text.hasSuffix(String(cString: strerror(ENOENT))) else { return fault }
         var fault = fault
@@ -100,8 +101,8 @@ extension WorkerConfiguration {
         let settings = [self.kafka.consumerSettings, self.kafka.producerSettings]
         var faults: [ConfigurationFault] = []
         for name in Self.kafkaFileProperties {
-            // librdkafka also accepts a directory of authorities, and looks for the system's own when it is told to
-            // probe.
+            // For authorities, librdkafka also accepts a directory, or `probe`, which makes it look for the system's
+            // authorities.
             let paths = Set(settings.compactMap { $0[name] }).filter { !$0.isEmpty && $0 != "probe" }
             for path in paths.sorted() {
                 guard let failure = InputFile.failure(path, directoryIsFine: name == "ssl.ca.location") else {

@@ -1,19 +1,19 @@
 import KafkaLog
 import Redaction
 
-/// Reads a configuration from a file and the environment, which wins. Only what is in the tables of settings exists, so
-/// every setting that is accepted is understood and documented.
+/// Reads a configuration from a file and the environment. Where both give a setting, the environment's value is used.
+/// Only settings in the tables are accepted, so each one is understood and documented.
 ///
 /// A variable has its setting's name in capitals, with an underscore for each character that is neither letter nor
 /// digit: `coalescing.minimum-distance` is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, and
-/// `apps.com.example.pizza.budget.reserve` is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. Lists are separated by
-/// commas.
+/// `apps.com.example.pizza.budget.reserve` is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. Elements of lists are
+/// separated by commas.
 public struct ConfigurationLoader {
     /// The result of reading.
     public struct Loaded: Sendable {
-        /// The values of the file and the environment, and defaults for the rest. It has no faults.
+        /// The values of the file and the environment, with defaults for settings that neither gives. It has no faults.
         public var configuration: WorkerConfiguration
-        /// What is worth a warning but no reason to stop.
+        /// Texts about what deserves a warning, but does not prevent a start.
         public var warnings: [String]
     }
 
@@ -43,7 +43,8 @@ public struct ConfigurationLoader {
         return try loader.load()
     }
 
-    /// The value of `log.format`, even when other settings are wrong: their faults are logged in that format, too.
+    /// The value of `log.format`. It is read even when other settings are wrong, because their faults are logged in
+    /// that format.
     public static func logFormat(_ bytes: [UInt8]?, environment: [String: String]) -> LogFormat {
         let file = bytes.flatMap { try? ConfigurationFile($0, name: "") }
         var loader = ConfigurationLoader(file: file, environment: environment)
@@ -82,7 +83,8 @@ public struct ConfigurationLoader {
             self.configuration.apps.append(app)
         }
         self.checkVariables()
-        // Values that could not be read have their defaults now, so checks across settings would only confuse.
+        // A value that could not be read has been replaced by its default. Checks across settings would then report
+        // faults that do not exist.
         self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
         guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
         return Loaded(configuration: self.configuration, warnings: self.warnings)
@@ -92,7 +94,7 @@ public struct ConfigurationLoader {
 
     private static func key(app: String?, name: String) -> String { "\(app ?? "")\u{0}\(name)" }
 
-    /// Finds the setting that each entry of the file names, and reports entries that name none.
+    /// Finds the setting that each entry of the file names, and reports entries that are not settings.
     private mutating func sortEntries() {
         guard let file = self.file else { return }
         for entry in file.entries {
@@ -141,8 +143,8 @@ public struct ConfigurationLoader {
                 ? " It is a secret: better from the environment, as \(Self.variableName(of: setting))" : "")
     }
 
-    /// The property of librdkafka that is meant by a name that is no setting, such as `kafka.password`. The name may
-    /// lack its group.
+    /// The property of librdkafka that an unknown name, such as `kafka.password`, probably means. The name may lack its
+    /// group.
     private static func property(meantBy name: String) -> String? {
         let word = name.hasPrefix("kafka.") ? String(name.dropFirst("kafka.".count)) : name
         let known = KafkaSettings.knownNames
@@ -186,7 +188,7 @@ public struct ConfigurationLoader {
 
     // MARK: Values
 
-    /// The value that applies, and where it was given. For an app, its own value is used before the one for all apps.
+    /// The value that is used, and where it was given. An app's own value is preferred to the one for all apps.
     private func find(_ name: String, app: String?, isList: Bool) -> (
         text: SettingText, setting: String, location: String
     )? {
@@ -228,13 +230,13 @@ public struct ConfigurationLoader {
                 setting: setting, location: location,
                 text: Self.repeated(text, row) ?? "is \(row.kind.refused(text)): expected \(description.expected)"
                     + Self.hint(text, description.shape))
-            // A bad value for all apps is one fault, however many apps there are.
+            // A wrong value for all apps is reported once, not once for each app.
             if !self.faults.contains(fault) { self.faults.append(fault) }
         }
     }
 
-    /// Names the text that is twice in a list; `nil`: none is, or the text itself is not valid. Only a valid text may
-    /// be shown.
+    /// The first text that a list contains twice; `nil` when there is none, or when that text is not valid. Only a
+    /// valid text may be shown.
     private static func repeated<Root: SettingsRoot>(_ text: SettingText, _ row: SettingRow<Root>) -> String? {
         guard case .list(let texts) = text, case .list(_, isOnce: true) = row.description.shape,
             let twice = texts.enumerated().first(where: { texts[..<$0.offset].contains($0.element) })?.element
@@ -244,7 +246,7 @@ public struct ConfigurationLoader {
         return "names \(row.kind.shown(twice)) twice: expected each once"
     }
 
-    /// A hint for a value that should be one of a few words; empty: no word is near.
+    /// A hint for a value that should be one of a few words; empty when the value resembles none of them.
     private static func hint(_ text: SettingText, _ shape: SettingDescription.Shape) -> String {
         let words: [String]
         switch shape {
@@ -262,7 +264,7 @@ public struct ConfigurationLoader {
         return ""
     }
 
-    /// Reports a secret in the settings file, which more people read than should know the secret.
+    /// Reports a secret in the settings file. More people read that file than may know the secret.
     private mutating func refuseInFile(_ setting: SettingDescription, app: String?) {
         for key in Set([Self.key(app: app, name: setting.name), Self.key(app: nil, name: setting.name)]) {
             guard let entry = self.given.removeValue(forKey: key) else { continue }
@@ -327,8 +329,8 @@ public struct ConfigurationLoader {
             + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     }
 
-    /// Reports misspelt variables, which would otherwise be ignored in silence. Unknown ones only cause a warning: Kubernetes
-    /// sets `MAILBOAT_SERVICE_HOST` and more for a service of that name.
+    /// Reports misspelt variables, which would otherwise be ignored in silence. An unknown variable only causes a
+    /// warning, because Kubernetes sets `MAILBOAT_SERVICE_HOST` and others for a service with that name.
     private mutating func checkVariables() {
         var known =
             ["apps"]

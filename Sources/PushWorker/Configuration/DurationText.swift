@@ -4,7 +4,7 @@ enum DurationText {
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// The duration in milliseconds; `nil` when `text` is not a duration, or one that is too long.
+    /// The duration in milliseconds; `nil` when `text` is not a duration, or is too long for 64 bits.
     static func parse(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)

@@ -1,6 +1,6 @@
-/// Finds the name that a person who misspelt one most likely meant.
+/// Finds the name that was most likely meant by a misspelt one.
 package enum NearSpelling {
-    /// The candidate with the fewest edits, if they are few enough; otherwise `nil`.
+    /// The candidate that differs from `name` by the fewest edits; `nil` when even that one differs by too many.
     package static func of(_ name: String, among candidates: [String]) -> String? {
         let limit = max(1, min(3, name.count / 4))
         var best: (name: String, distance: Int)?
@@ -9,7 +9,7 @@ package enum NearSpelling {
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         if let best { return best.name }
-        // Often only the last word is right: `budget.hourly.per-hour`, or a name given without its group.
+        // Often only the last word is right, as in `budget.hourly.per-hour`, or in a name without its group.
         let word = name.split(separator: ".").last.map(String.init) ?? name
         let sameWord = candidates.filter { $0.split(separator: ".").last.map(String.init) == word }
         return sameWord.count == 1 ? sameWord[0] : nil

@@ -2,7 +2,7 @@ import PushEngine
 public import PushTransport
 public import TLSSession
 
-/// A route that a worker would connect on: its host, its key and its apps. For tools that try it out.
+/// A route that a worker would have, with its host, key and apps. Tools use it to try out connections.
 public struct PlannedRoute: Sendable, Equatable {
     /// What the route carries.
     public enum Purpose: String, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct PlannedRoute: Sendable, Equatable {
         case management
     }
 
-    /// An app whose requests take the route.
+    /// An app that uses the route, and what for.
     public struct Use: Sendable, Equatable {
         /// The app's bundle id.
         public var bundleID: String

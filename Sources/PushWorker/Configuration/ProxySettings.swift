@@ -50,7 +50,7 @@ struct ProxyAddress: Equatable, Sendable {
     var host: String
     var port: Int
 
-    /// Reads `http://host:port`; without a port, HTTP's own. `nil` when `text` is anything else, or has a user.
+    /// Reads `http://host:port`; the default port is 80. `nil` when `text` has another form, or a user.
     init?(_ text: String) {
         guard text.utf8.count <= 512, text.lowercased().hasPrefix("http://") else { return nil }
         let rest = text.dropFirst("http://".count)
@@ -63,12 +63,12 @@ struct ProxyAddress: Equatable, Sendable {
     var shown: String { ProxyAccess(host: self.host, port: self.port).shown }
 }
 
-/// The environment variables that name a proxy for HTTPS, and hosts to reach without it. Read as curl and others do.
-/// Pure.
+/// The environment variables that name a proxy for HTTPS, and hosts that are reached without it. They are read as curl
+/// reads them. Pure.
 public struct ProxyEnvironment: Equatable, Sendable {
-    /// The variable that names a proxy; `nil` when none does.
+    /// The variable that names a proxy; `nil` when none is set.
     public private(set) var name: String?
-    /// The proxy's address; `nil` when none is named, or it cannot be used.
+    /// The proxy's address; `nil` when no proxy is named, or the named one cannot be used.
     private(set) var address: ProxyAddress?
     /// Why the named proxy cannot be used, completing "is …"; `nil` when it can.
     private(set) var fault: String?
@@ -78,8 +78,8 @@ public struct ProxyEnvironment: Equatable, Sendable {
     /// An instance that names no proxy.
     public init() {}
 
-    /// - Parameter variables: the process's variables. The lower-case name is preferred, and an empty value counts as
-    ///   none.
+    /// - Parameter variables: the process's variables. A lower-case name is preferred. A variable without a value
+    ///   counts as not set.
     init(_ variables: [String: String]) {
         func value(_ name: String) -> (name: String, text: String)? {
             for name in [name, name.uppercased()] {

@@ -8,22 +8,22 @@ package enum SettingChecks {
         text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
-    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.', which must be between two
-    /// others.
+    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.'. A '.' must be between two
+    /// other characters.
     package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && Self.bundleIDInTopic(text) == nil
             && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
                 .allSatisfy { !$0.isEmpty && $0.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: "-") } }
     }
 
-    /// The bundle id at the beginning of an APNs topic for Live Activities; `nil`: the text is no such topic.
+    /// The bundle id at the beginning of an APNs topic for Live Activities; `nil` when the text is not such a topic.
     static func bundleIDInTopic(_ text: String) -> Substring? {
         text.hasSuffix(Self.topicSuffix) ? text.dropLast(Self.topicSuffix.count) : nil
     }
 
     private static let topicSuffix = "\(DeviceRequest.topicSuffix)"
 
-    /// What is expected instead of a text that is no bundle id.
+    /// A description of what is expected instead of a text that is not a bundle id.
     package static func expectedBundleID(for text: String) -> String {
         if Self.bundleIDInTopic(text) != nil {
             return "the bundle id alone, without \(Self.topicSuffix), which belongs to APNs' topic"
@@ -40,7 +40,7 @@ package enum SettingChecks {
             }
     }
 
-    /// Whether `text` may be a path. A key or certificate given instead of its file's path is not.
+    /// Whether `text` may be a path. A key or certificate that was given instead of its file's path is not accepted.
     static func isPath(_ text: String) -> Bool {
         (1...4_096).contains(text.utf8.count) && !text.utf8.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d })
             && !SecretShape.isContentOfKey(text)
@@ -51,15 +51,16 @@ package enum SettingChecks {
         text.utf8.count <= Self.keyTextByteCountMax && text.contains("-----BEGIN ") && text.contains("-----END ")
     }
 
-    /// Size of the longest key text accepted, in bytes. A `.p8` file has about 260.
+    /// Maximum number of bytes of a key's text. A `.p8` file has about 260.
     private static let keyTextByteCountMax = 65_536
 
-    /// Whether Kafka accepts `text` as the name of a group or of its member. A whole key is not accepted.
+    /// Whether Kafka accepts `text` as the name of a group or of its member. A text that contains a whole key is not
+    /// accepted.
     static func isGroup(_ text: String) -> Bool {
         (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil
     }
 
-    /// Whether a program can get `text` as one argument, or have it as its name.
+    /// Whether `text` can be passed to a program as one argument, or be its name.
     static func isArgument(_ text: String) -> Bool {
         (1...4_096).contains(text.utf8.count) && !text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
             && !SecretShape.isContentOfKey(text)

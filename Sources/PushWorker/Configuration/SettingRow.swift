@@ -11,10 +11,9 @@ public struct SettingDescription: Sendable, Equatable {
     }
     /// When a change of the setting takes effect in a running worker.
     public enum Effect: String, Sendable, CaseIterable {
-        /// The next decision that depends on it uses the new value.
+        /// The next decision that depends on the setting uses the new value.
         case live
-        /// New connections use the new value. Existing ones end once they have carried their requests, or stay as they
-        /// are.
+        /// New connections use the new value. Old ones may keep the old value, or end after their last request.
         case newConnections = "new connections"
         /// The new value is used only after a restart.
         case restart
@@ -31,9 +30,9 @@ public struct SettingDescription: Sendable, Equatable {
         case flag
         /// One of these words.
         case choice([String])
-        /// Anything else that is one text.
+        /// Any text.
         case text
-        /// One text or several. With `isOnce`, no text may be repeated; with `words`, each must be one of them.
+        /// One text or several. With `isOnce`, no text may be repeated. With `words`, each text must be one of them.
         case list(words: [String]?, isOnce: Bool)
 
         /// Whether several texts may be given.
@@ -41,7 +40,7 @@ public struct SettingDescription: Sendable, Equatable {
             if case .list = self { true } else { false }
         }
 
-        /// Whether a wrong value may be shown: the form allows only numbers and words, no free text.
+        /// Whether a wrong value may be shown, because the form allows only numbers and fixed words.
         var isClosed: Bool {
             switch self {
             case .duration, .number, .fraction, .flag, .choice: true
@@ -57,9 +56,9 @@ public struct SettingDescription: Sendable, Equatable {
     public var effect: Effect
     /// The form of the value.
     public var shape: Shape
-    /// The unit of a number: `pushes`, `slots per shard`. Empty where the form implies it.
+    /// The unit of a number, such as `pushes` or `slots per shard`. Empty where the form implies the unit.
     public var unit: String
-    /// The default as it would be written; `nil`: none.
+    /// The default as a settings file would give it; `nil` when there is none.
     public var defaultText: String?
     /// Whether a worker needs the setting to start.
     public var isRequired: Bool
@@ -74,10 +73,10 @@ enum SettingText: Equatable, Sendable {
     case one(String)
     case list([String])
 
-    /// The text of a value that is no list.
+    /// The text of a value that is not a list; `nil` for a list.
     var one: String? { if case .one(let text) = self { text } else { nil } }
 
-    /// The value's texts, each as `show` returns it.
+    /// The value's texts as a fault shows them. `show` returns what may be shown of each.
     fileprivate func shown(_ show: (String) -> String) -> String {
         switch self {
         case .one(let text): show(text)
@@ -89,8 +88,8 @@ enum SettingText: Equatable, Sendable {
 
 extension SettingText: Redacted {}
 
-/// The kind of a setting's texts. It decides how much of a wrong value a fault may show, and how much of a valid value
-/// a change may show.
+/// The kind of a setting's texts. It decides how much of a value may be shown: of a wrong one in a fault, of a valid
+/// one in a change.
 enum SettingTextKind: Sendable {
     /// A number, a duration, a boolean or one of a few words.
     case closed
@@ -98,20 +97,20 @@ enum SettingTextKind: Sendable {
     case name
     /// Addresses of brokers.
     case addresses
-    /// The path of a file. The file's content may have been given in its place.
+    /// The path of a file. A fault must not show it if it is the file's content given by mistake.
     case path
-    /// A URL. What may be shown of it is decided by its own rules.
+    /// A URL. `HTTPEndpoint.shown` decides how much of it may be shown.
     case url
     /// A proxy's URL, or a word that says where the proxy is named.
     case proxy
-    /// A secret: taken from the environment alone, and never shown.
+    /// A secret. It is read only from the environment, and never shown.
     case secret
 
     /// A wrong value as a fault shows it, completing "is …".
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        // A port that is out of range may be shown. A port with other characters than digits may be a password.
+        // A port that is out of range may be shown. A port that is not a number may be a password, so it is hidden.
         case .addresses:
             text.shown { Self.hasPorts($0) && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
         case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
@@ -141,23 +140,23 @@ enum SettingTextKind: Sendable {
     }
 }
 
-/// A value that settings are written into.
+/// A value that settings are stored in.
 protocol SettingsRoot: Sendable {
     /// An instance with every setting at its default.
     static var standard: Self { get }
 }
 
-/// One complete setting: its name, where its value is stored, and what is accepted. Its default is the value in
-/// `Root.standard`. These tables define the whole configuration; parsing, checks and documentation follow from them.
+/// One setting: its name, where its value is stored, and what is accepted. Its default is the value in `Root.standard`.
+/// The tables of rows define the whole configuration. Parsing, checks and documentation follow from them.
 struct SettingRow<Root: SettingsRoot>: Sendable {
     let description: SettingDescription
     /// Stores the value; `false` when it is not what is expected.
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
-    /// The stored value as it would be written; `nil`: none.
+    /// The stored value as a settings file would give it; `nil` when there is none.
     let text: @Sendable (_ root: Root) -> String?
-    /// The stored value without anything that may be secret.
+    /// The stored value, without anything that may be a secret.
     let shownText: @Sendable (_ root: Root) -> String?
-    /// How much of the texts may be shown.
+    /// The kind of the texts, which decides how much of them may be shown.
     let kind: SettingTextKind
     /// Copies the stored value from one root into another.
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
@@ -287,7 +286,7 @@ extension SettingRow {
         }
     }
 
-    /// A setting with one text. With `isRequired`, the default is empty and must be replaced.
+    /// A row for a setting with one text. With `isRequired`, the default is empty and must be replaced.
     static func text(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
@@ -322,9 +321,9 @@ extension SettingRow {
         }
     }
 
-    /// A setting with one text or several.
+    /// A row for a setting with one text or several.
     /// - Parameters:
-    ///   - isOnce: whether a text may not be repeated.
+    ///   - isOnce: whether each text may be given only once.
     ///   - acceptsAll: whether all texts together are acceptable.
     static func list(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,

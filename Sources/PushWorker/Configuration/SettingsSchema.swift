@@ -1,12 +1,12 @@
 import Foundation
 
-/// The settings as a JSON Schema, for editors and for checks without the program. `mailboat run
+/// The settings as a JSON Schema, for editors, and for checks where the program is not installed. `mailboat run
 /// --print-settings-schema` prints it, and `deploy/schemas/settings.schema.json` is a copy. It is made from the tables
 /// of settings.
 ///
-/// A worker refuses everything that the schema refuses, and more, such as a duration out of range or an invalid path.
-/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots: editors offer
-/// groups, and not the names with dots, which they check (`doNotSuggest`).
+/// A worker refuses everything that the schema refuses. It also refuses more, such as a duration out of range or an
+/// invalid path. The schema requires no setting, because the environment may contain it. Groups may be nested or
+/// written with dots. Editors offer groups; names with dots they only check (`doNotSuggest`).
 public enum SettingsSchema {
     /// The schema as text, in JSON Schema draft 7, which editors understand.
     public static var text: String {
@@ -32,7 +32,7 @@ public enum SettingsSchema {
         for group in Self.groups(of: Self.appSettings) {
             definitions["app-group.\(group)"] = Self.group(group, of: Self.appSettings, names: "app-group")
         }
-        // An app may use every default: `com.example.pizza:` with nothing after it.
+        // An app may use every default: then nothing follows `com.example.pizza:`.
         definitions["app"] = Self.group("", of: Self.appSettings, names: "app-group")
             .with("type", ["object", "null"])
         return Self.group("", of: Self.allSettings, names: "group").with(
@@ -45,7 +45,7 @@ public enum SettingsSchema {
 
     // MARK: Groups
 
-    /// The groups that names begin with, and those with properties of librdkafka.
+    /// All groups: those that names of settings begin with, and those with properties of librdkafka.
     private static func groups(of settings: [SettingDescription]) -> Set<String> {
         var groups: Set<String> = []
         for name in settings.map(\.name) + Self.openGroups(among: settings).map(\.name) {
@@ -58,16 +58,16 @@ public enum SettingsSchema {
         return groups
     }
 
-    /// Groups with properties of librdkafka, which only a worker has, not an app.
+    /// Groups with properties of librdkafka. Only the worker has them, an app does not.
     private static func openGroups(
         among settings: [SettingDescription]
     ) -> [(name: String, documentation: String)] {
         settings.contains { $0.scope == .worker } ? WorkerConfiguration.openGroups : []
     }
 
-    /// The schema of one group: an object with the settings below it, however they are nested.
+    /// The schema of one group: an object with the settings below it, nested or written with dots.
     /// - Parameters:
-    ///   - group: the group's whole name; empty: the file, or an app.
+    ///   - group: the group's whole name; empty for the file itself, or for an app.
     ///   - names: prefix for the names of group definitions.
     private static func group(_ group: String, of settings: [SettingDescription], names: String) -> SchemaNode {
         let start = group.isEmpty ? "" : group + "."
@@ -85,7 +85,7 @@ public enum SettingsSchema {
         }
         for (name, node) in nodes {
             let word = String(name.dropFirst(start.count))
-            // Draft 7 ignores members beside a reference.
+            // In draft 7, other members beside `$ref` are ignored, so the reference is put into `allOf`.
             let unoffered: SchemaNode = ["allOf": [node], "doNotSuggest": true]
             properties[word] = word.contains(".") ? unoffered : node
         }
@@ -97,14 +97,15 @@ public enum SettingsSchema {
         return node
     }
 
-    /// A name as a regular expression. It has letters, hyphens and dots, and only the dot has to be escaped.
+    /// A name as a regular expression. A name has only letters, hyphens and dots, so only dots are escaped.
     private static func pattern(_ name: String) -> String { name.replacing(".", with: "\\.") }
 
     // MARK: Values
 
     private static func value(_ setting: SettingDescription) -> SchemaNode {
         let unit = setting.unit.isEmpty ? "" : " (\(setting.unit))"
-        // Links in the documentation are relative to its page, so the schema cannot keep them.
+        // Links in the documentation are relative to its page. The schema is read elsewhere, so it has only their
+        // words.
         let documentation = setting.documentation.replacing(#/\[([^\]]*)\]\([^)]*\)/#) { $0.output.1 }
         var node = Self.shape(setting.shape).with(
             "description",
@@ -148,18 +149,18 @@ public enum SettingsSchema {
         }
     }
 
-    /// A text. One that looks like a number is taken as it is written.
+    /// Any text. YAML may read it as a number or a boolean.
     private static let scalar: SchemaNode = ["type": ["string", "number", "boolean"], "minLength": 1]
 
-    /// The schema checks a list and a single text apart, so that a check can say what is wrong. With alternatives it
-    /// would only say that none fits.
+    /// A list, or a single text. The schema checks them apart, so that an editor can say what is wrong. With `anyOf`,
+    /// it would only say that no alternative fits.
     private static func oneOrSeveral(_ one: SchemaNode, isOnce: Bool) -> SchemaNode {
         [
             "if": ["type": "array"], "then": ["items": one, "minItems": 1, "uniqueItems": .flag(isOnce)], "else": one,
         ]
     }
 
-    /// Properties of librdkafka with any name, nested or written with dots.
+    /// Properties of librdkafka, with any name, nested or written with dots.
     private static let librdkafka: SchemaNode = ["type": "object", "additionalProperties": Self.librdkafkaValue]
 
     private static let librdkafkaValue: SchemaNode = [
@@ -168,7 +169,7 @@ public enum SettingsSchema {
 
     private static let apps: SchemaNode = [
         "description": "The apps that this worker pushes for: bundle ids, as a list or with settings below each.",
-        // Each keyword applies to only one of these types.
+        // Each of these keywords applies to only one of the three types.
         "type": ["string", "array", "object"], "pattern": .text(Self.bundleID),
         "items": ["type": "string", "pattern": .text(Self.bundleID)], "uniqueItems": true,
         "propertyNames": ["pattern": .text(Self.bundleID)], "additionalProperties": .reference("app"),

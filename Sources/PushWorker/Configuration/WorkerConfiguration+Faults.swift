@@ -25,8 +25,8 @@ extension WorkerConfiguration {
             + self.propertyFaults + self.timeoutFaults + self.oauthFaults
     }
 
-    /// Faults of the timeouts. If a worker could write a record after its partitions moved, the record would be behind
-    /// the new owner's.
+    /// Faults of the timeouts. A worker must not be able to write a record after its partitions have moved, because the
+    /// record would be behind the new owner's records.
     private var timeoutFaults: [ConfigurationFault] {
         let session = self.kafka.sessionTimeoutMillis
         let names = ["message.timeout.ms", "delivery.timeout.ms"]
@@ -137,7 +137,7 @@ extension WorkerConfiguration {
                         "is \(DurationText.format(millis: self.drainTimeoutMillis)): expected more than quiet-wait, which is \(DurationText.format(millis: self.quietWaitMillis))"
                 ))
         }
-        // Apps that share a key must agree in its file, team and key id: otherwise one of them would be wrong.
+        // Apps that give the same key id must agree in key file and team, because one of them would be wrong otherwise.
         for (index, app) in self.apps.enumerated() {
             guard let keyID = app.keyID, let other = self.apps[..<index].first(where: { $0.keyID == keyID }) else {
                 continue
@@ -158,7 +158,7 @@ extension WorkerConfiguration {
 extension AppSettings {
     var faults: [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
-        // Where the key is given as a text, an empty path is right.
+        // The path may be empty if the key is given as a text.
         let path = self.key == nil ? self.keyFile : "a text"
         for (name, value) in [("apns.team-id", self.teamID), ("apns.key-file", path)] where value.isEmpty {
             let expected = Self.settings.first { $0.description.name == name }?.description.expected ?? ""
@@ -176,7 +176,8 @@ extension AppSettings {
                     setting: "apps.\(self.shownBundleID).apns.key-id",
                     text: "is missing: expected the id of the key in apns.key, which does not contain it"))
         }
-        // A path that is not a file's may be a directory's, whose files contain their keys' ids in their names.
+        // A path that does not end in `.p8` may be a directory. The names of the files in it contain the ids of their
+        // keys.
         if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {
             faults.append(
                 ConfigurationFault(
@@ -190,7 +191,7 @@ extension AppSettings {
             ("budget.frequent-per-hour", self.engine.budgetFrequentPerHour),
         ].min { $0.1 < $1.1 }
         if let (name, count) = smallest, self.engine.budgetReserve >= count {
-            // The smaller value may be the app's own, while the reserve is that of all apps.
+            // The smaller value may be the app's own, and the reserve the one for all apps.
             let other = self.sources[name]?.setting ?? name
             faults.append(
                 self.fault(
@@ -202,8 +203,8 @@ extension AppSettings {
 }
 
 extension KafkaSettings.Property {
-    /// Why librdkafka refuses the property, and what was probably meant; `nil`: librdkafka takes it. A property that
-    /// only one role knows may be among the common ones.
+    /// Why librdkafka refuses the property, and what was probably meant; `nil` when it accepts the property. A property
+    /// for one role only is accepted if `roles` contains that role.
     package func fault(for roles: [KafkaSettings.Role] = KafkaSettings.Role.allCases) -> String? {
         let reasons = roles.map { self.reasonRefused(as: $0) }
         guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { return nil }
@@ -219,7 +220,8 @@ extension KafkaSettings.Property {
         }
     }
 
-    /// What was probably meant by a name that librdkafka does not know; empty: it knows it, or nothing is near.
+    /// A hint about what was probably meant by an unknown name. Empty when librdkafka knows the name, or knows no
+    /// similar one.
     package var nearHint: String {
         let names = KafkaSettings.knownNames
         guard !names.contains(self.name), self.name != "sasl.jaas.config",

@@ -45,7 +45,8 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// Faults of the mechanism: a source works with only one, and librdkafka must not make tokens of its own.
+    /// Faults of the mechanism. A token source works only with OAUTHBEARER, and librdkafka must not make tokens of its
+    /// own.
     private func mechanismFaults(_ source: String) -> [ConfigurationFault] {
         let clients = [self.kafka.consumerSettings, self.kafka.producerSettings]
         func wrong(_ names: [String], _ isGood: (String) -> Bool) -> KafkaSettings.Property?? {
@@ -75,7 +76,7 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// Faults of files and programs that cannot be used. The token itself may appear later.
+    /// Faults of files and programs that cannot be used. A token may still be missing: it may appear later.
     func oauthFileFaults() -> [ConfigurationFault] {
         guard let source = self.kafka.oauth.source else { return [] }
         func fault(_ fault: TokenFault) -> ConfigurationFault {
@@ -83,7 +84,7 @@ extension WorkerConfiguration {
         }
         switch source {
         case .file:
-            // An expired token is accepted here, because it will be replaced.
+            // A file with an expired token is accepted here, because the token will be replaced.
             do throws(TokenFault) { _ = try source.ask(wallMillis: { 0 }) } catch { return [fault(error)] }
         case .command(let words):
             if let found = TokenCommand.fault(words) { return [fault(found)] }

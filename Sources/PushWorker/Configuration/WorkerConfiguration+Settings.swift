@@ -12,7 +12,7 @@ extension WorkerConfiguration: SettingsRoot {
         Self.kafkaSettings + Self.loginSettings + Self.flowSettings + Self.connectionSettings + Self.operationSettings
         + Self.tracingSettings + Self.logSettings
 
-    /// Groups whose names are librdkafka's properties, which are passed on unchanged.
+    /// Groups whose members are properties of librdkafka, which are passed on unchanged.
     static let openGroups: [(name: String, documentation: String)] = [
         (
             "kafka.properties",

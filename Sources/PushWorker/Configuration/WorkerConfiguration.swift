@@ -8,15 +8,15 @@ public import ShardLoop
 
 /// All settings of `mailboat run`. A new value has the defaults; brokers and apps are still missing.
 ///
-/// `ConfigurationLoader` reads it from a file and the environment, or a program that runs a worker itself fills it in.
-/// `faults` lists what is wrong with it as a whole.
+/// `ConfigurationLoader` reads it from a file and the environment. A program that runs a worker itself can also fill it
+/// in. `faults` lists what is wrong with it as a whole.
 public struct WorkerConfiguration: Sendable {
     /// Where reading begins in a partition for which the group has never committed.
     public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
 
     /// Names of the Kafka topics (contract: Topics).
     public struct Topics: Sendable, Equatable {
-        /// The input topics. The group subscribes to the first; the others are riding topics.
+        /// The input topics. The group subscribes to the first. Partitions of the others are assigned together with it.
         public var events = ["liveactivity.events"]
         /// The topic for misplaced records, forwarded to the partition of their key.
         public var routed = "liveactivity.routed"
@@ -30,7 +30,7 @@ public struct WorkerConfiguration: Sendable {
         /// The names that `mailboat topics create` uses by default.
         public init() {}
 
-        /// The topics whose partition numbers must agree: inputs, routed, state.
+        /// The topics whose numbers of partitions must be equal: inputs, `routed`, `state`.
         public var coPartitioned: [String] { self.events + [self.routed, self.state] }
         /// All topics of the deployment, the co-partitioned ones first.
         public var all: [String] { self.coPartitioned + [self.outcomes, self.deadLetters] }
@@ -58,17 +58,17 @@ public struct WorkerConfiguration: Sendable {
 
         /// All settings of a consumer: the brokers, `common`, then `consumer`.
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
-        /// All settings of a producer: the brokers, `common`, then `producer`. A record is given up when it cannot be
-        /// written within two thirds of the session timeout, at most 30 seconds.
+        /// All settings of a producer: the brokers, `common`, then `producer`. The producer gives up a record that it
+        /// could not write within two thirds of the session timeout, or 30 seconds if that is less.
         public var producerSettings: KafkaSettings {
-            // The limit is below the session timeout: a record that could not be written by then must not appear after
-            // a successor's records.
+            // The limit is below the session timeout, so that no record appears after a successor's records.
             let timeoutMillis = min(30_000, self.sessionTimeoutMillis / 3 * 2)
             return KafkaSettings([.init("message.timeout.ms", "\(timeoutMillis)")]).appending(self.base).appending(
                 self.common
             ).appending(self.producer)
         }
-        /// The session timeout: after this time without a sign of life the broker takes partitions away.
+        /// The session timeout in milliseconds. If a worker gives no sign of life for that long, the broker takes its
+        /// partitions away.
         var sessionTimeoutMillis: Int64 { SessionTimeout.millis(self.consumerSettings) }
         private var base: KafkaSettings {
             var base = self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
@@ -85,13 +85,14 @@ public struct WorkerConfiguration: Sendable {
         public var host = "127.0.0.1"
         /// The port that the server listens on; 0: any free port.
         public var port = 9464
-        /// A file that contains the token for questions about what the worker knows; `nil`: only this machine may ask.
+        /// A file with the token for questions about what the worker knows. `nil`: only clients on this machine may
+        /// ask.
         public var tokenFile: String?
         /// The certificate's file. With it and `tlsKeyFile`, the port uses TLS.
         public var tlsCertificateFile: String?
         /// The file of the certificate's key.
         public var tlsKeyFile: String?
-        /// A file that contains the token for `/channels`; `nil`: the page does not exist.
+        /// A file with the token for `/channels`; `nil`: the page does not exist.
         public var channelsTokenFile: String?
 
         /// The defaults.
@@ -120,10 +121,10 @@ public struct WorkerConfiguration: Sendable {
         public var caFile: String?
         /// The share of events without a trace context for which a trace begins, 0...1.
         public var sampleRatio: Double = 0
-        /// Most events for which tracing begins in a second, per shard.
+        /// Maximum number of events for which a trace begins in a second, in each shard.
         public var samplesPerSecondMax = 100
-        /// `service.instance.id`, where the environment does not set it; `nil`: a random one, made when the process
-        /// starts.
+        /// `service.instance.id`, used where the environment does not set it. `nil`: a random one, made when the
+        /// process starts.
         public var instanceID: String?
         /// The values of OpenTelemetry's own environment variables.
         var environment = OTelEnvironment()
@@ -131,7 +132,7 @@ public struct WorkerConfiguration: Sendable {
         /// The defaults.
         public init() {}
 
-        /// The URL that traces are sent to; `nil`: none.
+        /// The URL that traces are sent to; `nil`: none are sent.
         var endpoint: HTTPEndpoint? {
             guard let text = self.otlpEndpoint else { return self.environment.endpoint }
             return HTTPEndpoint(collector: text)
@@ -146,7 +147,7 @@ public struct WorkerConfiguration: Sendable {
     public var startFrom = StartFrom.beginning
     /// The apps whose events are accepted, each bundle id once.
     public var apps: [AppSettings] = []
-    /// Number of shards (event loops that own partitions); 0: one per core.
+    /// Number of shards (event loops that own partitions); 0: one for each core.
     public var shardCount = 0
     /// Settings of each shard's engine.
     public var engine = EngineSettings()

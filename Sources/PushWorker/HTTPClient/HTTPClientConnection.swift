@@ -5,8 +5,8 @@ import PushTransport
 import Synchronization
 import TLSSession
 
-/// A connection to an HTTP server. It is kept as long as both sides allow, and made again when it is needed. One
-/// request at a time; may be used from any thread.
+/// A connection to an HTTP server. It is kept until one of the two sides closes it, and made again when it is needed.
+/// It carries one request at a time, and may be used from any thread.
 final class HTTPClientConnection: Sendable {
     /// Time limit for connecting, from the lookup of the name to the end of the TCP handshake.
     static let connectMillisMax: Int64 = 3_000
@@ -80,8 +80,8 @@ final class HTTPClientConnection: Sendable {
             .connect(host: host, port: endpoint.port)
     }
 
-    /// Sends the request; the first result of `promise` counts.
-    /// - Returns: the task that makes the request fail at the deadline; to be cancelled after the answer.
+    /// Sends the request. Only the first result of `promise` counts.
+    /// - Returns: the task that makes the request fail at the deadline. The caller cancels it after the answer.
     private static func begin(
         _ request: HTTPClientRequest, by channel: any Channel, until deadline: NIODeadline,
         _ promise: EventLoopPromise<HTTPClientRequest.Answer>

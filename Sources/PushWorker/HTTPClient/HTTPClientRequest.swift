@@ -29,7 +29,7 @@ struct HTTPClientRequest: Sendable {
         var isBeforeAnswer = false
     }
 
-    /// Length of the longest part of an answer's body that is kept, in bytes.
+    /// Maximum number of bytes of an answer's body that are kept.
     static let answerByteCountMax = 65_536
 
     var head: HTTPRequestHead {

@@ -2,13 +2,13 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// The consequences of an assignment: the shard of each partition, where reading begins, and what is committed at once.
+/// What follows from an assignment: the shard of each partition, where reading begins, and what is committed at once.
 struct AssignmentPlan {
     /// The grants of each shard, in the order of the partitions.
     private(set) var grants: [Int: [PartitionGrant]] = [:]
     /// The offset from which each log is read.
     private(set) var starts: [TopicPartition: Int64] = [:]
-    /// The offsets from which logs are read, by topic index. The committer takes them as committed.
+    /// The offsets from which logs are read, by topic index. The committer treats them as committed.
     private(set) var toRead: [CommitPosition] = []
     /// Positions that are committed at once.
     private(set) var toCommit: [CommitPosition] = []
@@ -17,15 +17,15 @@ struct AssignmentPlan {
     /// The metadata that the last commit of each position carried.
     private(set) var metadata: [(position: CommitPosition, metadata: CommitMetadata)] = []
 
-    /// The shard of a partition. It stays the same as long as the worker lives.
+    /// The shard of a partition. It does not change while the worker runs.
     static func shard(of partition: Int32, shardCount: Int) -> Int { Int(partition) % shardCount }
 
     /// - Parameters:
-    ///   - partitions: the new partitions, with all topics of each.
+    ///   - partitions: the new partitions.
     ///   - topics: the input topics; the routed one is the last.
     ///   - positions: the group's offsets and the ends of the logs.
-    ///   - inlets: partitions beyond the count that `state` was written for.
-    ///   - findings: what else is known of the logs, by partition number.
+    ///   - inlets: partitions that were added after `state` was written.
+    ///   - findings: what else was found in the logs, by partition number.
     ///   - stateTopic: name of the `state` topic.
     ///   - hasQueues: whether every topic of a partition can be read.
     init(
@@ -49,7 +49,7 @@ struct AssignmentPlan {
             for position in start.starts {
                 self.starts[TopicPartition(topic: topics[Int(position.topic)], partition: number)] = position.nextOffset
             }
-            // Nothing is committed for a halted partition without a commit: a commit would hide why it is halted.
+            // A halted partition may have no commit. None is made then, because a commit would hide why it is halted.
             self.toRead +=
                 start.haltReason == nil
                 ? start.starts : start.starts.filter { mine[Int($0.topic)].committed != nil }
@@ -58,7 +58,8 @@ struct AssignmentPlan {
             for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
                 var metadata = start.metadata[Int(position.topic)] ?? CommitMetadata()
                 metadata.sample = sample
-                // The next owner compares with the offset where `state` begins now, unless this owner does not go on.
+                // The next owner compares its log of `state` with this offset. So it is the present beginning of
+                // `state`, or the former one if the partition halts.
                 metadata.stateStart =
                     start.haltReason == nil ? findings[number]?.stateLogStart ?? start.stateStart : start.stateStart
                 self.metadata.append((position, metadata))

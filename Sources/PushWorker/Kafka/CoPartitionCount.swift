@@ -2,23 +2,23 @@ import KafkaLog
 
 /// The number of partitions that count: the number that `state` was written for, even if topics have more by now. Pure.
 ///
-/// The partition of a key follows from the count, so the count never changes once there is state. The markers in
-/// `state` contain it. No marker has to be read if anybody has written to the topic's last partition: then all
-/// partitions count. That partition may be empty because it was added later, or because a first start did not get that
-/// far. Only then is a marker of another partition read.
+/// The partition of a key follows from the count, so the count never changes after `state` was first written. Markers
+/// in `state` contain it. If the last partition of `state` was ever written to, all partitions count, and no marker has
+/// to be read. Otherwise that partition was added later, or a first start did not get that far. Then a marker in
+/// another partition is read.
 enum CoPartitionCount {
     /// What the log ends of `state` show.
     enum Sight: Equatable {
-        /// All partitions of `state` count.
+        /// The last partition was written to, so all partitions of `state` count.
         case all
-        /// Nobody has written to any partition, so that no marker contains a count.
+        /// No partition was ever written to, so no marker contains a count.
         case nothing
-        /// A marker contains the count. It is looked for in these partitions, the shortest log first.
+        /// A marker contains the count. The caller looks for it in these partitions, the shortest log first.
         case read([Int32])
     }
 
-    /// Concludes from the logs which partitions count, or where to look for a marker.
-    /// - Parameter logs: the log of each partition of `state`; those that cannot be asked are missing.
+    /// Concludes from the logs whether all partitions count, or where to look for a marker.
+    /// - Parameter logs: the log of each partition of `state`, except partitions that cannot be asked about.
     static func look(_ logs: [Int32: (low: Int64, end: Int64)], partitionCount: Int32) -> Sight {
         if let last = logs[partitionCount - 1], last.end > 0 { return .all }
         let written = logs.filter { $0.value.end > 0 }
@@ -34,7 +34,7 @@ enum CoPartitionCount {
     }
 
     enum Verdict: Equatable {
-        /// The count that all topics agree in. `remarks` has one line for each topic with more partitions.
+        /// The number of partitions that count. `remarks` has one line for each topic with more partitions.
         case agreed(Int32, remarks: [String])
         case fault(String)
     }
@@ -56,7 +56,7 @@ enum CoPartitionCount {
         guard count > 0, let number = Int32(exactly: count) else {
             return .fault("the topic \(state.name) has no partitions")
         }
-        // Nobody can say what was in partitions that are gone.
+        // A topic with fewer partitions has lost records, and it is not known which.
         guard all.allSatisfy({ $0.count >= count }) else {
             return .fault(named == nil ? differ : "\(state.name) was written for \(count) partitions, and \(list)")
         }

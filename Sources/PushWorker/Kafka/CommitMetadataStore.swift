@@ -2,8 +2,8 @@ import PushEngine
 import ShardLoop
 import Synchronization
 
-/// What the next commits say about the logs they refer to. The shards write it once for each read of a queue and each
-/// batch of acknowledgements; the committer reads it once for each commit. May be used from any thread.
+/// What the next commits will say about their logs. The shards write to the store once for each read of a queue and
+/// each batch of acknowledgements. The committer reads it once for each commit. May be used from any thread.
 final class CommitMetadataStore: Sendable {
     private struct Log: Hashable {
         var topic: UInt16
@@ -20,7 +20,7 @@ final class CommitMetadataStore: Sendable {
 
     init(inputTopics: [String]) { self.inputTopics = inputTopics }
 
-    /// Takes over partitions that begin, with the metadata of their last commits.
+    /// Adds partitions that begin, with the metadata of their last commits.
     func own(_ metadata: [(position: CommitPosition, metadata: CommitMetadata)]) {
         self.state.withLock { state in
             for (position, metadata) in metadata {
@@ -43,12 +43,12 @@ final class CommitMetadataStore: Sendable {
         }
     }
 
-    /// Takes the last record that one read of a queue returned.
+    /// Adds the last record that one read of a queue returned.
     func addSample(topic: UInt16, partition: Int32, _ sample: CommitMetadata.Sample) {
         self.state.withLock { $0.samples[Log(topic: topic, partition: partition)]?.add(sample) }
     }
 
-    /// Takes the (next) offsets of `state` up to which Kafka has acknowledged the records of owners at work.
+    /// Sets how far Kafka has acknowledged `state`: the offset after the last record that an owner at work wrote.
     func setStateEnds(_ ends: [(partition: Int32, end: Int64)]) {
         self.state.withLock { state in
             for (partition, end) in ends { state.stateEnds[partition] = end }

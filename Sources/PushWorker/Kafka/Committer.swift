@@ -6,14 +6,14 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Positions that were left to commit when their partitions were released.
+/// Positions that are still to be committed for released partitions.
 struct ReleasedPositions: Sendable {
     var positions: [CommitPosition]
     var unfinished: [Int32]
 }
 
-/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides. Keeps what the answers say
-/// about the membership, for the shards to read. May be used from any thread.
+/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides. Keeps the lease of the
+/// partitions, which follows from the answers, for the shards to read. May be used from any thread.
 final class Committer: Sendable {
     typealias Send = @Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void
 
@@ -28,18 +28,19 @@ final class Committer: Sendable {
         var refusal: KafkaError?
         /// Positions to commit again, by partition: see `confirm`.
         var toConfirm: [Int32: [CommitPosition]] = [:]
-        /// When the routed topic's position is next committed again beside others, by partition, on the steady clock.
+        /// When the routed topic's position is next committed along with other positions, by partition, on the steady
+        /// clock.
         var witnessDueMillis: [Int32: Int64] = [:]
     }
 
     private let state: Mutex<State>
-    /// The end of the queue's lease, which the shards read without the lock.
+    /// The end of the lease on the steady clock. The shards read it without taking the lock.
     private let leaseEnds = Atomic<Int64>(.min)
-    /// Interval at which the group is asked when nothing else is committed.
+    /// Interval at which the group is asked whether this worker is a member, if nothing else is committed.
     let askEveryMillis: Int64
-    /// The input topics, by the index in a `CommitPosition`.
+    /// The input topics. `CommitPosition.topic` is an index of this list.
     private let inputTopics: [String]
-    /// What commits say about their logs.
+    /// What commits say about their logs, apart from the offset.
     let metadataStore: CommitMetadataStore
     private let topicIndexes: [String: UInt16]
     private let logger: Logger
@@ -71,17 +72,17 @@ final class Committer: Sendable {
         }
     }
 
-    /// The end of the time in which the partitions are certainly this worker's, on the steady clock.
+    /// The end of the lease on the steady clock. Until then the partitions are certainly this worker's.
     var leaseEndsMillis: Int64 { self.leaseEnds.load(ordering: .relaxed) }
 
-    /// Calls `body`, on any thread, when the lease is confirmed after it had run out or had not begun.
+    /// Calls `body`, on any thread, when the lease begins, and when it begins anew after it had run out.
     func whenLeaseReturns(_ body: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.leaseReturned.append(body) }
     }
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// The missing right that the last answer named; `nil`: none.
+    /// The right that this client lacks, according to the last answer; `nil` when the answer named none.
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// Takes new partitions into the queue, see `CommitQueue.own`.
@@ -95,8 +96,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// Remembers that the `state` of these partitions now says that an owner is at work. The next commit says so, too,
-    /// and is sent soon even where nothing is read.
+    /// Commits the positions of these partitions again, soon, even if nothing is read. The commits now say that `state`
+    /// has records of an owner at work.
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in
             partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {
@@ -106,14 +107,14 @@ final class Committer: Sendable {
         if !positions.isEmpty { self.add(positions) }
     }
 
-    /// Asks the group whether this worker is a member, by committing a position again. Does nothing while a commit is
-    /// on its way.
+    /// Asks the group whether this worker is a member, by committing a position again. Does nothing while a commit has
+    /// no answer yet.
     func ask() {
         self.state.withLock { $0.queue.ask() }
         self.sendNext()
     }
 
-    /// Adds positions to commit soon; only the newest of a partition counts.
+    /// Adds positions to commit soon. A newer position of a log replaces an older one.
     func add(_ positions: [CommitPosition]) {
         let nowMillis = MachineClock.now().steadyMillis
         self.state.withLock { state in
@@ -123,8 +124,8 @@ final class Committer: Sendable {
         self.sendNext()
     }
 
-    /// Adds the routed topic's position from time to time, with metadata about what was read from the inputs. When an input
-    /// topic is deleted, Kafka deletes the group's commits for it.
+    /// Adds the routed topic's position from time to time. Its metadata says what was read from the inputs. Kafka
+    /// deletes the group's commits for a deleted input topic, but not this one.
     private func addWitness(of position: CommitPosition, _ nowMillis: Int64, _ state: inout State) {
         let routed = UInt16(self.inputTopics.count - 1)
         guard position.topic != routed, state.witnessDueMillis[position.partition] ?? .min <= nowMillis else { return }
@@ -135,10 +136,11 @@ final class Committer: Sendable {
         state.queue.add([witness])
     }
 
-    /// Greatest age, in milliseconds, of what the routed topic's commits say about other logs while those are read.
+    /// Interval in milliseconds at which the routed topic's position is committed along with others. What its metadata
+    /// says about the inputs is at most this old.
     private static let witnessMillis: Int64 = 60_000
 
-    /// Removes partitions. Returns their waiting positions; nothing of them is sent from now on.
+    /// Removes partitions and returns their waiting positions. Nothing is sent for these partitions from now on.
     func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.state.withLock { state in
             for partition in partitions {
@@ -149,7 +151,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// Waits until the batch on its way, if any, is answered.
+    /// Waits until the batch that was sent, if any, is answered.
     func settle() async {
         await withCheckedContinuation { continuation in
             let isIdle = self.state.withLock { state in
@@ -205,7 +207,7 @@ final class Committer: Sendable {
             return (idle, isBack ? state.leaseReturned : [])
         }
         if let refusal = result.refused.first {
-            // A group that waits for its members refuses commits; this is normal in a rebalance.
+            // A group refuses commits while it waits for its members. This is normal in a rebalance.
             self.logger.log(
                 level: refusal.error.code == .rebalanceInProgress ? .debug : .warning, "a commit was refused",
                 metadata: [
@@ -215,7 +217,7 @@ final class Committer: Sendable {
         }
         for body in returned { body() }
         for continuation in idle { continuation.resume() }
-        // Refused positions are sent with the next batch, not at once: the cause seldom disappears in a moment.
+        // Refused positions are sent with the next batch. At once they would probably be refused again.
         if result.isSuccess { self.sendNext() }
     }
 }

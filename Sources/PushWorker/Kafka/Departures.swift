@@ -1,22 +1,23 @@
 import KafkaLog
 
-/// Work that was unfinished when partitions left this worker. It decides whether a stop was in good order.
+/// Work that was unfinished when partitions left this worker. It decides whether a stop counts as clean.
 struct Departures: Sendable {
-    /// Partitions that were lost without a revocation, since the last assignment.
+    /// Partitions that were lost without a revocation since the last assignment.
     private var lost: Set<Int32> = []
     /// Partitions with records that Kafka has not acknowledged.
     private var unfinished: Set<Int32> = []
-    /// Number of positions that were refused at the end, and the reason for the first.
+    /// Number of positions that Kafka refused in the last commit, with the reason for the first.
     private var refusedCount = 0
     private var refusal: KafkaError?
 
-    /// Forgets lost partitions, because a new assignment says which partitions this worker has.
+    /// Forgets lost partitions, because a new assignment has come.
     mutating func assigned() { self.lost = [] }
 
-    /// Remembers lost partitions, which the group has given to others, or will.
+    /// Remembers lost partitions. The group has given them to other workers, or will do so.
     mutating func lost(_ partitions: [Int32]) { self.lost.formUnion(partitions) }
 
-    /// Remembers partitions that left while the worker stopped: too late, or before Kafka had taken all their records.
+    /// Remembers partitions that left too late while the worker stopped, or before Kafka had acknowledged all their
+    /// records.
     mutating func left(unfinished partitions: [Int32]) { self.unfinished.formUnion(partitions) }
 
     /// Takes the result of the last commit, while the worker stopped.
@@ -25,7 +26,7 @@ struct Departures: Sendable {
         self.refusal = self.refusal ?? result.refused.first?.error
     }
 
-    /// What other workers will repeat, a clause for each cause; empty: nothing.
+    /// What other workers will repeat, one clause for each cause; empty when nothing is repeated.
     var faults: [String] {
         var faults: [String] = []
         if !self.unfinished.isEmpty {

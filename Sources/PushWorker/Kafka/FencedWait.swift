@@ -1,22 +1,22 @@
 import KafkaLog
 import Redaction
 
-/// Decides when a static member may join again after another process has replaced it. If it joined at once it would
-/// replace the other, and the two would fence each other for ever. Asks nobody itself.
+/// Decides when a static member may join again after another process has replaced it. If the member joined at once, it
+/// would replace that process, and the two would replace each other for ever. The caller asks the group.
 struct FencedWait: Sendable {
     /// The result of one look at the group.
     enum Step: Equatable {
         /// Another process has the id, or the group could not be asked.
         case wait
-        /// Nobody has the id. Kafka keeps a static member for a session timeout after its last sign of life, so nobody
-        /// has used it for that long.
+        /// No process has the id. Kafka keeps a static member for a session timeout after its last sign of life, so the
+        /// id has not been used for that long.
         case join
     }
 
     /// Interval between looks at the group.
     static let interval: Duration = .seconds(2)
-    /// Number of looks in a row without the id before it counts as free. A coordinator that has just moved may not know
-    /// its members yet.
+    /// Number of looks in a row that must not find the id before it counts as free. A coordinator that has just moved
+    /// may not know its members yet.
     private static let absenceCount = 2
 
     private let id: String
@@ -28,7 +28,7 @@ struct FencedWait: Sendable {
     init(id: String) { self.id = id }
 
     /// Takes the result of a look at the group.
-    /// - Parameter members: the members of the group; `nil`: it could not be asked now.
+    /// - Parameter members: the members of the group; `nil`: the group could not be asked.
     mutating func looked(_ members: [GroupMember]?) -> Step {
         guard let members else {
             self.absences = 0
@@ -43,7 +43,7 @@ struct FencedWait: Sendable {
         return self.absences >= Self.absenceCount ? .join : .wait
     }
 
-    /// The reason why the worker is not ready, and what to do about it.
+    /// Why the worker is not ready, and what to do about it.
     var text: String {
         "another process\(self.host.map { " at \($0)" } ?? "") has the kafka.group-instance-id \(ShownText.name(self.id)), too, and has taken this worker's place in the group; this worker joins when no process has used that id for a session timeout: give each worker its own id"
     }

@@ -1,8 +1,8 @@
 package import KafkaLog
 import Redaction
 
-/// The members of a worker's group, and those among them that do not look like workers to the broker. It only decides;
-/// the caller asks the broker.
+/// The members of a worker's group, with a judgement about which are not workers. It only decides; the caller asks the
+/// broker.
 package struct GroupCompany: Sendable, Equatable {
     /// A member that is not a worker.
     private struct Stranger: Sendable, Equatable {
@@ -18,7 +18,7 @@ package struct GroupCompany: Sendable, Equatable {
     private let group: String
     private let members: [GroupMember]
     private let strangers: [Stranger]
-    /// The assignment strategies of the group and of workers, if they differ.
+    /// The group's assignment strategy and the workers', if they differ.
     private let strategies: Strategies?
 
     /// - Parameters:
@@ -54,10 +54,10 @@ package struct GroupCompany: Sendable, Equatable {
     /// Number of members in the group.
     package var memberCount: Int { self.members.count }
 
-    /// Whether the group's strategy keeps workers out, so that no worker can join or is a member.
+    /// Whether the group has members with another strategy, so that no worker can join.
     package var keepsWorkersOut: Bool { self.strategies != nil && !self.members.isEmpty }
 
-    /// The strangers, with the signs by which they are recognised; `nil`: there are none.
+    /// The members that are not workers, and how they were recognised; `nil` when there are none.
     package var complaint: String? {
         if let strategies, !self.members.isEmpty {
             return
@@ -68,7 +68,7 @@ package struct GroupCompany: Sendable, Equatable {
             + Self.list(self.strangers.map { "\(Self.name($0.member)) \($0.reason)" })
     }
 
-    /// What an operator can do about strangers.
+    /// What an operator can do about members that are not workers.
     package static let remedy =
         "stop members that are no workers, or give them a group.id of their own; all workers need the same partition.assignment.strategy"
 

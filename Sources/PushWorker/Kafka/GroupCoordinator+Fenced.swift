@@ -2,16 +2,16 @@ import KafkaLog
 import Logging
 import Synchronization
 
-/// Two workers with one `kafka.group-instance-id`: the one that was replaced steps back until the id is free.
+/// Two workers with one `kafka.group-instance-id`: the one that was replaced waits until the id is free.
 extension GroupCoordinator {
-    /// Gives up all partitions, which the other process has already, and waits. If this worker ended here it would be
-    /// started again, and would fence the other in turn.
+    /// Gives up all partitions, which the other process already has, and waits. If this worker ended, it would be
+    /// started again, and would replace the other process.
     func fenced(_ id: String, _ error: KafkaError) async {
         let isFirst = self.isFenced.withLock { isFenced in
             defer { isFenced = true }
             return !isFenced
         }
-        // Closing the consumer, which is finished, reports the error a second time.
+        // The finished consumer reports the error again when it is closed.
         guard isFirst else { return }
         let wait = FencedWait(id: id)
         self.logger.error(
@@ -26,7 +26,7 @@ extension GroupCoordinator {
         _ = self.committer.take(partitions)
         self.committer.metadataStore.forget(partitions)
         await self.forget(partitions)
-        // Events are still handled meanwhile: a closed consumer still reports.
+        // The wait is a task of its own, because a closed consumer still reports events that must be handled.
         Task { await self.regain(wait) }
     }
 
@@ -37,12 +37,12 @@ extension GroupCoordinator {
             switch await self.members() {
             case .success(let members):
                 if wait.looked(members) == .join {
-                    // This event is queued behind everything that the former consumer has reported.
+                    // This event is queued behind all events that the former consumer has reported.
                     _ = self.incoming.yield(.instanceIDIsFree)
                     return
                 }
             case .failure(let error) where error.isRefusal || error.code == .unsupportedFeature:
-                // Nobody can say when the other process will be gone.
+                // Without the group's members, this worker cannot find out when the other process is gone.
                 return self.fail("\(wait.text); the group cannot be asked for its members: \(error)")
             case .failure: _ = wait.looked(nil)
             }
@@ -67,7 +67,7 @@ extension GroupCoordinator {
     func sitDown() {
         self.isFenced.withLock { $0 = false }
         do throws(KafkaError) {
-            // Without a new consumer the worker is stopping.
+            // Without a new consumer, the worker is stopping.
             guard let consumer = try self.seat.renew() else { return }
             self.logger.notice("no other process has this worker's group-instance-id now; joining the group again")
             self.hub.updateGroup { $0.errors["fenced"] = nil }

@@ -7,10 +7,10 @@ import ShardLoop
 import Synchronization
 
 /// Carries out what the consumer group decides: the shard and the start of each partition, and how partitions leave.
-/// Events are handled one after the other, in the order in which Kafka's control thread reported them.
+/// Handles one event after the other, in the order in which Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     let configuration: WorkerConfiguration
-    /// Number of partitions that count. Partitions beyond that number are inlets, or wait.
+    /// Number of partitions that count, see `CoPartitionCount`. Partitions with higher numbers are inlets, or wait.
     private let partitionCount: Int32
     let seat: GroupSeat
     private let shards: [ShardHandle]
@@ -24,13 +24,13 @@ final class GroupCoordinator: Sendable {
     let incoming: AsyncStream<Incoming>.Continuation
     /// Partitions that have not begun, with the assignments they belong to.
     private let waiting = Mutex(Waiting())
-    /// Whether the worker is stopping. Then answers from APNs may be awaited longer, and assignments are ignored.
+    /// Whether the worker is stopping. If so, answers from APNs may be awaited longer, and assignments are ignored.
     let isStopping = Mutex(false)
     let departures = Mutex(Departures())
     /// Whether another process has replaced this worker in the group.
     let isFenced = Mutex(false)
 
-    /// How long a rebalance waits for positions. Partitions whose positions are not known by then begin later.
+    /// How long a rebalance waits for positions. A partition whose positions are not known by then begins later.
     private static let positionsDurationMax: Duration = .seconds(5)
     private static let commitDurationMax: Duration = .seconds(3)
 
@@ -69,7 +69,7 @@ final class GroupCoordinator: Sendable {
         var assignmentCount = 0
         /// The inlets that have begun.
         var inlets: Set<Int32> = []
-        /// Whether a task asks about waiting partitions, or soon will.
+        /// Whether a task asks about waiting partitions, or is about to.
         var isAsking = false
     }
 
@@ -107,14 +107,15 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    /// Marks that the worker is stopping: partitions leave for good from here on, and may take the whole drain time.
+    /// Marks that the worker is stopping. From now on partitions leave for good, and may take the whole drain time.
     func beginStopping() { self.isStopping.withLock { $0 = true } }
     func finish() { self.incoming.finish() }
 
-    /// What a stopped worker has left unfinished; empty: nothing. Valid after `run` has returned.
+    /// What a stopped worker has left unfinished; empty when there is nothing. Valid after `run` has returned.
     var stopFaults: [String] { self.departures.withLock(\.faults) }
 
-    /// Remembers unfinished work if the worker is stopping. In a rebalance the work goes on, and the log reports it.
+    /// Remembers unfinished work if the worker is stopping. In a rebalance it is not remembered, because another worker
+    /// continues the work.
     private func addDeparture(_ body: (inout Departures) -> Void) {
         guard self.isStopping.withLock({ $0 }) else { return }
         self.departures.withLock { body(&$0) }
@@ -152,7 +153,8 @@ final class GroupCoordinator: Sendable {
 
     private func isInlet(_ number: Int32) -> Bool { number >= self.partitionCount }
 
-    /// Separates partitions to begin from those that cannot be read, because nobody knows where their records belong.
+    /// Separates partitions that can begin from those that cannot be read. With `placement: trust`, the worker does not
+    /// know where an inlet's records belong.
     private func split(_ numbers: [Int32]) -> (wanted: [Int32], left: [Int32]) {
         guard self.configuration.engine.placement == .trust else { return (numbers, []) }
         return (numbers.filter { !self.isInlet($0) }, numbers.filter(self.isInlet))
@@ -171,14 +173,14 @@ final class GroupCoordinator: Sendable {
         self.waitingChanged()
     }
 
-    /// All topics' partitions of this number.
+    /// The partitions with this number, of all topics that are read.
     private func topicPartitions(_ number: Int32) -> [TopicPartition] {
         let topics = self.isInlet(number) ? self.configuration.topics.events : self.seat.configuration.topics
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
-    /// The partitions whose positions must be known before this number begins. An inlet's number may be missing in some
-    /// input topics.
+    /// The partitions whose positions must be known before those with this number begin. Only the first input topic is
+    /// certain to have an inlet's number.
     private func needed(_ number: Int32) -> [TopicPartition] {
         self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }
@@ -230,8 +232,8 @@ final class GroupCoordinator: Sendable {
         self.committer.metadataStore.own(plan.metadata)
         self.committer.own(asked.ready, starts: plan.toRead, toConfirm: plan.toConfirm)
         if endsRebalance {
-            // If this fails, the assignment is void. Its partitions were taken away, as another event reports, or were
-            // started elsewhere, as the readers notice.
+            // The call fails if the assignment is no longer valid. Either its partitions were taken away, which another
+            // event reports. Or they were started elsewhere, which the readers notice.
             guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
         } else {
             assignment.begin { plan.starts[$0].map { .offset($0) } }
@@ -261,10 +263,10 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Inlets
 
-    /// Partitions whose records this worker forwards.
+    /// The inlets of this worker. It forwards their records.
     var inlets: Set<Int32> { self.waiting.withLock { $0.inlets } }
 
-    /// Lets records of inlets in, see `ShardCommand.letIn`.
+    /// Lets the shards forward records of inlets up to these positions, see `ShardCommand.letIn`.
     func letIn(_ positions: [CommitPosition]) {
         for (number, shard) in self.shards.enumerated() {
             let mine = positions.filter { self.shard(of: $0.partition) == number }
@@ -274,9 +276,9 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Waiting
 
-    /// Lets partitions wait.
+    /// Lets the unknown ones among these partitions wait.
     /// - Parameter isAnswered: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
-    ///   logged.
+    ///   logged already.
     private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isAnswered: Bool) {
         let news = self.waiting.withLock { waiting in
             waiting.partitions.remove(asked.ready)
@@ -413,7 +415,7 @@ final class GroupCoordinator: Sendable {
         for (number, shard) in self.shards.enumerated() {
             let mine = partitions.filter { self.shard(of: $0) == number }
             guard !mine.isEmpty else { continue }
-            // This fails only when the loop has ended, and then there is nothing to forget.
+            // The call fails only when the loop has ended, and then there is nothing to forget.
             try? await shard.forget(mine)
         }
     }
@@ -439,8 +441,8 @@ final class GroupCoordinator: Sendable {
             // `LoginWatch` reports when a token is missing, and when there is one again.
             guard !error.isWithoutToken else { return }
             let text = "Kafka: \(error)"
-            // A broker may close connections at any time, all of them when a token has expired. They are open again
-            // within a moment.
+            // A broker may close connections at any time, and closes all of them when a token has expired. Clients open
+            // them again within a moment.
             let isOfConnection = [.transport, .allBrokersDown, .timedOut].contains(error.code)
             let nowMillis = MachineClock.now().steadyMillis
             self.hub.updateGroup { report in

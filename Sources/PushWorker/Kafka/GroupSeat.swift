@@ -1,8 +1,8 @@
 import KafkaLog
 import Synchronization
 
-/// The worker's seat in its consumer group: the consumer that is the member now. When another process takes the seat,
-/// that consumer is finished, and a new one may join later. May be used from any thread.
+/// The worker's membership in its consumer group: the consumer that is the member now. When another process replaces
+/// the member, that consumer is finished, and a new one may join later. May be used from any thread.
 final class GroupSeat: Sendable {
     private struct State {
         var consumer: KafkaConsumer
@@ -18,7 +18,7 @@ final class GroupSeat: Sendable {
         self.state = Mutex(State(consumer: try KafkaConsumer(configuration)))
     }
 
-    /// The consumer that has the seat, or had it last.
+    /// The consumer that is the member, or was it last.
     var consumer: KafkaConsumer { self.state.withLock(\.consumer) }
 
     /// Replaces a finished consumer by a new one.

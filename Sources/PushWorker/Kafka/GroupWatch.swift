@@ -6,12 +6,12 @@ import Synchronization
 
 /// Decides when to ask for the members of the group. The caller passes the time.
 struct GroupLookPace {
-    /// Delay after a rebalance, so that the group has settled. Also the pause between looks while the group does not
-    /// let this worker in.
+    /// Delay after a rebalance, so that the group has settled. It is also the pause between looks until this worker has
+    /// joined.
     static let delayMillis: Int64 = 10_000
-    /// The pause between looks while there are strangers.
+    /// The pause between looks while the group has members that are not workers.
     static let strangersMillis: Int64 = 60_000
-    /// The pause between looks otherwise. A stranger that joins causes a rebalance, after which the group is looked at
+    /// The pause between looks otherwise. A member that joins causes a rebalance, after which the group is looked at
     /// anyway.
     static let quietMillis: Int64 = 600_000
 
@@ -22,7 +22,7 @@ struct GroupLookPace {
     /// - Parameter nowMillis: when this worker asked to join the group, on the steady clock.
     init(nowMillis: Int64) { self.lookedAtMillis = nowMillis }
 
-    /// Whether to ask now; if so, it counts as asked.
+    /// Whether to ask now. If so, it remembers that the group was asked.
     mutating func isDue(hasJoined: Bool, rebalances: UInt64, hasStrangers: Bool, nowMillis: Int64) -> Bool {
         if rebalances != self.rebalances {
             self.rebalances = rebalances
@@ -38,11 +38,11 @@ struct GroupLookPace {
     }
 }
 
-/// Looks for members of the group that are not workers. Such a member keeps workers out, or takes partitions whose
-/// events are then lost. Readiness and the log name them.
+/// Looks for members of the group that are not workers. Such a member keeps workers out, or takes partitions and loses
+/// their events. Readiness and the log name such members.
 final class GroupWatch: Sendable {
     private struct State {
-        /// Whether a question is under way. A worker that stops does not wait for it.
+        /// Whether a question has no answer yet. A worker that stops does not wait for it.
         var isUnderWay = false
         /// Whether the broker cannot answer, so that it is not asked again.
         var isOver = false
@@ -88,7 +88,7 @@ final class GroupWatch: Sendable {
     private func look() {
         defer { self.state.withLock { $0.isUnderWay = false } }
         do throws(KafkaError) {
-            // The client is not kept, because it is seldom needed.
+            // The client is made for each look, because it is seldom needed.
             let admin = try KafkaAdmin(self.configuration.kafka.consumerSettings, log: self.log)
             self.took(
                 GroupCompany(

@@ -1,9 +1,9 @@
 package import KafkaLog
 import ShardLoop
 
-/// What a group's commits say about its logs, for commands that inspect them without being workers.
+/// What a group's commits say about its logs. Commands use it to inspect logs without being workers.
 package enum GroupWord {
-    /// The extent of `state` according to the group's commits.
+    /// The offsets of the first record of `state` and of the one after the last, according to the group's commits.
     package struct StateExtent: Sendable {
         /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
         package var end: Int64?
@@ -26,7 +26,7 @@ package enum GroupWord {
                     startFrom: .beginning))
         }
 
-        /// Whether a part of a log is missing, no matter what a person has accepted.
+        /// Whether a part of a log is missing, even if a person has accepted the loss.
         func isCut(_ log: PartitionPositions) -> Bool {
             LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: self.end, acceptedEnd: nil)
                 || LogIdentity.isStateHeadCut(
@@ -34,8 +34,8 @@ package enum GroupWord {
         }
     }
 
-    /// Reads what a partition of `state` says about its owners. If nothing is missing from it, reads only up to the
-    /// first record of an owner. Blocks.
+    /// Reads what a partition of `state` says about its owners. If no part is missing, it stops at the first record of
+    /// an owner at work. Blocks.
     package static func stateWord(
         _ log: PartitionPositions, _ extent: StateExtent, _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> StateWord {
@@ -48,15 +48,15 @@ package enum GroupWord {
         return word
     }
 
-    /// Whether `state` has lost records that the group knows were written.
-    /// - Parameter word: what its records say.
+    /// Whether `state` has lost records that were written according to the group's commits.
+    /// - Parameter word: what the records of `state` say.
     package static func isStateLost(_ log: PartitionPositions, _ extent: StateExtent, word: StateWord) -> Bool {
         guard let end = extent.end, word.acceptedEnd != end else { return false }
         return !word.hasOwner || extent.isCut(log)
     }
 
-    /// Number of partitions of `state` that count: the number it was written for, even if the topic has more by now.
-    /// Blocks.
+    /// Number of partitions of `state` that count: the number that it was written for, even if the topic has more by
+    /// now. Blocks.
     /// - Parameter existing: number of partitions of the topic.
     package static func stateCount(
         _ stateTopic: String, existing: Int32, _ reader: KafkaLogReader, within limit: Duration
@@ -65,14 +65,14 @@ package enum GroupWord {
         return try search.run() ?? existing
     }
 
-    /// The metadata of a commit with which a person moves the group into another log.
+    /// The metadata of a commit by which a person moves the group into another log.
     package static var newLogMetadata: String {
         var metadata = CommitMetadata()
         metadata.isOfNewLog = true
         return metadata.text
     }
 
-    /// Logs that are not those that the group has read. Blocks.
+    /// The logs that are not the ones the group has read, because a topic was made anew. Blocks.
     /// - Parameter positions: positions of one partition number, in the order of the input topics; the routed topic is
     ///   the last.
     package static func otherLogs(
@@ -92,8 +92,8 @@ package enum GroupWord {
 }
 
 extension KafkaLogReader {
-    /// What the log has now at offsets where records were read. Looks at all of them together. Blocks, at most about
-    /// `limit`.
+    /// What the log now has at offsets where records were read. Reads at all offsets at the same time. Blocks, for
+    /// little more than `limit`.
     /// - Parameter whenUnknown: called with each offset that could not be read.
     /// - Returns: findings in the order given.
     func found(
@@ -117,8 +117,8 @@ extension KafkaLogReader {
             for (index, section) in sections {
                 let wanted = sampled[index].sample.offset
                 let result = section.read(max: 1) { record in
-                    // The record is gone by compaction, or the offset is a transaction's mark. A later record proves
-                    // nothing.
+                    // If the offset differs, the record was removed by compaction, or the offset belongs to a
+                    // transaction's mark. A later record proves nothing.
                     if record.offset == wanted { found[index] = .record(millis: record.timestampMillis) }
                 }
                 guard result.isFinished || result.failure != nil else { continue }
@@ -133,7 +133,7 @@ extension KafkaLogReader {
         return found
     }
 
-    /// What the log has now at one offset where a record was read.
+    /// What the log now has at one offset where a record was read.
     func found(
         _ sample: CommitMetadata.Sample, _ position: PartitionPositions, within limit: Duration
     ) throws(KafkaError) -> LogIdentity.Found {

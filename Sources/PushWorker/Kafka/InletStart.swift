@@ -2,8 +2,8 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// Where an inlet begins: a partition beyond those that `state` was written for, which exists only in input topics.
-/// Pure.
+/// Where an inlet begins. An inlet is a partition that was added after `state` was written, and exists only in input
+/// topics. Pure.
 struct InletStart {
     var grant: PartitionGrant
 

@@ -3,8 +3,8 @@ import Logging
 import PushEngine
 import ShardLoop
 
-/// Asks for the group's progress in the partitions that an inlet's records must not overtake, and lets the records in
-/// as `InletGate` decides. Every worker can ask: the coordinator knows the group's commits of all partitions.
+/// Asks for the group's progress in the partitions that an inlet's records must not overtake. Lets records of inlets in
+/// as `InletGate` decides. Every worker can ask, because the coordinator knows the group's commits for all partitions.
 struct InletWatch {
     let seat: GroupSeat
     let coordinator: GroupCoordinator
@@ -13,7 +13,7 @@ struct InletWatch {
     let logger: Logger
 
     static let interval: Duration = .milliseconds(500)
-    /// How long an inlet is held up before a log line says so, and the interval between such lines.
+    /// How long an inlet waits before a line is logged about it, and the interval between such lines.
     private static let logInterval: Duration = .seconds(60)
 
     /// Asks again and again until the task is cancelled.

@@ -4,9 +4,9 @@ import PushModel
 import PushTransport
 import Synchronization
 
-/// Writes the lines of librdkafka and the clients into the worker's log, without flooding it. While its brokers are
-/// gone, librdkafka repeats itself dozens of times a second. The first line of each kind is written at once. Then one
-/// line is written every ten seconds, with the number of lines it represents. May be used from any thread.
+/// Writes the lines of librdkafka and the clients into the worker's log. While brokers are gone, librdkafka repeats a
+/// line dozens of times a second. So the first line of each kind is written at once, and then one every ten seconds,
+/// with the number of lines it represents. May be used from any thread.
 final class KafkaLines: Sendable {
     private struct Kind: Hashable {
         var level: Logger.Level
@@ -46,7 +46,7 @@ final class KafkaLines: Sendable {
         }
     }
 
-    /// Logs an error after which a client goes on.
+    /// Logs an error after which a client continues.
     func warn(_ source: String, _ error: KafkaError) {
         self.log(
             source, level: .warning, kind: "\(source) \(error.code.rawValue)", metadata: ["cause": "\(error)"])
@@ -61,8 +61,8 @@ final class KafkaLines: Sendable {
         self.write(line, of: kind, count: keptBackCount + 1)
     }
 
-    /// Writes the lines that were held back long enough. Called every few seconds, so that the last of a burst is
-    /// written too.
+    /// Writes the lines that were held back long enough. Called every few seconds, so that the last line of a burst is
+    /// written, too.
     func writeHeldBack() {
         let now = MachineClock.now().steadyMillis
         for due in self.limit.withLock({ $0.takeDue(nowMillis: now) }) {
@@ -70,7 +70,8 @@ final class KafkaLines: Sendable {
         }
     }
 
-    /// - Parameter count: number of lines that this one represents, since the previous line.
+    /// - Parameter count: number of lines that this line represents: itself, and those held back since the previous
+    ///   line.
     private func write(_ line: Line, of kind: Kind, count: Int) {
         var metadata = line.metadata
         if count > 1 { metadata["count"] = "\(count)" }

@@ -4,8 +4,8 @@ import PushEngine
 import PushModel
 import PushTransport
 
-/// Asks regularly where the logs of the owned partitions end: for the lag, and for partitions that make no progress.
-/// Also notices that Kafka answers again, and that events arrive while nothing leaves.
+/// Asks regularly where the logs of the owned partitions end. The ends show the lag, and partitions that make no
+/// progress. The watch also notices that Kafka answers again, and that events arrive while no push leaves.
 struct LagWatch {
     let seat: GroupSeat
     let hub: SnapshotHub
@@ -16,10 +16,10 @@ struct LagWatch {
     let logger: Logger
 
     static let interval: Duration = .seconds(5)
-    /// Silence up to this long raises no doubt: after a broker has closed its connections, clients are back within a
-    /// second or two.
+    /// How long Kafka may be silent before a doubt becomes an error. After a broker has closed its connections, clients
+    /// are back within a second or two.
     static let doubtMillisMax: Int64 = 3_000
-    /// Interval at which doubt about Kafka is checked.
+    /// Interval at which Kafka is asked while there is a doubt.
     private static let doubtInterval: Duration = .milliseconds(250)
 
     /// Asks again and again until the task is cancelled.
@@ -34,7 +34,7 @@ struct LagWatch {
         }
     }
 
-    /// Waits until it is time to ask again: less long while it is in doubt whether Kafka answers.
+    /// Waits until it is time to ask again. The wait is shorter while there is a doubt whether Kafka answers.
     private func rest() async {
         let end = ContinuousClock.now + Self.interval
         repeat {
@@ -44,7 +44,7 @@ struct LagWatch {
 
     private func ask(_ progress: inout PartitionProgress) async {
         let watermarks = self.hub.watermarks
-        // At least one partition is always asked for, because an answer shows that Kafka is there.
+        // Partition 0 is always among the questions, so that an answer shows that Kafka is there.
         let wanted =
             watermarks.map { TopicPartition(topic: self.inputTopics[Int($0.topic)], partition: $0.partition) } + [
                 TopicPartition(topic: self.inputTopics[0], partition: 0)
@@ -54,7 +54,7 @@ struct LagWatch {
             try? consumer.positionsOfEach(wanted, within: .seconds(3))
         }
         let counts = self.committer.counts
-        // The end of a partition without a leader is unknown; the others are known.
+        // The end of a partition without a leader is missing in the answer.
         let logEnds = ends.map { ends in
             zip(watermarks, wanted).compactMap { watermark, partition in
                 ends.known[partition].map {
@@ -81,7 +81,7 @@ struct LagWatch {
         }
     }
 
-    /// Checks whether events that arrive also leave. A line is logged when this stops, and when it is right again.
+    /// Checks whether arriving events lead to pushes. A line is logged when they do not, and when they do again.
     private func look(_ outflow: inout OutflowWatch) {
         let counts = OutflowWatch.Counts(self.hub.snapshot.engine)
         let complaint = outflow.look(counts, nowMillis: MachineClock.now().steadyMillis)
@@ -91,7 +91,7 @@ struct LagWatch {
         if complaint != former { self.hub.updateGroup { $0.outflowComplaint = complaint } }
     }
 
-    /// Looks at the progress of the owned partitions.
+    /// Checks the progress of the owned partitions.
     /// - Parameter logEnds: ends of the logs; `nil`: Kafka did not answer.
     private func look(_ logEnds: [CommitPosition]?, _ progress: inout PartitionProgress) -> [PartitionProgress.Stall] {
         let nowMillis = MachineClock.now().steadyMillis

@@ -5,7 +5,8 @@ import Synchronization
 
 /// Asks the cluster for the size limits of topics: at the start, and again after a record was refused for its size.
 final class LimitReader: Sendable {
-    /// Longest time that a question waits. A limit that was changed back is noticed by records that are tried again.
+    /// How long a question waits at most. Records that were too large are tried again, which shows when a limit was
+    /// raised.
     static let intervalMillis: Int64 = 5_000
 
     private struct State {
@@ -41,7 +42,7 @@ final class LimitReader: Sendable {
         return (try? admin.topicConfigurations(names, within: .seconds(5))).map { TopicLimits($0, topics: topics) }
     }
 
-    /// Properties that the producers begin with; an operator's own override them.
+    /// The properties that producers are made with. An operator's own properties override them.
     var producerSettings: KafkaSettings {
         self.state.withLock { $0.limits.producerSettings }.appending(self.configuration.kafka.producerSettings)
     }
@@ -62,8 +63,8 @@ final class LimitReader: Sendable {
     /// Requests a new reading, because a record was refused for its size. May be called from any thread.
     func ask() { self.state.withLock { $0.isAsked = true } }
 
-    /// Answers questions until the task is cancelled. Then forgets the listeners, because a shard's listener holds the
-    /// shard, which holds this reader.
+    /// Answers requests until the task is cancelled. Then it forgets the listeners, because each refers to its shard,
+    /// and the shard to this reader.
     func run() async {
         defer { self.state.withLock { $0.listeners = [] } }
         while (try? await Task.sleep(for: .milliseconds(Self.intervalMillis))) != nil {

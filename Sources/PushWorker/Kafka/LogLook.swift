@@ -5,8 +5,8 @@ import PushTransport
 import ShardLoop
 
 /// Looks into the logs of new partitions before anything is read or claimed. It checks whether a record is where the
-/// last commit says, and how far `state` reaches. Logs that cannot be read in time remain unchecked, and a line says
-/// so.
+/// last commit says, and how far `state` reaches. Logs that cannot be read in time are not checked, which a log line
+/// reports.
 struct LogLook: Sendable {
     let logReader: KafkaLogReader
     let stateTopic: String
@@ -61,8 +61,8 @@ struct LogLook: Sendable {
     ) {
         for log in self.logs(of: partitions.map { TopicPartition(topic: self.stateTopic, partition: $0) }) {
             let number = log.topicPartition.partition
-            // The beginning is also needed for a partition without a former owner: its first owner records where
-            // `state` begins.
+            // The beginning is needed even if the partition never had an owner: its first owner records where `state`
+            // begins.
             findings[number, default: LogFindings()].stateLogStart = log.lowOffset
             findings[number]?.stateLogEnd = log.endOffset
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
@@ -81,7 +81,7 @@ struct LogLook: Sendable {
         }
     }
 
-    /// The logs that can be asked.
+    /// The bounds of the logs that Kafka answered for.
     private func logs(of partitions: [TopicPartition]) -> [PartitionPositions] {
         guard !partitions.isEmpty else { return [] }
         do throws(KafkaError) {

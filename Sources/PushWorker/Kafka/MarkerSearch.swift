@@ -4,7 +4,8 @@ import PushEngine
 /// Finds the number of partitions that `state` was written for. Blocks: use a thread of its own.
 ///
 /// A running worker writes its marker again every five minutes, so the newest is near the end of the log. The search
-/// goes back from there, further each time, in the end to the beginning. Compaction keeps the newest marker.
+/// begins near the end, and each further step begins earlier, at last at the beginning. Compaction keeps the newest
+/// marker.
 struct MarkerSearch {
     let reader: KafkaLogReader
     let stateTopic: String

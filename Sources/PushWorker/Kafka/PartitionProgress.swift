@@ -1,7 +1,7 @@
 /// Notices partitions that have something to do and make no progress. Pure: the caller passes the time.
 ///
-/// The thread that polls Kafka keeps a worker in its group even if everything else hangs; this looks at actual
-/// progress.
+/// The thread that polls Kafka keeps a worker in its group even if everything else hangs. So membership does not show
+/// progress, and this type looks at positions.
 struct PartitionProgress {
     /// What is watched: an input topic's part of a partition, or the partition's restore.
     struct Subject: Hashable, Sendable {
@@ -15,14 +15,14 @@ struct PartitionProgress {
         var subject: Subject
         /// A number that changes with every progress.
         var position: Int64
-        /// Number of records that are left; 0: nothing to do, so a standstill is right.
+        /// Number of records that are left. If it is 0, no progress is expected.
         var leftCount: Int64
-        /// Whether a standstill has a known cause that is shown elsewhere and that a restart does not mend. Causes are
-        /// records that Kafka does not take, and memory that is full because APNs does not answer.
+        /// Whether a standstill is excused. Its cause is known and shown elsewhere, and a restart would not help: Kafka
+        /// does not take records, or memory is full because APNs does not answer.
         var isExcused: Bool
     }
 
-    /// A subject that has had something to do for too long without progress.
+    /// A subject that has made no progress for too long although it has something to do.
     struct Stall: Equatable, Sendable, CustomStringConvertible {
         var subject: Subject
         var position: Int64
@@ -40,7 +40,7 @@ struct PartitionProgress {
     private struct Seen {
         var position: Int64
         var sinceMillis: Int64
-        /// Whether the subject had nothing to do, or an excuse. Its time then begins at the next look.
+        /// Whether the subject had nothing to do, or was excused. The time limit then starts anew.
         var isFree: Bool
     }
 
@@ -50,7 +50,7 @@ struct PartitionProgress {
 
     init(limitMillis: Int64) { self.limitMillis = limitMillis }
 
-    /// Compares with the last readings, and returns the stalls. A subject that is not among the readings is forgotten.
+    /// Compares the readings with the last ones, and returns the stalls. A subject without a reading is forgotten.
     mutating func look(_ readings: [Reading], nowMillis: Int64) -> [Stall] {
         var stalls: [Stall] = []
         var next: [Subject: Seen] = [:]
@@ -71,7 +71,7 @@ struct PartitionProgress {
         return stalls
     }
 
-    /// Ignores the time until now, because Kafka is away and nobody knows what waits.
+    /// Starts the time limit of every subject anew, because Kafka does not answer and it is not known what waits.
     mutating func excuse() {
         for subject in self.seen.keys { self.seen[subject]?.isFree = true }
     }

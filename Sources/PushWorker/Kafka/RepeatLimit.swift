@@ -1,8 +1,9 @@
-/// Lets one line of a kind through per interval, and counts those it holds back. Pure.
+/// Lets one line of each kind through per interval, and counts the lines that it holds back. Pure.
 struct RepeatLimit<Kind: Hashable, Line> {
     /// The least time between two lines of a kind.
     let intervalMillis: Int64
-    /// Most kinds remembered; beyond that, the one let through longest ago is forgotten.
+    /// Maximum number of kinds that are remembered. If there are more, the kind whose line was let through longest ago
+    /// is forgotten.
     let kindCountMax: Int
 
     private struct Entry {
@@ -18,8 +19,8 @@ struct RepeatLimit<Kind: Hashable, Line> {
         self.kindCountMax = kindCountMax
     }
 
-    /// Decides whether `line` goes through. Returns the number of lines of its kind held back before it; `nil`: the
-    /// line is held back.
+    /// Decides whether `line` goes through.
+    /// - Returns: the number of lines of its kind held back since the last one; `nil` if this line is held back.
     mutating func admit(_ line: Line, of kind: Kind, nowMillis: Int64) -> Int? {
         if let entry = self.entries[kind], nowMillis - entry.admittedMillis < self.intervalMillis {
             self.entries[kind] = Entry(
@@ -32,8 +33,8 @@ struct RepeatLimit<Kind: Hashable, Line> {
         return keptBackCount
     }
 
-    /// Removes the newest line of each kind that was held back for an interval, with the number of lines it represents,
-    /// itself included.
+    /// Removes and returns the newest line of each kind that has been held back for an interval. `count` is the number
+    /// of lines it represents, itself included.
     mutating func takeDue(nowMillis: Int64) -> [(kind: Kind, line: Line, count: Int)] {
         var due: [(kind: Kind, line: Line, count: Int)] = []
         for (kind, entry) in self.entries where nowMillis - entry.admittedMillis >= self.intervalMillis {

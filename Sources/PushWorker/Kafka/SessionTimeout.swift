@@ -1,14 +1,15 @@
 import KafkaLog
 
-/// The time without a sign of life after which the group gives this worker's partitions to another.
+/// The session timeout: after this time without a sign of life, the group gives this worker's partitions to another
+/// worker.
 enum SessionTimeout {
-    /// Session timeouts that librdkafka accepts, milliseconds. A setting outside is refused by name, but this code
-    /// reads it before.
+    /// Session timeouts in milliseconds that librdkafka accepts. A setting outside this range is refused, but only
+    /// after this code has read it.
     static let millisRange: ClosedRange<Int64> = 1...3_600_000
 
-    /// The shorter of the two timeouts after which the broker takes partitions away.
+    /// The shorter of `session.timeout.ms` and `max.poll.interval.ms`. After either, the broker takes partitions away.
     static func millis(_ settings: KafkaSettings) -> Int64 {
-        // The default is ours where we have one, otherwise librdkafka's.
+        // The default is Mailboat's own if it has one, otherwise librdkafka's.
         func millis(_ name: String, default given: Int64) -> Int64 {
             for settings in [settings, ConsumerConfiguration.defaults] {
                 if let millis = settings[name].flatMap({ Int64($0) }) { return millis }

@@ -7,21 +7,20 @@ struct StartPositions: Equatable {
     /// The first offset to read, by input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// Positions to commit at once. Some begin without a commit, so that a restart begins at the same offset; others
-    /// replace the metadata of the former owner.
+    /// Positions to commit at once. A topic without a commit gets one, so that a restart begins at the same offset.
+    /// Other commits replace the former owner's metadata.
     var toCommit: [CommitPosition] = []
-    /// Positions to commit again once an owner is at work. Until then no commit says that `state` has to hold
-    /// something.
+    /// Positions to commit again when an owner is at work. Until then, no commit requires `state` to have records.
     var toConfirm: [CommitPosition] = []
     /// The metadata of the last commits, by input topic index.
     var metadata: [CommitMetadata?] = []
     /// When the former owner had stopped sending, by its wall clock; `nil`: its last commit does not say.
     var releasedWallMillis: Int64?
-    /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` need not hold anything.
+    /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
     var stateEnd: Int64?
-    /// The beginning of `state` when the group last committed; `nil`: no commit says it.
+    /// The beginning of `state` when the group last committed; `nil`: no commit contains it.
     var stateStart: Int64?
-    /// Whether a person has moved the group into another log, in which the positions known to `state` mean nothing.
+    /// Whether a person has moved the group into another log. The positions in `state` do not apply to that log.
     var isOfNewLog = false
     /// Why the partition cannot be consumed; `nil` when it can.
     var haltReason: String?
@@ -29,7 +28,7 @@ struct StartPositions: Equatable {
     /// - Parameters:
     ///   - positions: positions of one partition number, in the order of the input topics; the routed topic is the
     ///     last.
-    ///   - findings: what else is known of the logs.
+    ///   - findings: what else was found in the logs.
     ///   - stateTopic: name of the `state` topic.
     init(
         partition: Int32, positions: [PartitionPositions], startFrom: WorkerConfiguration.StartFrom,
@@ -48,7 +47,8 @@ struct StartPositions: Equatable {
                 if let metadata = self.metadata[topic], metadata.isOfNewLog { self.isOfNewLog = true }
                 if topic == 0, let released = self.metadata[topic]?.releasedWallMillis {
                     self.releasedWallMillis = released
-                    // The metadata was meant for this owner alone, so a new commit removes it.
+                    // The former owner's `releasedWallMillis` is meant for this owner alone, so a new commit removes
+                    // it.
                     self.toCommit.append(CommitPosition(topic: 0, partition: partition, nextOffset: start))
                 }
                 if !position.isCommittedInLog {
@@ -59,7 +59,7 @@ struct StartPositions: Equatable {
             } else {
                 // Forwarded records were taken from the input already, so they are never skipped.
                 let isRouted = topic == positions.count - 1
-                // A group whose offsets were forgotten has read events before. Those that arrived since are not
+                // If the group has read events before and its offsets were lost, events that arrived since are not
                 // skipped.
                 let isFirst = startFrom == .end && !findings.stateHasOwner && self.stateEnd == nil
                 start = isFirst && !isRouted ? position.endOffset : position.lowOffset
@@ -100,8 +100,8 @@ struct StartPositions: Equatable {
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }
 
-    /// A record of each topic that the group has read; `nil`: none is known. Kafka deletes the group's offset with its
-    /// topic; then the commits of the other topics know the record.
+    /// For each topic, a record that the group has read; `nil`: none is known. When a topic is deleted, Kafka also
+    /// deletes the group's offset for it. Then the record is found in the commits of the other topics.
     /// - Parameter positions: as for `init`.
     static func samples(_ positions: [PartitionPositions]) -> [CommitMetadata.Sample?] {
         let metadata = positions.map { CommitMetadata(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
@@ -112,9 +112,9 @@ struct StartPositions: Equatable {
         }
     }
 
-    /// Reads the extent of `state` from the workers' metadata. Offsets that a person has set carry no metadata. If they are
-    /// for the input, the person decides where it begins, and `state` may be empty then. Offsets that were set for the
-    /// routed topic alone mean nothing.
+    /// Reads the extent of `state` from the metadata of workers' commits. An offset that a person has set has no
+    /// metadata. If a person sets the offsets of the input topics, `state` may be empty. Offsets set for the routed
+    /// topic alone have no such effect.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input
@@ -123,7 +123,7 @@ struct StartPositions: Equatable {
     }
 }
 
-/// What to do about a position outside the log. The worker never jumps by itself.
+/// What to do about a position outside the log. A worker never changes such a position by itself.
 enum PositionRemedy {
     static let text =
         "stop the group's workers, run 'mailboat offsets reset', which shows what would be skipped or repeated, and moves the offset with --execute, and start them again"

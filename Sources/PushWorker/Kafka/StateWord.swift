@@ -2,13 +2,13 @@ package import KafkaLog
 import PushEngine
 import PushModel
 
-/// What one partition of `state` says about its owners: whether one was ever at work, and whether a person has accepted
-/// a loss.
+/// What one partition of `state` says about its owners: whether an owner was ever at work, and whether a person has
+/// accepted a loss.
 package struct StateWord: Sendable {
-    /// Whether a record of an owner at work was found. An owner's first marker alone does not count: an owner that
+    /// Whether a record of an owner at work was found. An owner's first marker does not count, because an owner that
     /// found nothing writes one, too.
     package private(set) var hasOwner = false
-    /// The acknowledged end of `state` whose loss was accepted last; `nil`: none.
+    /// The acknowledged end of `state` that was lost when a person last accepted a loss; `nil`: no loss was accepted.
     package private(set) var acceptedEnd: Int64?
 
     private let reader = StateRecordReader(inputTopics: [])
@@ -21,8 +21,8 @@ package struct StateWord: Sendable {
         let description = self.reader.read(
             key: key, value: record.value, tombstoneEpoch: Self.number(.epoch, record), nowMillis: 0)
         guard case .marker(let marker) = description.content, marker.epoch == nil else {
-            // An epoch at or beyond the record's own offset belongs to another log, which was deleted while its owner
-            // ran.
+            // An epoch is an offset below the record's own. If it is not, the record's owner wrote to an earlier log,
+            // which was deleted meanwhile.
             if description.epoch ?? -1 < record.offset { self.hasOwner = true }
             return
         }

@@ -2,11 +2,11 @@ public import KafkaLog
 import PushEngine
 import Redaction
 
-/// Checks whether the topics exist and agree (contract: Topics). The judgement is pure; asking is not.
+/// Checks whether the topics exist and have equal numbers of partitions (contract: Topics). `judge` is pure; `ask` asks
+/// Kafka.
 enum TopicCheck {
     enum Verdict: Equatable {
-        /// Every partition number of the co-partitioned topics exists in each. `remarks` has one line for each topic
-        /// with more partitions.
+        /// All co-partitioned topics have this many partitions. `remarks` has one line for each topic with more.
         case agreed(partitionCount: Int32, remarks: [String] = [])
         /// The faults, one line each, for an operator.
         case faults([String])
@@ -14,8 +14,8 @@ enum TopicCheck {
 
     /// - Parameters:
     ///   - hidden: topics that this client may not see, though they may exist.
-    ///   - named: number of partitions that the markers of `state` name; `nil`: none does.
-    ///   - forwards: whether records of partitions beyond those are forwarded.
+    ///   - named: number of partitions that the markers of `state` contain; `nil`: no marker contains one.
+    ///   - forwards: whether records of partitions with higher numbers are forwarded.
     static func judge(
         _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics, named: Int32? = nil,
         forwards: Bool = true
@@ -38,8 +38,8 @@ enum TopicCheck {
         }
     }
 
-    /// Finds the number of partitions that the markers of `state` name; `nil`: none does. Asks again while Kafka does
-    /// not answer.
+    /// Finds the number of partitions that the markers of `state` contain; `nil` when no marker contains one. Asks
+    /// again while Kafka does not answer.
     private static func namedCount(
         _ configuration: WorkerConfiguration, _ found: [TopicDescription], log: KafkaLogHandler?,
         whenUnreachable: (KafkaError) -> Void
@@ -64,39 +64,39 @@ enum TopicCheck {
         }
     }
 
-    /// Those of the missing topics that exist but are hidden from this client.
+    /// The missing topics that exist but are hidden from this client.
     private static func hidden(
         _ names: [String], _ found: [TopicDescription], admin: KafkaAdmin
     ) async -> Set<String> {
         let missing = names.filter { name in !found.contains { $0.name == name } }
         guard !missing.isEmpty else { return [] }
         return await NamedThread.run("kafka-topics") {
-            // A topic that cannot be asked about counts as missing, which it is to this client.
+            // If Kafka does not answer about a topic, the topic counts as missing.
             Set(missing.filter { ((try? admin.refusal(toShow: $0, within: .seconds(5))) ?? nil) != nil })
         }
     }
 
-    /// Wrong settings of topics that a promise depends on, one line per fault. Settings that are only advised, and
-    /// numbers of replicas, are reported by 'mailboat topics check'.
+    /// Wrong settings of topics on which a promise depends, one line for each. 'mailboat topics check' also reports
+    /// settings that are only advised, and numbers of replicas.
     static func settingFaults(
         _ found: [TopicDescription], configurations: [String: [String: String]], topics: WorkerConfiguration.Topics
     ) -> [String] {
         TopicPlan(topics: topics.planned).check(existing: found, configurations: configurations)
-            // Partition counts are judged by what `state` was written for, which the plan does not know.
+            // `CoPartitionCount` judges the numbers of partitions, because the plan does not know what `state` was
+            // written for.
             .filter { $0.verdict == .wrong && $0.setting != "partitions" }
             .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
     }
 
-    /// How long to wait for a topic that does not exist, milliseconds. If a script creates topics and starts workers at
-    /// once, the topics are acknowledged a moment before a worker can see them.
+    /// How long to wait for a topic that does not exist, in milliseconds. A script may create topics and start workers
+    /// at once. Kafka acknowledges a new topic a moment before all brokers know it.
     static let absenceMillisMax: Int64 = 10_000
 
-    /// Asks the cluster, again and again while it cannot be reached or does not show all topics yet.
+    /// Asks the cluster. Asks again while the cluster cannot be reached or does not show all topics yet.
     /// - Parameters:
     ///   - whenUnreachable: called each time the cluster could not be reached.
     ///   - whenMissing: called each time topics were missing, with their names.
-    ///   - whenSettingsUnknown: called when the cluster does not return the topics' settings, or not to this client;
-    ///     they remain unchecked.
+    ///   - whenSettingsUnknown: called when this client cannot read the topics' settings. They are not checked then.
     /// - Throws: `CancellationError`, or `KafkaError` when asking can never succeed.
     static func ask(
         _ configuration: WorkerConfiguration, log: KafkaLogHandler?, whenUnreachable: (KafkaError) -> Void,
@@ -147,14 +147,15 @@ enum TopicCheck {
                     return faults.isEmpty ? verdict : .faults(faults)
                 case .failure(let error)
                 where error.code == .unknownTopicOrPartition && elapsedMillis < Self.absenceMillisMax:
-                    // The answer was another broker's, which does not know the topic yet.
+                    // The answer came from a broker that does not know the topic yet.
                     try await Task.sleep(for: .milliseconds(200))
                 case .failure(let error):
                     whenSettingsUnknown(error)
                     return verdict
                 }
             case .failure(let error) where error.isRetriable || error.isRefusal || error.code == .allBrokersDown:
-                // A password, a certificate or a right may be mended while the worker waits, just like a network.
+                // An operator may correct a password, a certificate or a right while the worker waits, so it is asked
+                // again.
                 whenUnreachable(error)
                 try await Task.sleep(for: .seconds(1))
             case .failure(let error): throw error
@@ -170,7 +171,7 @@ extension WorkerConfiguration.Topics {
         return self.events.contains(name) ? [.read] : [.read, .write]
     }
 
-    /// Every topic with its purpose.
+    /// All topics, each with its purpose.
     public var planned: [TopicPlan.Topic] {
         self.events.map { .init($0, .events) } + [
             .init(self.routed, .routed), .init(self.state, .state), .init(self.outcomes, .outcomes),

@@ -7,9 +7,10 @@ struct TopicLimits: Sendable, Equatable {
     /// `max.message.bytes` by topic; missing where it is not known.
     private(set) var byteCounts: [EngineRecord.Topic: Int] = [:]
 
-    /// Size of the largest record, in bytes, that librdkafka accepts where the topic's limit is unknown.
+    /// Maximum number of bytes of a record for librdkafka, if a topic's limit is unknown.
     private static let unknownByteCountMax = 2_097_152
-    /// Size of the largest record accepted at all: a producer's queue must hold it several times.
+    /// Maximum number of bytes of a record, even if a topic accepts more. A producer's queue must hold several such
+    /// records.
     private static let recordByteCountMax = 16_777_216
     /// librdkafka's own batch size.
     private static let batchByteCountMax = 1_000_000
@@ -30,8 +31,8 @@ struct TopicLimits: Sendable, Equatable {
         }
     }
 
-    /// The limits that the loop checks records against. Where the client compresses, only the broker knows the final
-    /// size of a record.
+    /// The limits that the loop checks records against. There are none if the client compresses records, because only
+    /// the broker then knows their size.
     func recordLimits(isCompressed: Bool) -> RecordLimits {
         var limits = RecordLimits()
         guard !isCompressed else { return limits }
@@ -44,7 +45,7 @@ struct TopicLimits: Sendable, Equatable {
         self.byteCounts.map { "\($0.key.label) \($0.value)" }.sorted().joined(separator: ", ")
     }
 
-    /// Properties of the producers: the size of the largest record that any topic accepts, and a batch size that every
+    /// Properties of the producers: a maximum record size that suffices for every topic, and a batch size that every
     /// topic accepts.
     var producerSettings: KafkaSettings {
         let largest =

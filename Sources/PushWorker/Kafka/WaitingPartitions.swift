@@ -1,23 +1,24 @@
 import KafkaLog
 
-/// Partitions that the group has assigned and that have not begun, each with what it waits for. A partition that cannot
-/// be asked about delays neither the others nor the rebalance: it begins when it can be asked about. Pure.
+/// Partitions that the group has assigned and that have not begun, each with the reason. A partition that Kafka cannot
+/// be asked about delays neither the other partitions nor the rebalance. It begins when the answer is there. Pure.
 struct WaitingPartitions: Sendable {
-    /// The assignment that brought the partition. An answer about an earlier one says nothing about a later one.
+    /// Why a partition waits, and since which assignment. An answer about an earlier assignment says nothing about a
+    /// later one.
     struct Wait: Equatable, Sendable {
         var assignment: Int
         /// Why the partition waits, in words.
         var reason: String
-        /// Whether asking again is of no use, because a person has to change something.
+        /// Whether the partition waits until a person changes something, so that asking again is useless.
         var isForGood: Bool
     }
 
     private(set) var waits: [Int32: Wait] = [:]
-    /// Number of questions since one of the partitions last began.
+    /// Number of questions since a partition last began.
     private var askedCount = 0
 
     /// Remembers that a partition waits.
-    /// - Returns: whether there is something new to report.
+    /// - Returns: whether the wait is new or has changed.
     mutating func wait(_ number: Int32, assignment: Int, reason: String, isForGood: Bool = false) -> Bool {
         let wait = Wait(assignment: assignment, reason: reason, isForGood: isForGood)
         return self.waits.updateValue(wait, forKey: number) != wait
@@ -29,7 +30,7 @@ struct WaitingPartitions: Sendable {
         self.askedCount = 0
     }
 
-    /// The partitions to ask about, ascending, each with the assignment that brought it.
+    /// The partitions to ask about, in ascending order, each with the assignment that brought it.
     var toAsk: [(number: Int32, assignment: Int)] {
         self.waits.filter { !$0.value.isForGood }.map { (number: $0.key, assignment: $0.value.assignment) }
             .sorted { $0.number < $1.number }
@@ -49,7 +50,7 @@ struct AskedPartitions: Equatable {
     /// The other partitions, each with the reason.
     var unknown: [Int32: String] = [:]
 
-    /// - Parameter needed: the topics' partitions whose positions must be known.
+    /// - Parameter needed: returns the partitions of topics whose positions must be known.
     init(_ numbers: [Int32], answers: PositionAnswers, needed: (Int32) -> [TopicPartition]) {
         for number in numbers {
             let missing = needed(number).filter { answers.known[$0] == nil }

@@ -5,9 +5,9 @@ package import KafkaLog
 extension KafkaSettings {
     private static let prefix = "kafka.oauth."
 
-    /// A copy that logs in with the tokens that these settings name, and no longer has the settings. If any of them is
-    /// given, they replace the former source as a whole.
-    /// - Throws: for the first that is not a setting, or whose value is not what is expected.
+    /// A copy without the settings `kafka.oauth.…`. It logs in with tokens from the source that they name. If at least
+    /// one of them is given, no setting of the former source is kept.
+    /// - Throws: for the first setting that does not exist, or whose value is not valid.
     package func loggingIn() throws(ConfigurationError) -> KafkaSettings {
         let given = self.properties.filter { $0.name.hasPrefix(Self.prefix) }
         guard !given.isEmpty else { return self }
@@ -36,7 +36,8 @@ extension KafkaSettings {
         return settings
     }
 
-    /// The settings below `kafka.oauth` with which a worker logs in as these properties do. A list has several texts.
+    /// The settings below `kafka.oauth` that make a worker log in with the same tokens as these properties. A setting
+    /// that is a list has several texts.
     package var oauthSettings: [(name: String, texts: [String])] {
         guard let tokens = self.tokens, let oauth = TokenKeeper.settings(of: tokens) else { return [] }
         let texts: [(String, [String])] = [

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import Redaction
 
-/// Runs the program that a setting names, without a shell, and takes its standard output as the token. Bounded in time
-/// and size.
+/// Runs the program that a setting names, without a shell, and takes its standard output as the token. The program's
+/// running time and the size of its output are limited.
 ///
-/// Its standard error is discarded, because it may contain secrets. The program gets the environment of this process
-/// without Mailboat's own variables. It gets no open file of this process except the pipe that it writes to.
+/// The program's standard error is discarded, because it may contain secrets. The program gets the environment of this
+/// process without Mailboat's own variables. It gets no open file of this process except the pipe that it writes to.
 enum TokenCommand {
     /// Time limit. A program that has not ended by then is killed, with everything it has started.
     static let millisMax: Int64 = 10_000
@@ -100,7 +100,7 @@ enum TokenCommand {
         return failure == 0 ? .success(process) : .failure(Self.fault(words, "cannot be run: \(Self.reason(failure))"))
     }
 
-    /// The open files of this process. posix_spawn(3) accepts that a file to close is closed already.
+    /// The open files of this process. posix_spawn(3) accepts a descriptor that has been closed meanwhile.
     private static var openDescriptors: [Int32] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).compactMap { Int32($0) }
     }

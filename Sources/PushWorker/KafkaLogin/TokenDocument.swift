@@ -9,7 +9,7 @@ struct ReadToken: Equatable, Sendable {
     var value: String
     /// The time when the token expires, milliseconds since 1970.
     var expiresAtMillis: Int64
-    /// The user that the token names; `nil` when it names none, or not readably.
+    /// The user that the token names; `nil` when there is no such name, or it cannot be read.
     var principal: String?
 }
 
@@ -22,11 +22,11 @@ enum TokenDocument {
     static let byteCountMax = 65_536
     /// A token with less time left is useless: it would expire before a client has logged in with it.
     static let leftMillisMin: Int64 = 1_000
-    /// A time later than any token's end, and far from overflow.
+    /// The latest accepted expiry, the end of the year 9999. It is far from overflow.
     private static let millisMax: Int64 = 253_402_300_799_000
     /// Numbers below this are seconds since 1970, numbers above are milliseconds.
     private static let millisMin: Int64 = 100_000_000_000
-    /// Ten years: no token lives longer.
+    /// Maximum lifetime in seconds, ten years. A longer one is shortened to it.
     private static let lifeSecondsMax = 315_360_000.0
 
     /// Description of what is accepted, completing "expected …".
@@ -53,7 +53,7 @@ enum TokenDocument {
         guard let value = document.token else {
             throw fault("gave JSON without access_token or token: expected \(Self.expected)")
         }
-        // An answer names the type when it has another kind of token (RFC 6749 §7.1).
+        // An answer with another kind of token names its type (RFC 6749 §7.1).
         if let type = document.type, type.lowercased() != "bearer" {
             throw fault("gave a token whose token_type is not Bearer")
         }
@@ -86,9 +86,9 @@ enum TokenDocument {
 
     private enum Life {
         case ends(atMillis: Int64)
-        /// No time was given.
+        /// The source named no expiry.
         case unsaid
-        /// The time that was given cannot be right.
+        /// The source named a time that cannot be right.
         case unreadable
     }
 
@@ -96,7 +96,7 @@ enum TokenDocument {
         if let seconds = claims?.expiresAtSeconds {
             return .ends(atMillis: Int64(min(max(0, seconds * 1_000), Double(Self.millisMax))))
         }
-        // Nobody knows how long a file has contained its token.
+        // In a file, a lifetime in seconds says nothing: it is not known when the token was issued.
         if let seconds = document.livesSeconds, !isFile {
             return .ends(atMillis: wallMillis + Int64(min(max(0, seconds), Self.lifeSecondsMax) * 1_000))
         }

@@ -1,5 +1,5 @@
-/// Why a source gave no token: one line for an operator, with what to do. Holds no secret. The text stays the same as
-/// long as the cause does.
+/// Why a source gave no token: one line for an operator, with what to do. Holds no secret. The text does not change
+/// while the cause is the same.
 package struct TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// Causes of a fault. The raw values are labels of a metric.
     package enum Cause: String, Sendable, CaseIterable {

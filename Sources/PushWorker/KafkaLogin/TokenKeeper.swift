@@ -4,9 +4,9 @@ import PushTransport
 import Redaction
 import Synchronization
 
-/// Keeps the token with which the clients of this process log in to Kafka. As long as there is a client, it asks the
-/// source on a thread of its own, and gives new tokens to all clients. A process has one keeper for each source, no
-/// matter how many workers and commands use it.
+/// Keeps the token with which the clients of this process log in to Kafka. While there is a client, the keeper asks the
+/// source on a thread of its own, and gives new tokens to all clients. A process has one keeper for each source, for
+/// all its workers and commands.
 package final class TokenKeeper: Sendable {
     private struct State {
         var renewal = TokenRenewal()
@@ -28,7 +28,7 @@ package final class TokenKeeper: Sendable {
     private static let idleMillisMax: Int64 = 30_000
     /// Longest time between two checks whether the token has expired.
     private static let turnMillisMax: Int64 = 1_000
-    /// Time by which a source has answered, if it ever does.
+    /// How long a caller waits for the source's answer. No source takes longer.
     private static let answerMillisMax: Int64 = 20_000
 
     /// The tokens that clients read.
@@ -66,7 +66,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// The keeper for a client's settings; `nil` when they log in otherwise.
+    /// The keeper that gives a client with these settings its tokens; `nil` when the client logs in without tokens.
     package static func of(_ settings: KafkaSettings) -> TokenKeeper? {
         guard let tokens = settings.tokens else { return nil }
         return self.all.withLock { all in all.values.first { $0.tokens == tokens } }
@@ -156,7 +156,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// Asks the source if it is time, and hands clients what has changed.
+    /// Asks the source if it is time, and gives clients a new token.
     /// - Returns: milliseconds until the source is asked again.
     @discardableResult func turn() -> Int64 {
         self.failIfEnded()

@@ -1,11 +1,10 @@
 import APNSProtocol
 
-/// Decides when a source is asked for the next token, and judges the present one. The caller passes the time and random
-/// numbers, and asks the source.
+/// Decides when a source is asked for the next token, and judges the present token. The caller passes the time and
+/// random numbers, and asks the source.
 ///
-/// A token is renewed after seven to eight tenths of its life, at a random moment for each process. A source that fails is
-/// asked again within three seconds, for as long as it fails. So clients can log in within ten seconds after it works
-/// again.
+/// A token is renewed after seven to eight tenths of its life, at a random moment for each process. A source that fails
+/// is asked again within three seconds. So clients can log in within ten seconds after the source works again.
 struct TokenRenewal: Equatable, Sendable {
     /// The state of a token and its source.
     enum Validity: Equatable, Sendable {
@@ -25,9 +24,9 @@ struct TokenRenewal: Equatable, Sendable {
     /// The share of its life after which a token that somebody else should have replaced causes a warning. Kubernetes
     /// replaces its own after four fifths, and looks once in one or two minutes.
     static let overdueShare = 0.95
-    /// Interval at which a watched source is looked at.
+    /// Interval at which a watched source, such as a file, is asked.
     static let watchMillis: Int64 = 2_000
-    /// Least interval between two requests, no matter how short the tokens live.
+    /// Minimum interval between two requests, even if tokens live for a shorter time.
     static let distanceMillis: Int64 = 1_000
     static let backoffMillisMax: Int64 = 3_000
 

@@ -29,7 +29,8 @@ enum TokenSource: Hashable, Sendable {
         }
     }
 
-    /// Whether the source is looked at often: looking costs nothing, and somebody else decides when it has a new token.
+    /// Whether the source is asked often. Asking a file costs nothing, and somebody else decides when it has a new
+    /// token.
     var isWatched: Bool { if case .file = self { true } else { false } }
 
     /// Asks the source once. Blocks, for some seconds at most.

@@ -8,7 +8,7 @@ protocol CountedBySource {
 }
 
 /// One counter of a shard: how it is served and where it is stored. The sums over shards and the page of metrics are
-/// made from the rows of a type, so that a new counter is described once. A test fails for a counter without a row.
+/// made from the rows, so that a new counter is described once. A test fails for a counter without a row.
 struct CounterRow<Counters: CountedBySource>: Sendable {
     struct Label: Sendable {
         var name: String
@@ -25,12 +25,12 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
     /// The metric under the name that it had in the version before.
     private(set) var formerMetric: MetricDescription?
     var field: Field
-    /// Labels that distinguish rows of one name. Such rows follow each other.
+    /// Labels that distinguish rows with the same metric name. Such rows are neighbours in the list.
     var labels: [Label] = []
-    /// The row's own labels as the page has them, to be written after the labels of a source.
+    /// The row's own labels as bytes of the page. They are written after the labels of a source.
     private var labelBytes: [UInt8] = []
 
-    /// Adds another shard's counter. Shards share nothing, so that even for gauges the sum is the worker's value.
+    /// Adds another shard's counter. Shards share nothing, so the sum is the worker's value, for gauges as well.
     func add(_ other: Counters, to sum: inout Counters) {
         switch self.field {
         case .unsigned(let path): sum[keyPath: path] += other[keyPath: path]
@@ -101,7 +101,7 @@ extension CounterRow {
         return row
     }
 
-    /// What the row is served as.
+    /// The metrics that the row is served as: none, one, or one with a former name as well.
     var metrics: [MetricDescription] { [self.metric, self.formerMetric].compactMap { $0 } }
 
     static func unserved(_ path: Unsigned) -> Self { Self(metric: nil, field: .unsigned(path)) }
@@ -113,7 +113,7 @@ extension CounterRow {
 }
 
 extension PrometheusText {
-    /// Writes every row that is served, for each of the sources. `names` are values of `sourceLabels`.
+    /// Writes every row that is served, for each source. `names` of a source are the values of `sourceLabels`.
     mutating func write<Counters: CountedBySource>(
         _ rows: [CounterRow<Counters>], of sources: [(names: [String], counters: Counters)]
     ) {

@@ -1,14 +1,15 @@
-/// Estimates how long one shard needs, at its recent pace, to serve all waiting members of audiences. Scaling uses it
-/// (fan-out contract: Conservation for members).
+/// Estimates how long one shard needs, at its recent pace, to serve all waiting members of audiences. The estimate
+/// helps to decide how many workers are needed (fan-out contract: Conservation for members).
 struct DrainEstimate: Sendable, Equatable {
     /// Largest estimate, also shown when nothing is served.
     static let secondsMax = 3_600.0
-    /// Length of the past from which the pace is measured.
+    /// The time from which the pace is measured: the last ten seconds of work.
     static let windowMillis = 10_000.0
-    /// Number of waiting members that may be stragglers. While no more wait and none is served, each waits for its own
-    /// next attempt, such as a phone that APNs throttles. Further workers could not help. One pass may have this many.
+    /// Number of waiting members up to which they may all be stragglers: a pass may have this many. A straggler waits
+    /// for its own next attempt, for example because APNs throttles the phone. If only stragglers wait, more workers
+    /// would not help.
     static let stragglersMax = 1_024
-    /// Least measured time for an estimate when nothing is served.
+    /// Minimum time with work before the estimate becomes `secondsMax` because nothing is served.
     static let busyMillisMin = 1_000.0
 
     private var lastMillis: Int64?
@@ -23,10 +24,10 @@ struct DrainEstimate: Sendable, Equatable {
 
     /// Takes new numbers.
     /// - Parameters:
-    ///   - waiting: members that are owed something now, except those that an operator lets wait.
-    ///   - served: members since start that are no longer owed it, because APNs has answered.
+    ///   - waiting: number of members that are owed something now, except those of paused audiences.
+    ///   - served: number of members, since the start, that APNs has answered for and that are owed nothing more.
     mutating func add(waiting: Int, served: UInt64, nowMillis: Int64) {
-        // Only time with work counts for the pace: without work nothing is served, no matter how fast it could be.
+        // Only time with work counts for the pace. Without work nothing is served, and the time would lower the pace.
         let isAtWork = self.lastWaiting > Self.stragglersMax || self.lastWaiting > 0 && served != self.lastServed
         if let last = self.lastMillis, isAtWork, nowMillis > last {
             let passed = Double(nowMillis - last)

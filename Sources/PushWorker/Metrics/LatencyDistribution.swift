@@ -1,13 +1,14 @@
 import PushModel
 
-/// Counts durations in buckets that grow by a thirty-second: any quantile is known to 3.2 %. A value; merging is
-/// addition.
+/// Counts durations in buckets, each a thirty-second wider than the last. So any quantile is known to 3.2 %. A value;
+/// merging is addition.
 public struct LatencyDistribution: Sendable, Equatable {
     /// Number of buckets for each doubling, as a power of two. The first 32 buckets hold 0...31 microseconds one by
     /// one.
     private static let stepBits = 5
     private static let stepMask = (1 << Self.stepBits) - 1
-    /// Number of buckets. They reach to about 2^43 microseconds, three months; longer durations count in the last.
+    /// Number of buckets. They reach to about 2^43 microseconds, three months. Longer durations are counted in the last
+    /// bucket.
     private static let bucketCount = (43 - Self.stepBits + 1) << Self.stepBits
 
     private var counts = [UInt64](repeating: 0, count: Self.bucketCount)
@@ -47,7 +48,7 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.keep(LatencyExample(context: context, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
     }
 
-    /// Keeps the trace of a latency that `record(millis:)` has counted as an example.
+    /// Keeps the trace of a latency that `record(millis:)` has recorded.
     mutating func keepExample(of context: TraceContext, millis: Int64, wallMillis: Int64) {
         self.keepExample(of: context, micros: Self.micros(millis), wallMillis: wallMillis)
     }
@@ -60,7 +61,8 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.examples[bucket] = example
     }
 
-    /// Calls `body` for each non-empty bucket, ascending: the longest duration that counts in it, and how many did.
+    /// Calls `body` for each non-empty bucket, in ascending order, with the longest duration that the bucket counts and
+    /// the number of durations.
     public func forEachBucket(_ body: (_ highestMicros: UInt64, _ count: UInt64) -> Void) {
         for (index, count) in self.counts.enumerated() where count > 0 { body(Self.highestMicros(of: index), count) }
     }
@@ -74,7 +76,8 @@ public struct LatencyDistribution: Sendable, Equatable {
         for case let example? in other.examples { self.keep(example) }
     }
 
-    /// The duration, in milliseconds, that this share of the cases did not exceed; 0 when nothing was recorded.
+    /// The duration in milliseconds that this share of the recorded durations did not exceed; 0 when nothing was
+    /// recorded.
     /// - Parameter share: 0...1, such as 0.99.
     public func quantileMillis(_ share: Double) -> Double {
         guard self.count > 0 else { return 0 }
@@ -87,8 +90,8 @@ public struct LatencyDistribution: Sendable, Equatable {
         return Double(self.maxMicros) / 1_000
     }
 
-    /// Number of durations up to each of `bounds`, ascending milliseconds (to 3.2 %); for the buckets of the Prometheus
-    /// histogram.
+    /// Number of durations up to each of `bounds`, ascending and in milliseconds, for the Prometheus histogram. A
+    /// number is exact to 3.2 % of its bound.
     func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
         var (sum, next) = (UInt64(0), 0)
         return bounds.map { bound in
@@ -118,7 +121,7 @@ public struct LatencyDistribution: Sendable, Equatable {
     }
 }
 
-/// The trace of something that took this long.
+/// The trace of something measured, with its duration.
 struct LatencyExample: Sendable, Equatable {
     var context: TraceContext
     var micros: UInt64

@@ -1,9 +1,10 @@
-/// A metric apart from its value: its head on the page and its line in the documents. A class, because rows contain it
-/// and are copied often: a copy then counts one reference instead of seven.
+/// A metric apart from its value: its head on the page and its line in the documents. It is a class because rows
+/// contain it and are copied often. A copy then counts one reference instead of seven.
 final class MetricDescription: Sendable {
     let name: String
     let kind: PrometheusText.Kind
-    /// The unit of the value, in the plural: `events`, `bytes`. Empty: 1 for yes, 0 for no.
+    /// The unit of the value, in the plural, such as `events` or `bytes`. If it is empty, the value is 1 for yes and 0
+    /// for no.
     let unit: String
     let help: String
     /// Names of the labels of the metric's samples; for a histogram without `le`.
@@ -21,8 +22,7 @@ final class MetricDescription: Sendable {
         self.help = help
         self.labels = labels
         self.nameBytes = Array(name.utf8)
-        // In OpenMetrics a counter's family has the name without the suffix of its samples, and help texts have escaped
-        // quotes, too.
+        // In OpenMetrics, the head of a counter has its name without `_total`, and quotes in help texts are escaped.
         let hasSuffix = kind == .counter && name.hasSuffix("_total")
         self.head = Self.head(name[...], kind, help, alsoQuotes: false)
         self.openHead = Self.head(

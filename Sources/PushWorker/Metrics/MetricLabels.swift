@@ -1,16 +1,17 @@
-/// The bytes between a sample's name and its value: as a whole, or in pieces where samples share the beginning.
+/// Writes the bytes between a sample's name and its value. Samples that share their first labels write these once, and
+/// the rest apart.
 enum MetricLabels {
     /// All labels, and the space before the value.
     static func whole(_ labels: [(name: String, value: String)]) -> [UInt8] { self.begun(labels) + self.end(labels) }
 
-    /// The first labels, which others may follow.
+    /// The first labels, without the end. `rest`, or `number` and `numberEnd`, follow.
     static func begun(_ labels: [(name: String, value: String)]) -> [UInt8] {
         var bytes: [UInt8] = []
         for label in labels { self.append(label.name, label.value, to: &bytes) }
         return bytes
     }
 
-    /// The labels after `begun(first)`, and the end.
+    /// The labels that follow `begun(first)`, with the end.
     static func rest(after first: [String], _ labels: [(name: String, value: String)]) -> [UInt8] {
         var bytes: [UInt8] = []
         for label in labels {
@@ -19,9 +20,10 @@ enum MetricLabels {
         return bytes + (first.isEmpty && labels.isEmpty ? [UInt8(ascii: " ")] : Array("} ".utf8))
     }
 
-    /// A further label after `begun(first)`, up to its value, which is a number and is followed by `numberEnd`.
+    /// The beginning of a label that follows `begun(first)` and whose value is a number. The number and `numberEnd`
+    /// follow.
     static func number(_ name: String) -> [UInt8] { Array(",\(name)=\"".utf8) }
-    /// The end after such a number.
+    /// The end after a number.
     static let numberEnd = Array("\"} ".utf8)
 
     private static func end(_ labels: [(name: String, value: String)]) -> [UInt8] {
@@ -40,7 +42,7 @@ enum MetricLabels {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends text with escaped backslashes and line feeds, and within a label's value escaped quotes.
+    /// Appends text with escaped backslashes and line feeds. In a label's value, quotes are escaped, too.
     static func appendEscaped(_ text: String, alsoQuotes: Bool, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

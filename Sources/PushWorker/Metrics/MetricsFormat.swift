@@ -16,8 +16,9 @@ enum MetricsFormat: Equatable, Sendable {
     /// The end of the page.
     var ending: String { self == .prometheus ? "" : "# EOF\n" }
 
-    /// The format that a request's `accept` fields (RFC 9110 §12.5.1), joined by commas, prefer. OpenMetrics if it is
-    /// named and preferred at least as much as plain text. Plain text if the header makes no sense.
+    /// The format that a request's `accept` fields prefer (RFC 9110 §12.5.1). It is OpenMetrics if the client prefers
+    /// that at least as much as plain text. It is plain text if the fields cannot be read.
+    /// - Parameter accept: the fields, joined by commas.
     static func preferred(accept: String?) -> Self {
         guard let accept else { return .prometheus }
         var best: (version: String, quality: Double)?
@@ -44,6 +45,6 @@ enum MetricsFormat: Equatable, Sendable {
         return .openMetrics(version: best.version)
     }
 
-    /// Most ranges that are read; no scraper sends more.
+    /// Maximum number of media ranges that are read. No scraper sends more.
     private static let rangesMax = 16
 }

@@ -33,7 +33,7 @@ public enum MetricsTable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The metrics of the rows: rows of one name are one metric.
+    /// The metrics of the rows. Rows with the same name are one metric.
     private static func families<Counters: CountedBySource>(_ rows: [CounterRow<Counters>]) -> [MetricDescription] {
         var families: [MetricDescription] = []
         for metric in rows.flatMap(\.metrics) where families.last?.name != metric.name { families.append(metric) }

@@ -1,22 +1,22 @@
 import Glibc
 import LocalFiles
 
-/// What the system reports about this process. Names on the page are those that Prometheus' client libraries share, so
-/// that dashboards for any program also show a worker.
+/// What the system reports about this process. The names on the page are those that Prometheus' client libraries use,
+/// so that common dashboards show a worker, too.
 struct ProcessReading: Sendable, Equatable {
     /// Processor time of all threads, user and system, in seconds.
     var cpuSeconds = 0.0
     /// Resident memory, from `/proc/self/statm`.
     var residentByteCount = 0
-    /// Number of open file descriptors: sockets, files, and those of libraries.
+    /// Number of open file descriptors, including sockets and those of libraries.
     var openFileCount = 0
-    /// Most descriptors that the process may have.
+    /// Maximum number of descriptors that the process may have.
     var openFileCountMax = 0
     var threadCount = 0
     /// When the process began, seconds since 1970.
     var startedSeconds = 0.0
 
-    /// Reads some small files of `/proc`; what cannot be read is 0. May be called from any thread.
+    /// Reads some small files of `/proc`. A number that cannot be read is 0. May be called from any thread.
     static func now() -> ProcessReading {
         var reading = ProcessReading(startedSeconds: Self.startedSeconds)
         var usage = rusage()
@@ -30,14 +30,14 @@ struct ProcessReading: Sendable, Equatable {
             reading.openFileCountMax = Int(clamping: limit.rlim_cur)
         }
         reading.openFileCount = Self.entryCount(of: "/proc/self/fd")
-        // Each thread has a directory, besides the two links that every directory has. This is cheaper than
+        // The directory has one link for each thread and two more, as every directory has. Reading that is cheaper than
         // `/proc/self/stat`, which sums up the times of all threads.
         var tasks = stat()
         if stat("/proc/self/task", &tasks) == 0 { reading.threadCount = max(0, Int(tasks.st_nlink) - 2) }
         return reading
     }
 
-    /// The start is read once, so that a clock that steps later does not change it.
+    /// When the process started. It is read once, so that a clock that is set later does not change it.
     private static let startedSeconds: Double = {
         guard let ticks = Self.afterName(Self.statText()).dropFirst(19).first.flatMap({ Double($0) }) else { return 0 }
         var (sinceBoot, wall) = (timespec(), timespec())
@@ -53,8 +53,8 @@ struct ProcessReading: Sendable, Equatable {
 
     private static func statText() -> String { Self.text(of: "/proc/self/stat") }
 
-    /// The fields after the name, which may have spaces and is in parentheses: the state, and 19 fields later the start
-    /// (proc(5)).
+    /// The fields after the process's name, beginning with the state. The start is 19 fields behind the state
+    /// (proc(5)). The name is in parentheses and may contain spaces.
     private static func afterName(_ stat: String) -> [Substring] {
         guard let end = stat.lastIndex(of: ")") else { return [] }
         return stat[stat.index(after: end)...].split(separator: " ")
@@ -75,7 +75,7 @@ struct ProcessReading: Sendable, Equatable {
         defer { closedir(directory) }
         var count = 0
         while let entry = readdir(directory) {
-            // The entries `.` and `..` are not descriptors, which are numbers.
+            // The entries `.` and `..` are not descriptors. The names of descriptors are numbers.
             if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 }
         }
         // One of the entries is the descriptor of the directory itself.

@@ -48,7 +48,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         self.series(label, suffix: "_seconds", dimensions, .histogram)
     }
 
-    // Does nothing: a series keeps its sum, so that a library that makes its handlers again continues counting.
+    // Does nothing. A series keeps its sum, so that a library that makes its handler again continues counting.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}

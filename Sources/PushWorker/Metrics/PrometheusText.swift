@@ -2,8 +2,8 @@ import PushModel
 
 /// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
 ///
-/// A page has up to a thousand lines, and most differ from those of the page before only in their numbers. So the
-/// constant parts are kept as bytes: heads with their metrics, labels with their rows.
+/// A page has up to a thousand lines, and most of them differ from the last page only in their numbers. So the constant
+/// parts are kept as bytes: a head in each `MetricDescription`, labels in each `CounterRow`.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
@@ -47,9 +47,8 @@ struct PrometheusText {
         self.end(value)
     }
 
-    /// Writes a sample whose labels exist as bytes already.
-    /// - Parameter labels: the bytes between the name and the value, in pieces that follow each other: see
-    ///   `MetricLabels`.
+    /// Writes a sample whose labels are bytes already.
+    /// - Parameter labels: the bytes between the name and the value, see `MetricLabels`. `more` follows them.
     mutating func sample(written labels: [UInt8], then more: [UInt8] = [], _ value: UInt64) {
         self.startLine(written: labels, more)
         self.end(value)
@@ -109,7 +108,8 @@ struct PrometheusText {
         return bounds.map { Array("_bucket".utf8) + MetricLabels.whole([("le", $0)]) }
     }()
 
-    /// Writes a histogram with buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
+    /// Writes a histogram in seconds, the unit that Prometheus expects. Its buckets end at powers of two of
+    /// milliseconds.
     mutating func write(_ metric: MetricDescription, _ distribution: LatencyDistribution) {
         self.begin(metric)
         let examples = self.format == .prometheus ? [] : distribution.examples
@@ -137,7 +137,7 @@ struct PrometheusText {
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // A whole number is written without a fraction, if a Double holds it exactly.
+        // A whole number is written without a fraction if a Double holds it exactly.
         return value == value.rounded() && abs(value) < 9e15 ? "\(Int64(value))" : "\(value)"
     }
 }

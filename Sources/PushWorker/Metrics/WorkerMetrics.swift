@@ -1,11 +1,12 @@
 import PushEngine
 import PushTransport
 
-/// The worker's metrics as Prometheus reads them. Names are `mailboat_<area>_<thing>_<unit>`; label values are from
-/// closed sets.
+/// The worker's metrics as Prometheus reads them. Their names are `mailboat_<area>_<thing>_<unit>`. The values of their
+/// labels are from closed sets.
 ///
-/// They show conservation: `mailboat_events_consumed_total` + `mailboat_events_restored_total` = sum of
-/// `mailboat_events_outcomes_total` + `mailboat_events_pending` + `mailboat_events_forwarded_total` +
+/// The metrics show that no event is lost. The sum of `mailboat_events_consumed_total`,
+/// `mailboat_events_restored_total` and `mailboat_events_forwards_refused_total` equals the sum of
+/// `mailboat_events_outcomes_total`, `mailboat_events_pending`, `mailboat_events_forwarded_total` and
 /// `mailboat_events_handed_over_total`.
 enum WorkerMetrics {
     /// Values on the page that are not in the snapshot.
@@ -21,7 +22,7 @@ enum WorkerMetrics {
         var resource = TelemetryResource(WorkerConfiguration.Tracing())
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
-        /// The state of a login to Kafka by OAUTHBEARER; `nil`: there is no such login.
+        /// The state of a login to Kafka by OAUTHBEARER; `nil` when Kafka is used without such a login.
         var login: LoginReport?
         /// Number of connections to Kafka's brokers, of all clients of the process.
         var brokerConnections: UInt64 = 0
@@ -46,7 +47,7 @@ enum WorkerMetrics {
         return text.bytes
     }
 
-    /// The usual number of lines without lags and libraries.
+    /// The usual number of lines, not counting lags and the metrics of libraries.
     private static let usualLineCount = 700
 
     /// The worker's own part of the page.
@@ -138,8 +139,8 @@ enum WorkerMetrics {
         }
     }
 
-    /// Writes the lags: one line for each partition and topic, half of a page or more. Topics are few, and their labels
-    /// are made once.
+    /// Writes the lags, one line for each partition and topic. They can be half of the page. There are few topics, so
+    /// their labels are made once.
     private static func writeLags(_ lags: [Lag], to text: inout PrometheusText) {
         var topics: [(name: String, labels: [UInt8])] = []
         for lag in lags {
@@ -173,7 +174,7 @@ enum WorkerMetrics {
         self.writeLogin(surroundings.login, to: &text)
     }
 
-    /// Writes the login's metrics; without such a login only their heads.
+    /// Writes the metrics of the login. If there is no such login, only their heads are written.
     private static func writeLogin(_ login: LoginReport?, to text: inout PrometheusText) {
         text.begin(Self.kafkaTokens)
         if let login { text.sample([], Int(clamping: login.obtained)) }
@@ -189,12 +190,12 @@ enum WorkerMetrics {
 }
 
 extension EngineCounters {
-    /// Members that have the newest version. A member with a push in flight may be owed a newer version as well, and is
-    /// then counted twice among those waiting.
+    /// Number of members that have the newest version. A member with a push in flight that is owed a newer version is
+    /// counted twice among those waiting.
     fileprivate var membersCurrent: Int {
         max(0, self.membersHeld - Int(clamping: self.members.waiting) - self.membersRefused)
     }
-    /// Number of events that were taken and not accounted for: any other number than 0 is a defect.
+    /// Number of events that were taken and are not accounted for. Any number other than 0 is a defect.
     fileprivate var unaccounted: Double {
         Double(self.consumed + self.restored + self.forwardsRefused)
             - Double(self.outcomeSum + self.pending + self.forwarded + self.handedOver)

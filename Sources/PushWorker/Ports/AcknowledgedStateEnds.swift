@@ -1,5 +1,5 @@
-/// How far Kafka has acknowledged a shard's records in `state`, by partition. An owner's first record is its claim;
-/// only a later one shows that the owner is at work.
+/// How far Kafka has acknowledged a shard's records in `state`, by partition. The first record of an owner is its
+/// claim. Only a later record shows that the owner is at work.
 struct AcknowledgedStateEnds {
     private struct End {
         var offset: Int64 = -1
@@ -22,7 +22,7 @@ struct AcknowledgedStateEnds {
             self.ends[Int(partition)].hasClaim = true
             return
         }
-        // A log whose offsets go back has lost what was acknowledged before.
+        // Offsets go back only when the log has lost acknowledged records. The end stays then.
         guard offset > self.ends[Int(partition)].offset else { return }
         self.ends[Int(partition)].offset = offset
         if !self.ends[Int(partition)].hasGrown {
@@ -31,7 +31,7 @@ struct AcknowledgedStateEnds {
         }
     }
 
-    /// The next offsets of those partitions whose end has grown since the last call.
+    /// The next offsets of the partitions whose end has grown since the last call.
     mutating func take() -> [(partition: Int32, end: Int64)] {
         guard !self.grown.isEmpty else { return [] }
         var grown: [(partition: Int32, end: Int64)] = []

@@ -11,7 +11,7 @@ package struct KafkaInput {
     private let wake: @Sendable () -> Void
     /// Traces of events; `nil`: nothing is traced.
     private let traces: EventTraces?
-    /// Receives the last record of each read; `nil`: nobody commits.
+    /// Receives the last record of each read; `nil` where nothing is committed.
     private let metadataStore: CommitMetadataStore?
     /// Queues of the owned partitions, in no order.
     private var queues: [PartitionQueues] = []
@@ -23,10 +23,11 @@ package struct KafkaInput {
         let number: Int32
         let readers: [PartitionReader]
         let flags: [ReadableFlag]
-        /// Suspicions about logs whose topics were said not to exist, by topic index.
+        /// Suspicions about logs whose topics Kafka said do not exist, by topic index.
         var suspicions: [LogSuspicion?]
     }
-    /// Checks whether a log is still the same, from any thread, until the suspicion is released.
+    /// Checks whether a log is still the same. May be called from any thread. The check ends when the suspicion is
+    /// released.
     typealias LookAgain = (_ topic: UInt16, _ partition: TopicPartition, LogSuspicion) -> Void
     private let lookAgain: LookAgain?
 
@@ -46,7 +47,7 @@ package struct KafkaInput {
         self.wake = wake
     }
 
-    /// Adds the queues that the consumer has opened for a partition. The loop learns of the partition afterwards.
+    /// Adds the queues that the consumer has opened for a partition. The loop gets the partition afterwards.
     package mutating func own(_ number: Int32, _ readers: [PartitionReader]) {
         guard self.queueIndex(of: number) == nil else { return }
         while self.queueIndexes.count <= Int(number) { self.queueIndexes.append(-1) }
@@ -64,7 +65,7 @@ package struct KafkaInput {
         return self.queueIndexes[Int(number)]
     }
 
-    /// Names the queues that have become readable, see `ShardLog.takeReadable`.
+    /// Calls `body` for each queue that has become readable, see `ShardLog.takeReadable`.
     package func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
         for queueIndex in self.queues.indices {
             for topic in self.queues[queueIndex].flags.indices where self.queues[queueIndex].flags[topic].take() {

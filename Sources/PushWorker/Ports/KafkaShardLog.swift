@@ -16,8 +16,8 @@ final class KafkaShardLog: ShardLog {
     /// Requests a turn.
     private let waker: ShardWaker
 
-    /// - Parameter makeProducer: makes the shard's producer, now and whenever one has ended. Its deliveries wake
-    ///   `waker`.
+    /// - Parameter makeProducer: makes the shard's producer, now and each time a producer has ended. Its deliveries
+    ///   wake `waker`.
     init(
         makeProducer: @escaping () throws(KafkaError) -> KafkaProducer, shared: ShardShared, inputTopics: [String],
         traces: EventTraces?, waker: ShardWaker
@@ -40,8 +40,8 @@ final class KafkaShardLog: ShardLog {
         let names = configuration.topics
         return [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
-            // A replay is recognised by the highest forwarded position. A record that got behind a later one would be
-            // mistaken for a replay.
+            // Forwarded records have no timeout, because their order must not change. The highest forwarded position
+            // tells replays: a record written behind a later one would be taken for a replay.
             try producer.topic(names.routed, timesOut: false),
         ]
     }
@@ -117,8 +117,8 @@ final class KafkaShardLog: ShardLog {
         return done
     }
 
-    /// Number of records, from the first on, that can be written together: they have one topic, and nothing that
-    /// librdkafka's batch call does not take.
+    /// Number of records at the start of the run that can be written together: they have one topic, and need nothing
+    /// that librdkafka's batch call lacks.
     private static func plainCount(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) -> Int {
         let topic = batch.records[Int(indexes[0])].topic
         var count = 0
@@ -215,7 +215,8 @@ final class KafkaShardLog: ShardLog {
         return delivery.isOf(self.topics[Int(EngineRecord.Topic.routed.rawValue)]) ? .routed : .deadLetters
     }
 
-    /// The partition that a partitioner chose is kept: choosing again would give the same one.
+    /// A copy of the record that was not written. It keeps its partition, because the partitioner would choose the same
+    /// one again.
     private static func record(of delivery: borrowing KafkaDelivery, _ topic: EngineRecord.Topic) -> KeptRecord {
         var headers: [(name: [UInt8], value: [UInt8])] = []
         delivery.forEachHeader { name, value, _ in headers.append((Self.copy(name), Self.copy(value))) }

@@ -7,7 +7,7 @@ final class KafkaStateSection: StateSection {
     private let section: LogSection
     private let isReadable = ReadableFlag()
 
-    /// Begins to wake the shard when something can be read.
+    /// Starts waking the shard when something can be read.
     init(_ section: LogSection, waker: ShardWaker) {
         self.section = section
         let flag = self.isReadable
@@ -31,7 +31,7 @@ final class KafkaStateSection: StateSection {
     func close() { self.section.close() }
 
     private static func headerNumber(_ record: borrowing KafkaRecord) -> Int64? {
-        // Among records with a value, only a marker has headers, and its key is a single byte.
+        // Among records with a value, only a marker has headers. Its key is a single byte.
         guard !record.hasValue || record.key.count == 1 else { return nil }
         guard record.hasValue else { return Self.number(.epoch, record) }
         return Self.number(.takeovers, record) ?? Self.number(.acceptedEnd, record)
@@ -52,7 +52,7 @@ extension PartitionFailure {
         }
     }
 
-    /// Why a partition of the input must halt, and what a person has to do; `nil` when it goes on.
+    /// Why a partition of the input must halt, and what a person has to do; `nil` when librdkafka continues by itself.
     var inputHaltReason: String? {
         switch self {
         case .offsetOutOfRange(let position, _):

@@ -2,24 +2,24 @@ import KafkaLog
 import ShardLoop
 import Synchronization
 
-/// A suspicion that a queue's log was replaced, because Kafka said that its topic does not exist. A topic that was
-/// deleted and made anew has the same name. Nothing more is read from the queue until the log has been checked.
+/// A suspicion that a queue's log was replaced. It arises when Kafka says that the topic does not exist: a topic that
+/// was deleted and made anew has the same name. Nothing more is read from the queue until the log has been checked.
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)
-    /// Requests another read of the queue, because perhaps no new record will arrive.
+    /// Requests another read of the queue, even if no new record arrives.
     private let whenFound: @Sendable () -> Void
 
     init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
 
     /// Takes the result of the check.
-    /// - Parameter reason: why it is another log; `nil` when it is the same one.
+    /// - Parameter reason: why the log is another one; `nil` when it is the same one.
     func found(_ reason: String?) {
         self.answer.withLock { $0 = reason.map { .other($0) } ?? .same }
         self.whenFound()
     }
 
-    /// The result of a read of the queue meanwhile; `nil` when the queue may be read again.
+    /// What a read of the queue returns while the suspicion is there; `nil` when the queue may be read again.
     var read: QueueRead? {
         switch self.answer.withLock({ $0 }) {
         case .same: nil
@@ -31,7 +31,7 @@ final class LogSuspicion: Sendable {
 }
 
 extension PartitionFailure {
-    /// Whether Kafka does not know the topic, or no longer has such a partition of it.
+    /// Whether Kafka does not know the topic, or the topic no longer has the partition.
     var isOfMissingLog: Bool {
         guard case .failed(_, let error) = self else { return false }
         return error.code == .unknownTopicOrPartition || error.code == .unknownPartition
@@ -39,8 +39,7 @@ extension PartitionFailure {
 }
 
 extension LogLook {
-    /// How long a log must be seen unchanged. A broker that has just learnt that a topic is gone may still answer for
-    /// its log.
+    /// How long a log must be seen unchanged. A broker may still answer for a deleted topic's log for a moment.
     private static let settlingDuration: Duration = .seconds(3)
 
     /// Why the log that `sample` was read from is another one now; `nil` when it is the same one. Asks until the log

@@ -4,7 +4,8 @@ import PushModel
 
 /// The original position of a forwarded record, from the headers that its forwarder wrote (contract: Identity).
 enum RoutedOrigin {
-    /// Sets origin and time. Leaves them when a header is missing or invalid: the record then counts as an original.
+    /// Sets kind, origin and time. If the topic, partition or offset is missing or invalid, origin and time keep their
+    /// values. The record then counts as an original.
     static func read(_ record: borrowing KafkaRecord, inputTopics: [String], into input: inout InputRecord) {
         input.kind = record.withHeader(RecordHeader.kind.name) { name, isPresent in
             isPresent ? RoutedKind(named: name) : .event

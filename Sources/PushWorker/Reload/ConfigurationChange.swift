@@ -1,8 +1,8 @@
 import KafkaLog
 import PushEngine
 
-/// The differences between a running worker's configuration and another one, and how many of them can be taken without
-/// a restart. Pure.
+/// The differences between a running worker's configuration and another one. Some can be taken at once, others need a
+/// restart. Pure.
 struct ConfigurationChange {
     /// The configuration after the change: the new one, except for settings that need a restart.
     private(set) var effective: WorkerConfiguration
@@ -23,7 +23,7 @@ struct ConfigurationChange {
         self.compareApps(old, new)
     }
 
-    /// Remembers a difference. A setting that needs a restart keeps its old value.
+    /// Remembers the difference in one setting, if there is one. A setting that needs a restart keeps its old value.
     private mutating func compare<Root>(
         _ row: SettingRow<Root>, _ old: Root, _ new: Root, prefix: String, into effective: inout Root
     ) {
@@ -67,7 +67,7 @@ struct ConfigurationChange {
         settings.properties.last { $0.name == name }?.shownValue
     }
 
-    /// Compares apps. They keep their indices, by which shards know them; new apps follow them.
+    /// Compares apps. Apps keep their indices, by which shards know them. New apps are appended.
     private mutating func compareApps(_ old: WorkerConfiguration, _ new: WorkerConfiguration) {
         var apps: [AppSettings] = []
         for before in old.apps {
@@ -97,9 +97,9 @@ struct ConfigurationChange {
 public struct SettingChange: Sendable, Equatable {
     /// The setting's whole name, such as `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// The present value; `nil`: none. A secret's value is hidden.
+    /// The present value; `nil`: there is none. A secret's value is hidden.
     public var before: String?
-    /// The value that was given; `nil`: none.
+    /// The value that was given; `nil`: there is none. A secret's value is hidden.
     public var after: String?
     /// When a change of the setting takes effect in a running worker.
     public var effect: SettingDescription.Effect

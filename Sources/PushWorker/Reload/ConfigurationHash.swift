@@ -4,9 +4,9 @@ extension WorkerConfiguration {
     /// Settings that differ between the workers of a deployment.
     private static let ownSettings: Set<String> = ["kafka.group-instance-id", "admin.host", "admin.port"]
 
-    /// A hash of the configuration, in 16 hexadecimal digits: workers with the same configuration have the same. It
-    /// leaves out what each worker has of its own (`kafka.group-instance-id`, `admin.host`, `admin.port`), secrets, and
-    /// the content of files.
+    /// A hash of the configuration, in 16 hexadecimal digits. It is equal for workers with the same configuration. It
+    /// leaves out settings that differ between workers (`kafka.group-instance-id`, `admin.host`, `admin.port`),
+    /// secrets, and the content of files.
     public var hash: String {
         // FNV-1a suffices: the hash distinguishes what people write and need not resist attacks.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -19,10 +19,10 @@ public struct ReloadReport: Sendable, Equatable {
     public var taken: [SettingChange]
     /// Changes that wait for a restart.
     public var held: [SettingChange]
-    /// Shards that did not take the new configuration and use the old one: none, if all is well.
+    /// Shards that did not take the new configuration and use the old one; usually none.
     public var refusingShards: [Int]
     /// Hash of the settings that are in use now.
     public var hash: String
-    /// Whether there were no other apps before: from now on, events must name theirs.
+    /// Whether the change added a second app. From now on, events must name their app.
     public var wantsAppsNamed = false
 }

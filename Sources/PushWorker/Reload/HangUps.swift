@@ -1,8 +1,8 @@
 import Synchronization
 import UnixSignals
 
-/// Catches SIGHUPs, which then no longer end the process: each requests that the configuration is read again. All those
-/// that arrive during a reload cause one more reload.
+/// Catches SIGHUP, which then no longer ends the process. Each SIGHUP requests that the configuration is read again.
+/// Several that arrive during a reload cause one more reload.
 public final class HangUps: Sendable {
     private let signals: UnixSignalsSequence
     private let hasCome = Atomic(false)
@@ -10,7 +10,7 @@ public final class HangUps: Sendable {
     let wishes: AsyncStream<Void>
     private let wishing: AsyncStream<Void>.Continuation
 
-    /// Catches SIGHUPs: after it has returned, none is missed.
+    /// Catches each SIGHUP from when this has returned.
     public init() async {
         self.signals = await UnixSignalsSequence(trapping: .sighup)
         (self.wishes, self.wishing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -5,10 +5,10 @@ import Synchronization
 public final class LogLevelSwitch: Sendable {
     private let index: Atomic<Int>
 
-    /// A switch at this level; lines below it are not written.
+    /// A switch at this level. Lines below the level are not written.
     public init(_ level: Logger.Level) { self.index = Atomic(Self.index(level)) }
 
-    /// The lowest level that is written, by every logger of this switch without a level of its own.
+    /// The lowest level that is written. It applies to every logger of this switch that has no level of its own.
     public var level: Logger.Level {
         get { Logger.Level.allCases[self.index.load(ordering: .relaxed)] }
         set { self.index.store(Self.index(newValue), ordering: .relaxed) }

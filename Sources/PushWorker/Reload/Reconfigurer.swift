@@ -5,17 +5,18 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Gives a running worker another configuration: it is checked first, then taken by all shards or by none.
+/// Gives a running worker another configuration. The configuration is checked first. Then all shards take it, or none
+/// does.
 final class Reconfigurer: Sendable {
     private struct State {
         var configuration: WorkerConfiguration
         var plan: WorkerPlan
-        /// Whether loops are ending. A loop that has ended never answers.
+        /// Whether event loops may have ended. A loop that has ended never answers.
         var isClosed = false
     }
 
     private let state: Mutex<State>
-    /// Lets in one caller at a time that asks loops something or is about to end them.
+    /// Lets in one caller at a time: a change that asks shards, or the worker's stop.
     private let loops = Turnstile()
     private let partitionCount: Int32
     private let clusterID: String
@@ -42,11 +43,11 @@ final class Reconfigurer: Sendable {
     /// The configuration in use.
     var configuration: WorkerConfiguration { self.state.withLock { $0.configuration } }
 
-    /// Takes another configuration. Never called while another call is under way.
+    /// Takes another configuration. Must not be called while another call has not returned.
     /// - Parameters:
     ///   - new: a configuration without faults.
     ///   - whenAsked: called when all checks have passed and nothing has changed yet.
-    /// - Throws: the faults that prevent it. Nothing has changed then.
+    /// - Throws: the faults that prevent the change. Nothing has changed then.
     func take(
         _ new: WorkerConfiguration, whenAsked: () async -> Void = {}
     ) async throws(ConfigurationError) -> ReloadReport {
@@ -66,7 +67,7 @@ final class Reconfigurer: Sendable {
         let plan = try await self.withTLS(
             WorkerPlan(change.effective, following: current.plan), knownRouteCount: current.plan.routes.count)
         let keys = try await self.readKeys(plan.keys)
-        // At most two callers are here: this one, and the worker's end.
+        // This always lets the caller in: at most two call it, this method and `close`.
         _ = await self.loops.enter()
         defer { self.loops.leave() }
         guard !self.state.withLock({ $0.isClosed }) else {
@@ -92,8 +93,8 @@ final class Reconfigurer: Sendable {
             wantsAppsNamed: current.configuration.apps.count == 1 && change.effective.apps.count > 1)
     }
 
-    /// Prevents further questions to loops, so that they may end when this returns. A change that is under way is
-    /// completed first. It waits for the loops, not for a disk.
+    /// Prevents further questions to event loops. They may end when this returns. A change that has begun to ask shards
+    /// is completed first. This does not wait for files.
     func close() async {
         _ = await self.loops.enter()
         self.state.withLock { $0.isClosed = true }
@@ -104,8 +105,8 @@ final class Reconfigurer: Sendable {
         ConfigurationError(faults: [ConfigurationFault(setting: setting, text: text)])
     }
 
-    /// Checks the files of apps that are new or have another key. The files of other apps do not matter for this
-    /// change, and may be missing by now.
+    /// Checks the files of apps that are new or have another key. Files of other apps are not needed for this change,
+    /// and may be missing by now.
     private func lookAtFiles(
         _ new: WorkerConfiguration, before: WorkerConfiguration
     ) async throws(ConfigurationError) {
@@ -121,7 +122,8 @@ final class Reconfigurer: Sendable {
         throw ConfigurationError(faults: faults)
     }
 
-    /// The plan with the TLS contexts of its new routes. They are made outside of the loops: shards only take them.
+    /// The plan with the TLS contexts of its new routes. They are made here, because making them on an event loop would
+    /// block it.
     private func withTLS(_ plan: WorkerPlan, knownRouteCount: Int) async throws(ConfigurationError) -> WorkerPlan {
         let newRoutes = knownRouteCount..<plan.routes.count
         guard !newRoutes.isEmpty else { return plan }
@@ -136,7 +138,8 @@ final class Reconfigurer: Sendable {
         }
     }
 
-    /// Reads changed key files. Neither on loops nor on the threads of tasks, because a disk may hang.
+    /// Reads changed key files, on a thread of its own. A hanging disk then blocks neither an event loop nor the
+    /// threads of tasks.
     private func readKeys(_ keys: [ProviderKey]) async throws(ConfigurationError) -> ProviderTokenStore.KeyChange {
         let tokens = self.tokens
         do {
@@ -164,7 +167,8 @@ final class Reconfigurer: Sendable {
     }
 
     /// Gives the plan to all shards.
-    /// - Returns: shards that refused and use the old configuration. They may take the new one at the next reload.
+    /// - Returns: the shards that refused it and use the old configuration. They may take the new one at the next
+    ///   reload.
     private func reconfigureShards(_ plan: WorkerPlan) async -> [Int] {
         var refusing: [(shard: Int, text: String)] = []
         for shard in self.shards {
@@ -173,8 +177,8 @@ final class Reconfigurer: Sendable {
                     plan.loopConfiguration(partitionCount: self.partitionCount, clusterID: self.clusterID),
                     routes: plan.routes(shard: shard.number, of: self.shards.count), bundleIDs: plan.bundleIDs)
             } catch {
-                // The shard agreed before. Meanwhile it may have taken a partition over, and skipped what it should
-                // know now.
+                // The shard had agreed before. It may have taken over a partition since, and skipped records that
+                // concern the new configuration.
                 self.logger.error(
                     "a shard still uses the old configuration; restart the worker",
                     metadata: ["shard": "\(shard.number)", "cause": "\(error)"])

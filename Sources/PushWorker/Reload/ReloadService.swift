@@ -11,8 +11,8 @@ public enum FileLook: Equatable, Sendable {
     case unreadable(String)
 }
 
-/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed. A SIGHUP that
-/// arrives while the worker starts is followed when it runs.
+/// Reads a worker's configuration again at SIGHUP. With `reload.watch`, it does so when the file has changed, too. A
+/// SIGHUP that arrives while the worker starts has its effect when the worker runs.
 public struct ReloadService: Service {
     /// Interval between two looks at the file.
     static let lookInterval: Duration = .seconds(2)
@@ -23,7 +23,7 @@ public struct ReloadService: Service {
     private let logger: Logger
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     private let hangUps: HangUps
-    /// Number of SIGHUPs that were followed. Each read the file, and the content it read is not remembered.
+    /// Number of reloads that a SIGHUP has caused. What these read is not remembered.
     private let hangUpsFollowed = Counter()
     private final class Counter: Sendable {
         private let value = Atomic(0)
@@ -35,7 +35,7 @@ public struct ReloadService: Service {
     ///   - loaded: the file's bytes from which the worker's configuration was made; `nil`: there is no file. Any
     ///     difference from them is a change, even one from before `run`.
     ///   - hangUps: begun before the file was read for the first time.
-    ///   - logger: reports when the file is gone, and when it is back.
+    ///   - logger: logs when the file is missing, and when it is back.
     ///   - content: reads the file; not called without a file.
     ///   - load: reads the configuration from the file and the environment.
     public init(
@@ -64,7 +64,7 @@ public struct ReloadService: Service {
 
     private func followHangUps() async {
         for await _ in self.hangUps.wishes {
-            // A worker that starts takes no change, and may have read the changed file already.
+            // A worker that is starting cannot take a change. It may also have read the changed file already.
             guard await self.worker.runs() else { return }
             self.hangUpsFollowed.increment()
             _ = try? await self.worker.reload(self.load)
@@ -82,10 +82,11 @@ public struct ReloadService: Service {
 
     /// Looks at the file once, and acts on what it finds.
     func look(_ watch: inout FileWatch) async {
-        // A worker that starts could not take a change. The change is noticed when the worker runs.
+        // A worker that is starting cannot take a change. The change is noticed when the worker runs.
         guard let watchesFile = self.worker.watchesFile else { return }
         let content = self.content()
-        // A change that was made while nobody watched does not count as one now.
+        // The file is looked at even when `reload.watch` is off. Otherwise an old change would count as new when it is
+        // turned on.
         watch.countHangUps(self.hangUpsFollowed.count)
         let found = watch.looked(at: content)
         guard watchesFile else { return }
@@ -122,7 +123,7 @@ struct FileWatch {
         case nothing
         /// The file differs from before.
         case changed
-        /// The file is as it was when it was refused, a while ago. It is tried again, because something else that was
+        /// The file has been refused for a while and has not changed. It is tried again: something else that was
         /// missing, such as a key file, may exist by now.
         case again
         /// The file is missing, for this reason.
@@ -133,8 +134,8 @@ struct FileWatch {
         case backAndChanged
     }
 
-    /// The content when the file was last complete; `nil` when a SIGHUP has caused a reload since: the file is then
-    /// read again.
+    /// The content when the file was last complete. `nil` after a reload by SIGHUP, which may have read another
+    /// content.
     private var known: [UInt8]?
     private var hangUpCount = 0
     /// The result of the last look.
@@ -145,7 +146,7 @@ struct FileWatch {
     private(set) var refusedFaults: [ConfigurationFault] = []
     private var looksSinceRefused = 0
 
-    /// Number of looks after which refused settings are tried again: half a minute.
+    /// Number of looks after which refused settings are tried again. It takes half a minute.
     static let looksBetweenTries = 15
 
     init(_ content: [UInt8]) {
@@ -153,8 +154,8 @@ struct FileWatch {
         self.last = .content(content)
     }
 
-    /// Takes the number of SIGHUPs that were followed. Between two looks the file may have had another content and then
-    /// its former one again.
+    /// Takes the number of reloads by SIGHUP. If it has changed, the known content is forgotten: the file may have had
+    /// another content between two looks.
     mutating func countHangUps(_ count: Int) {
         guard count != self.hangUpCount else { return }
         self.hangUpCount = count
@@ -167,8 +168,8 @@ struct FileWatch {
         (self.refusedFaults, self.looksSinceRefused) = (faults, 0)
     }
 
-    /// Takes the result of a look. Content counts when two looks in a row have seen it: at the first, somebody may
-    /// still have been writing the file or replacing it.
+    /// Takes the result of a look. A content counts only when two looks in a row have seen it, because somebody may
+    /// still be writing the file at the first look.
     mutating func looked(at look: FileLook) -> Finding {
         let before = self.last
         self.last = look
@@ -199,7 +200,7 @@ struct FileWatch {
     }
 }
 
-// A group of services describes each in its messages, and this one contains the file's bytes.
+// `Redacted`, because a service group describes its services in its messages, and this one contains the file's bytes.
 extension ReloadService: Redacted {}
 extension FileLook: Redacted {}
 extension FileWatch: Redacted {}

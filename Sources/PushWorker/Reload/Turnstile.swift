@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets callers through one at a time, in the order in which they arrived.
 final class Turnstile: Sendable {
-    /// Most callers that may wait; one more is refused.
+    /// Maximum number of callers that may wait. A further caller is refused.
     static let waitingMax = 16
 
     private struct State {
@@ -15,8 +15,8 @@ final class Turnstile: Sendable {
     /// Number of callers that wait now.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Returns when the caller may go on. Others wait until it calls `leave`.
-    /// - Returns: `false` when too many wait: the caller may not go on.
+    /// Returns when the caller may go on. Later callers wait until it calls `leave`.
+    /// - Returns: `false` when too many callers wait: this caller may not go on.
     func enter() async -> Bool {
         await withCheckedContinuation { continuation in
             // `nil` means that the caller waits.

@@ -30,7 +30,7 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
-    /// Lets records of inlets in, see `ShardCommand.letIn`.
+    /// Lets the shard forward records of inlets up to these positions, see `ShardCommand.letIn`.
     func letIn(_ positions: [CommitPosition]) {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.letIn(positions)) }

@@ -22,7 +22,7 @@ struct ShardReport: Sendable {
     var isHeldUp = false
     /// Errors in plain words.
     var errors: [String] = []
-    /// Faults that stop nothing.
+    /// Faults that are shown but do not make the worker unready.
     var degraded: [String] = []
     /// Faults of single apps, in plain words.
     var refusedTopics: [String] = []
@@ -41,7 +41,7 @@ struct AppStatus: Sendable, Equatable {
 }
 
 extension ShardReport {
-    /// Takes the numbers of this moment. The numbers about latency are gathered turn by turn.
+    /// Takes the numbers of this moment. Latencies are not among them: they are recorded in each turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
         // Apps are only ever added.

@@ -24,7 +24,7 @@ final class ShardRunner {
     private let waker: ShardWaker
     private var loop: ShardLoop
     private var report = ShardReport()
-    /// Releases that are under way, by their number.
+    /// A promise for each release that has not ended, by the release's number.
     private var releases: [Int: EventLoopPromise<ReleasedPositions>] = [:]
     /// The partitions of each release.
     private var releasing: [Int: [Int32]] = [:]
@@ -37,11 +37,11 @@ final class ShardRunner {
     private var lastReportMillis: Int64 = 0
 
     /// The least time between a turn and the next that Kafka requests. Kafka's threads hand over partition by
-    /// partition, and a turn for each part would interrupt them. At 2,000 pushes a second that was a third of the cost
-    /// of a push.
+    /// partition, and a turn for each part would interrupt them. Such turns made up a third of a push's cost at 2,000
+    /// pushes a second.
     static let wakeUpDistanceMicros: Int64 = 1_000
-    /// Length from which on a turn is logged. The time is read once per turn, so a push submitted at its end leaves
-    /// later than its recorded time.
+    /// Duration from which on a turn is logged. The time is read once per turn, so a push submitted at the turn's end
+    /// leaves later than its recorded time.
     static let longTurnMillis: Int64 = 250
     /// The least time between two reports.
     static let reportDistanceMillis: Int64 = 50
@@ -111,14 +111,14 @@ final class ShardRunner {
         if self.loop.takesQuestionForLimits() { self.shared.limits.ask() }
         // Samples are taken in the turn of the answers, so the present time is the time of the answers.
         self.loop.takeAcceptedSamples { sample in
-            // Former versions copied impossible record times into `state`.
+            // `state` may hold impossible record times, because former versions copied them.
             let ageMillis =
                 now.wallMillis - RecordTime.believed(millis: sample.recordMillis, nowMillis: now.wallMillis)
             if sample.isMember { return self.report.memberFreshness.record(millis: ageMillis) }
             self.report.recordToAccepted.record(millis: ageMillis)
             self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
         }
-        // Connections are opened and closed without a record or an answer, and reports show this, too.
+        // Connections open and close without any record or answer. Reports show these changes, too.
         let hasChanged = self.loop.takesChange()
         self.publishIfDue(now, hasChanged: self.transport.takesNews() || hasChanged)
         self.askForNextTurn(now)
@@ -158,10 +158,10 @@ final class ShardRunner {
         guard !self.isClosed else { return }
         self.loop.carryOut(command, now: MachineClock.now())
         self.turns?.take()
-        // Nobody may read about partitions that belong to another worker.
+        // The report and the traces of partitions that now belong to another worker are dropped at once.
         guard case .forget(let partitions) = command else { return }
         if let traces = self.traces {
-            // The notices say how far passes had got.
+            // The notices are taken first, because they say how far the passes had come.
             self.takeTraceNotices(traces, MachineClock.now())
             traces.partitionsLeft(partitions)
         }
@@ -239,7 +239,7 @@ final class ShardRunner {
     // MARK: Reports
 
     private func publishIfDue(_ now: EngineTime, hasChanged: Bool) {
-        // Work that makes no progress is news as well.
+        // Waiting members are reported even when nothing changes, so that a stall is seen.
         if hasChanged || self.loop.engine.counters.membersDue > 0, self.reportDueMillis == nil {
             self.reportDueMillis = self.lastReportMillis + Self.reportDistanceMillis
         }
@@ -260,7 +260,7 @@ final class ShardRunner {
 
     // MARK: The end
 
-    /// Closes the connections and releases everything. Partitions have left by now.
+    /// Closes the connections and releases everything. All partitions must have left before.
     func close() {
         guard !self.isClosed else { return }
         self.transport.close()

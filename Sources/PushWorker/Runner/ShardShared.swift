@@ -16,6 +16,6 @@ struct ShardShared: Sendable {
     let placementWarnings = PlacementWarnings()
     let recordTimeWarnings = RecordTimeWarnings()
     let limits: LimitReader
-    /// Reports, once or many times, that the worker cannot go on.
+    /// Reports that the worker cannot go on. It may be called more than once.
     let fail: @Sendable (String) -> Void
 }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.
 ///
-/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock before it can be woken
-/// again. The waking thread may have a lower priority on the same core: the loop would interrupt it, and then wait for
-/// its lock.
+/// librdkafka calls `wake` while it holds a queue's lock, so `wake` only schedules a turn. The loop resets the waker
+/// without taking a lock. Otherwise it could interrupt a waking thread of lower priority on the same core, and then
+/// wait for that thread's lock.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
     /// Whether a turn is on its way, so that no other thread needs to wake the loop.
@@ -31,7 +31,7 @@ final class ShardWaker: Sendable {
         self.hasEnded.withLock { hasEnded in
             guard !hasEnded else { return }
             self.eventLoop.execute {
-                // A turn resets the waker itself; without a turn nobody else would.
+                // A turn resets the waker. Without a turn, it is reset here.
                 if let turn = self.turn.value { turn() } else { self.reset() }
             }
         }

@@ -4,8 +4,8 @@ import PushTransport
 import ShardLoop
 import TLSSession
 
-/// The consequences of a configuration for engine and transport: routes, provider keys, and which app uses which of
-/// them. Pure.
+/// What follows from a configuration for engine and transport: routes, provider keys, and which app uses which of them.
+/// Pure.
 struct WorkerPlan {
     private(set) var keys: [ProviderKey] = []
     private(set) var routes: [RouteConfiguration] = []
@@ -23,8 +23,9 @@ struct WorkerPlan {
 
     init(_ configuration: WorkerConfiguration) { self.init(configuration, keys: [], routes: [], keyIndexes: [:]) }
 
-    /// A plan that follows another in a running worker. What both have keeps its index, and more may follow. A key that
-    /// is replaced by another is changed at its index, together with the routes that use it.
+    /// A plan that follows another in a running worker. Keys, routes and apps that both plans have keep their indexes;
+    /// new ones are appended. A key that is replaced by another is changed at its index, together with the routes that
+    /// use it.
     /// - Parameter configuration: its first apps are those of `old`, in their order, with the same hosts.
     init(_ configuration: WorkerConfiguration, following old: WorkerPlan) {
         var keys = old.keys
@@ -33,7 +34,7 @@ struct WorkerPlan {
         let users = configuration.apps.flatMap { app in
             app.environments.map { (KeyUser(bundleID: app.bundleID, environment: $0), app.providerKey($0)) }
         }
-        // Apps that keep their key keep its index. Each other index goes to the first app that had it.
+        // Apps that keep their key keep its index. An index that no app keeps goes to the first app that had it.
         for (user, key) in users {
             if let index = old.keyIndexes[user], old.keys[index] == key { keyIndexes[user] = index }
         }
@@ -62,7 +63,7 @@ struct WorkerPlan {
         for index in self.routes.indices {
             self.routes[index].pool = self.routes[index].carriesPushes ? configuration.pool : self.managePool
         }
-        // Routes are made kind by kind, so that those that all workers have are first.
+        // Routes of one use are made together. Those for pushes come first, because every worker has them.
         for use in RouteUse.allCases {
             for (index, settings) in configuration.apps.enumerated() {
                 for environment in settings.environments {
@@ -93,7 +94,8 @@ struct WorkerPlan {
     /// Idle time after which a connection to a management service is closed. People ask rarely, and a worker that
     /// nobody asks needs no connection.
     static let manageIdleMillis: Int64 = 60_000
-    /// Most requests about channels at the same time. They are few, and Apple wants them to be few.
+    /// Maximum number of requests about channels at the same time. Such requests are rare, and Apple asks to keep them
+    /// rare.
     static let manageStreamsMax = 100
 
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
@@ -124,8 +126,8 @@ struct WorkerPlan {
     /// The engine's settings as chosen, with the values that follow from other settings.
     private var engineSettings: EngineSettings {
         var settings = self.configuration.engine
-        // Records are also gathered on their way to Kafka. This delay only combines changes of one activity within a
-        // moment into one record.
+        // Records are gathered a second time on their way to Kafka. This delay only combines changes of one activity
+        // within a moment into one record.
         settings.stateFlushMillis = min(settings.stateFlushMillis, self.configuration.loop.recordHoldMillis)
         settings.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
         settings.requestTimeoutMillis = self.configuration.pool.requestTimeoutMillis

@@ -2,16 +2,17 @@ import PushEngine
 import PushModel
 
 /// Notices that events arrive and no push leaves, although each event has its outcome and every partition makes
-/// progress. Causes are a lost `state`, tokens that were registered elsewhere, or a publisher that repeats an old log.
+/// progress. Possible causes are a lost `state`, tokens that were registered elsewhere, and a publisher that repeats an
+/// old log.
 ///
-/// The caller passes the time and the counters regularly; the watch considers the last ten minutes.
+/// The caller passes the time and the counters regularly. The watch considers the last ten minutes.
 struct OutflowWatch {
     static let windowMillis: Int64 = 600_000
-    /// Number of events up to which nothing is concluded.
+    /// Number of updates and starts in the window up to which the watch never complains.
     static let takenMax: UInt64 = 100
     /// The percentage of outcomes without a push from which on the watch complains.
     static let unsentPercent: UInt64 = 95
-    /// Outcomes of events that no push was made for. `applied` is left out, because such an event needs none.
+    /// Outcomes of events that no push was made for. `applied` is left out, because an applied event needs no push.
     static let unsentOutcomes: [Outcome] = [.unregistered, .duplicate, .expired, .superseded]
     /// The least time between samples, so that their number is bounded.
     private static let distanceMillis: Int64 = 10_000
@@ -32,11 +33,12 @@ struct OutflowWatch {
         }
     }
 
-    /// The samples, oldest first. Of those before the window, only the newest is kept.
+    /// The samples, oldest first. From the time before the window, only the newest sample is kept.
     private var samples: [(millis: Int64, counts: Counts)] = []
 
     /// Takes the counters of this moment.
-    /// - Returns: the complaint; `nil` when something leaves, too few events arrive, or the window is not covered yet.
+    /// - Returns: the complaint; `nil` when APNs accepts something, few events arrive, or the samples do not cover the
+    ///   window yet.
     mutating func look(_ counts: Counts, nowMillis: Int64) -> String? {
         if nowMillis - (self.samples.last?.millis ?? .min / 2) >= Self.distanceMillis {
             self.samples.append((nowMillis, counts))

@@ -1,14 +1,13 @@
 import APNSPool
 import PushTransport
 
-/// A complaint of readiness about a route: one, no matter how many shards have the route. Pure.
+/// A complaint of readiness about a route. There is at most one for a route, even if several shards have it. Pure.
 struct RouteComplaint: Equatable {
     var text: String
-    /// Whether the worker is not ready because of the complaint. Then another worker in its place might do better, or
+    /// Whether the complaint makes the worker unready. It does if another worker in its place might do better, or if
     /// this one may be set up wrong. Otherwise the complaint is only shown.
     var isError: Bool
-    /// Whether the complaint is about a key of some apps. Such a complaint is no error of the worker if another app is
-    /// well.
+    /// Whether the complaint is about a key of some apps. It does not make the worker unready if another app is well.
     var isOfApps = false
 
     /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels
@@ -19,7 +18,7 @@ struct RouteComplaint: Equatable {
         for route in routes where !names.contains(route.name) { names.append(route.name) }
         return names.compactMap { name in
             let statuses = routes.filter { $0.name == name }.map(\.status)
-            // Shards may see different symptoms of one fault: the trouble that is last in the list says most.
+            // Shards may see different symptoms of one fault. The trouble that `allCases` lists last says most.
             let worst = RouteTrouble.allCases.reversed().lazy.compactMap { trouble in
                 statuses.first { $0.trouble == trouble }
             }.first
@@ -35,8 +34,8 @@ struct RouteComplaint: Equatable {
         switch trouble {
         // The cause may be the worker's own CA bundle, proxy, keys or clock.
         case .notAPNs, .credentialsRefused, .providerTokenExpired: true
-        // A worker that never got through may have a wrong host or a closed network. One that did shares an outage with
-        // others.
+        // A worker that never reached the host may have a wrong host name or a closed network. After it has reached the
+        // host once, the outage probably affects other workers, too.
         case .unreachable, .silentNetwork, .silentServer, .noStreams: !wasReached
         case .noAnswers, .serverBusy, .providerTokenTooManyUpdates: false
         }

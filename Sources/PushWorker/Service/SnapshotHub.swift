@@ -3,8 +3,8 @@ import PushEngine
 import PushTransport
 import Synchronization
 
-/// Collects the reports of shards and group, for everybody else to read. Written a few times a second; may be used from
-/// any thread.
+/// Collects the reports of shards and group, and gives them to all readers. Written a few times a second. May be used
+/// from any thread.
 final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]
@@ -62,7 +62,7 @@ final class SnapshotHub: Sendable {
         }
     }
 
-    /// The lags: from the watermark to the log's end when it was last asked for.
+    /// The lag of each log: from the watermark to the log's end when Kafka was last asked for it.
     func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
         let (watermarks, logEnds) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
         let ends = LogEnds(logEnds)
@@ -117,14 +117,14 @@ final class SnapshotHub: Sendable {
         }
     }
 
-    /// The texts without repetitions: shards report the same about what they share.
+    /// The texts without repetitions. Shards report the same text about a thing that they share.
     private static func eachOnce(_ texts: [String]) -> [String] {
         var seen: Set<String> = []
         return texts.filter { seen.insert($0).inserted }
     }
 
-    /// Whether any app is well on all shards: APNs accepts its topic, each route of its pushes has been reached, and
-    /// none has a known fault.
+    /// Whether at least one app is well on all shards. APNs accepts such an app's topic, each route of its pushes has
+    /// been reached, and none of these routes has a known fault.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
         let apps = shards.flatMap(\.apps)
         let refused = Set(apps.filter(\.isRefused).map(\.bundleID))
@@ -178,7 +178,7 @@ final class SnapshotHub: Sendable {
                 snapshot.degraded.append(complaint.text)
             }
         }
-        // No other worker can ask about the partition either.
+        // No other worker can ask Kafka about the partition either, so this one stays ready.
         for partition in snapshot.partitions where partition.phase == .waiting {
             snapshot.degraded.append("partition \(partition.number) waits: \(partition.reason)")
         }
@@ -240,16 +240,16 @@ struct GroupReport: Sendable {
     var rebalances: UInt64 = 0
     var commits: UInt64 = 0
     var commitsFailed: UInt64 = 0
-    /// Errors by subject, so that a recovery can clear them.
+    /// Errors by subject, so that an error can be removed when its subject is well again.
     var errors: [String: String] = [:]
-    /// The doubt that began when a connection to Kafka ended. Whether Kafka answers is checked at once. If it does not
-    /// for a while, the doubt becomes an error (`LagWatch`).
+    /// A doubt whether Kafka can be reached, since a connection to it ended. Kafka is asked at once. If it does not
+    /// answer for a while, the doubt becomes an error (`LagWatch`).
     var kafkaDoubt: (text: String, sinceMillis: Int64)?
     /// A warning about a token for Kafka that cannot be renewed.
     var loginWarning: String?
     /// Complaints about provider keys that another key replaces for now.
     var keyComplaints: [String] = []
-    /// A complaint that events arrive and nothing leaves (`OutflowWatch`).
+    /// A complaint that events arrive and no push leaves (`OutflowWatch`).
     var outflowComplaint: String?
     /// A complaint about members that are not workers (`GroupWatch`).
     var strangers: String?

@@ -9,7 +9,7 @@ import PushTransport
 import Redaction
 import Tracing
 
-/// The parts of a running worker. They are put together and taken apart in one place.
+/// The parts of a running worker. This type starts and stops them.
 final class WorkerParts: Sendable {
     let admin: AdminServer?
     let reconfigurer: Reconfigurer
@@ -26,13 +26,13 @@ final class WorkerParts: Sendable {
     private let pulses: [RepeatedTask]
     private let tasks: [Task<Void, Never>]
 
-    /// A shard's loop is preferred when both want one processor: about a ninth of it is left to the consumer's threads.
-    /// Measured on one core at 60,000 pushes a second. The 99th percentile of an event's time in the worker falls from
-    /// 30 to 8 ms (with a niceness of 5 to 13 ms).
+    /// Niceness of the consumer's threads. When a thread and a shard's loop want one processor, the loop gets about
+    /// eight ninths of it. Measured on one core at 60,000 pushes a second: the 99th percentile of an event's time in
+    /// the worker falls from 30 to 8 ms. With a niceness of 5 it falls to 13 ms.
     private static let consumerThreadNiceness: Int32 = 10
-    /// The producer's threads wait longest: only the next push of an activity depends on them. A burst of 13,000
-    /// records every 100 ms is 20 ms of work. The 99th percentile from intended send to APNs, at 65,000 a second, was
-    /// 54 ms with a niceness of 10, and is 44 ms with 19.
+    /// Niceness of the producer's threads, the highest, because only the next push of an activity depends on them. A
+    /// burst of 13,000 records every 100 ms is 20 ms of work. At 65,000 a second, the 99th percentile from intended
+    /// send to APNs is 44 ms. With a niceness of 10 it was 54 ms.
     private static let producerThreadNiceness: Int32 = 19
 
     private init(
@@ -72,7 +72,7 @@ final class WorkerParts: Sendable {
         let tokens: ProviderTokenStore
         do {
             var made = WorkerPlan(configuration)
-            // The contexts are made once for all shards: each shard would read the same authorities.
+            // The contexts are made once for all shards, because all of them read the same authorities.
             try made.makeTLSContexts(of: made.routes.indices)
             plan = made
             tokens = try ProviderTokenStore(keys: plan.keys, logger: logger)
@@ -96,7 +96,7 @@ final class WorkerParts: Sendable {
                 silencesMillis: { pulses.map(\.millisSinceLast) },
                 uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }, drain: drain),
             logger: logger)
-        // The keeper exists from the start: without a token nothing else is known about Kafka.
+        // The token keeper is made first: nothing can be learned from Kafka without a token.
         let keeper = TokenKeeper.of(configuration.kafka.consumerSettings)
         let login = keeper.map { keeper in
             Task.detached { await LoginWatch(keeper: keeper, hub: hub, logger: logger).run() }
@@ -123,7 +123,7 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// The desk for channel requests; `nil`: nobody may ask.
+    /// The desk for channel requests; `nil` when the settings allow none.
     private static func openChannels(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, tokens: ProviderTokenStore, logger: Logger
     ) async throws -> ChannelDesk? {
@@ -202,7 +202,8 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// Ages by key id in use. The older one counts where two environments use the same key.
+    /// The age of each provider token, by the id of its key. If two environments use one key, the older token's age is
+    /// taken.
     private static func tokenAges(
         _ tokens: ProviderTokenStore, nowSeconds: Int64
     ) -> [(keyID: String, seconds: Int64)] {
@@ -368,7 +369,7 @@ final class WorkerParts: Sendable {
                 var options = ProducerConfiguration(
                     settings: shared.limits.producerSettings, log: kafkaLines.handler)
                 options.brokerThreadNiceness = Self.producerThreadNiceness
-                // After a fatal error the shard's log asks for another producer.
+                // After a fatal error, the shard's log makes another producer with this closure.
                 return try KafkaProducer(
                     options, onDeliveries: { waker.wake() },
                     onError: { error in kafkaLines.warn("Kafka producer of shard \(number)", error) })
@@ -384,8 +385,8 @@ final class WorkerParts: Sendable {
 
     // MARK: Stopping
 
-    /// Stops within the drain timeout: takes nothing new, finishes what is in flight, writes down the rest, commits,
-    /// and leaves the group.
+    /// Stops the worker within the drain timeout. It takes nothing new, awaits answers to pushes in flight, writes down
+    /// the rest, commits, and leaves the group.
     func stop() async -> StopReport {
         self.logger.info(
             "stopping", metadata: ["limit": "\(DurationText.format(millis: self.configuration.drainTimeoutMillis))"])
@@ -398,7 +399,7 @@ final class WorkerParts: Sendable {
                 "the consumer group was not left within drain-timeout; the group notices when the session ends")
         }
         self.coordinator.finish()
-        // Later questions must not reach loops that end.
+        // Later questions must not reach loops that have ended.
         self.state.questions.use([])
         await self.reconfigurer.close()
         for task in self.tasks { task.cancel() }

@@ -6,10 +6,10 @@ public import ServiceLifecycle
 import Synchronization
 public import Tracing
 
-/// A worker in this process: joins the consumer group, carries events to APNs, stops within a bounded time.
+/// A worker in this process. It joins the consumer group, carries events to APNs, and stops within a bounded time.
 ///
-/// May be used from any thread or task. Start it once, or give it to a `ServiceGroup`, whose graceful shutdown drains
-/// it.
+/// It may be used from any thread or task. Start it once, or give it to a `ServiceGroup`, whose graceful shutdown
+/// drains it.
 public final class WorkerService: Service, Sendable {
     /// The configuration that the worker was made with.
     public let configuration: WorkerConfiguration
@@ -34,10 +34,11 @@ public final class WorkerService: Service, Sendable {
     }
 
     /// - Parameters:
-    ///   - metrics: served with the worker's own; bootstrap swift-metrics with it to see the counters of libraries.
-    ///   - logLevel: set when `log.level` changes; `nil`: nobody follows the setting.
-    ///   - tracer: receives the spans of sampled events; `nil`: the one that `InstrumentationSystem` was bootstrapped
-    ///     with, if any.
+    ///   - metrics: served with the worker's own metrics. Bootstrap swift-metrics with it to see the counters of
+    ///     libraries.
+    ///   - logLevel: set when `log.level` changes; `nil`: the setting is not followed.
+    ///   - tracer: receives the spans of sampled events; `nil`: the tracer that `InstrumentationSystem` was
+    ///     bootstrapped with, if any.
     /// - Throws: `ConfigurationError` with every fault of the configuration.
     public init(
         _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil,
@@ -56,8 +57,8 @@ public final class WorkerService: Service, Sendable {
     }
 
     /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for
-    /// `isReady`. While Kafka cannot be reached it goes on trying.
-    /// - Throws: `WorkerError`, naming what is missing or wrong; also when the task is cancelled.
+    /// `isReady`. While Kafka cannot be reached, it keeps trying.
+    /// - Throws: `WorkerError`, which names what is missing or wrong. Also when the task is cancelled.
     public func start() async throws(WorkerError) {
         let starting: Task<WorkerParts, any Error>? = self.phase.withLock { phase in
             guard case .idle = phase else { return nil }
@@ -87,7 +88,7 @@ public final class WorkerService: Service, Sendable {
         }
         self.phase.withLock { $0 = .running(parts) }
         self.hub.updateConfiguration { status in
-            // A reload may have happened in between.
+            // A reload may have changed the status in between.
             guard status.takenAtSeconds == 0 else { return }
             status.hash = self.configuration.hash
             status.takenAtSeconds = MachineClock.now().wallSeconds
@@ -102,11 +103,12 @@ public final class WorkerService: Service, Sendable {
 
     // MARK: Another configuration
 
-    /// Takes the configuration that `load` returns, without a stop. It is checked first; if anything is wrong with it,
-    /// the present one stays. The result is logged and counted. Settings that need a restart keep their values. While
-    /// another call is under way this one waits, and calls `load` afterwards, so that the configuration loaded last is
-    /// used in the end.
-    /// - Throws: what is wrong with it, that the worker does not run, or that too many calls wait.
+    /// Takes the configuration that `load` returns, without a stop. If anything is wrong with the configuration, the
+    /// present one stays. Settings that need a restart keep their values. The result is logged and counted.
+    ///
+    /// A call waits until the call before it has ended, and calls `load` only then. So the configuration that was
+    /// loaded last is used in the end.
+    /// - Throws: what is wrong with the configuration, that the worker does not run, or that too many calls wait.
     @discardableResult
     public func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration
@@ -116,14 +118,14 @@ public final class WorkerService: Service, Sendable {
 
     /// Takes the configuration that `load` returns.
     /// - Parameters:
-    ///   - toldFaults: its faults at the last attempt, which are not logged as errors again.
+    ///   - toldFaults: faults found at the last attempt. They are not logged as errors again.
     ///   - whenAsked: see `Reconfigurer.take`.
     func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration, toldFaults: [ConfigurationFault] = [],
         whenAsked: () async -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
         guard await self.reloads.enter() else {
-            // The waiting calls will load the configuration that this one would.
+            // The waiting calls will load the configuration that this call would load.
             throw ConfigurationError(faults: [
                 ConfigurationFault(
                     setting: "worker",
@@ -146,7 +148,7 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    /// Number of reloads that wait for another to end.
+    /// Number of reloads that wait for an earlier reload to end.
     var waitingReloadCount: Int { self.reloads.waitingCount }
 
     /// The present value of `reload.watch`; `nil`: the worker does not run.
@@ -195,7 +197,7 @@ public final class WorkerService: Service, Sendable {
             self.logger.warning(
                 "a changed setting needs a restart and does not take effect", metadata: Self.metadata(change))
         }
-        // A line was logged for each of these shards.
+        // Each shard that refused the configuration has its own log line already.
         guard report.refusingShards.isEmpty else { return }
         self.logger.notice(
             "configuration reloaded",
@@ -213,7 +215,7 @@ public final class WorkerService: Service, Sendable {
         ]
     }
 
-    /// Starts, serves until graceful shutdown or a fatal error, and drains.
+    /// Starts the worker, runs until graceful shutdown or a fatal error, and drains.
     /// - Throws: `WorkerError` when the worker could not start, could not go on, or could not finish everything in
     ///   time.
     public func run() async throws {
@@ -234,8 +236,8 @@ public final class WorkerService: Service, Sendable {
         if !report.isClean { throw WorkerError("stopped, but not in good order: \(report.detail)") }
     }
 
-    /// Takes nothing new, finishes what is in flight, writes down the rest, commits, and leaves the group, within
-    /// `drain-timeout`. Idempotent.
+    /// Stops the worker within `drain-timeout`. It takes nothing new, awaits answers to pushes in flight, writes down
+    /// the rest, commits, and leaves the group. Idempotent.
     @discardableResult
     public func stop() async -> StopReport {
         let task: Task<StopReport, Never>? = self.phase.withLock { phase in
@@ -243,7 +245,7 @@ public final class WorkerService: Service, Sendable {
             case .idle, .starting: return nil
             case .stopping(let task): return task
             case .running(let parts):
-                // The task is not a child of the caller, so that a drain that has begun is finished.
+                // A task of its own, which the caller cannot cancel: a drain that has begun is finished.
                 let task = Task.detached { await parts.stop() }
                 phase = .stopping(task)
                 return task
@@ -255,7 +257,7 @@ public final class WorkerService: Service, Sendable {
         return report
     }
 
-    /// Asks the worker to stop: `run` then returns without an error. A start that waits for Kafka is given up.
+    /// Asks the worker to stop: `run` then returns without an error. A start that waits for Kafka stops waiting.
     func drain() {
         self.isDrained.withLock { $0 = true }
         self.failing.finish()
@@ -271,7 +273,7 @@ public final class WorkerService: Service, Sendable {
     public func snapshot() -> WorkerSnapshot { self.hub.snapshot }
 
     /// Waits until the snapshot satisfies `condition`, which is checked at each report of a shard or of the group. A
-    /// shard reports at most every 50 ms.
+    /// shard reports at most once in 50 ms.
     /// - Returns: the snapshot that satisfied it.
     /// - Throws: `CancellationError` when the task is cancelled; `WorkerError` when the worker ended before.
     @discardableResult
@@ -279,7 +281,7 @@ public final class WorkerService: Service, Sendable {
         try await self.hub.wait(until: condition)
     }
 
-    /// The admin port; `nil` before the start, or when it is off.
+    /// The number of the admin port; `nil` before the start, or when the port is off.
     public var adminPort: Int? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.port } else { nil }
@@ -325,8 +327,8 @@ public final class WorkerService: Service, Sendable {
         await self.statePages?.activityPage(id: key, app: app)?.waitsFor
     }
 
-    /// The token that the pushes to an activity go to, and its app. A secret for simulated phones in the worker's own
-    /// process; no port shows it.
+    /// The app of an activity, and the token that its pushes go to. The token is a secret, meant for simulated phones
+    /// in the worker's own process. No port shows it.
     /// - Parameters:
     ///   - key: the key of its records.
     ///   - app: bundle id; `nil`: the only app that has it.
@@ -335,12 +337,11 @@ public final class WorkerService: Service, Sendable {
         await self.statePages?.activityToken(id: key, app: app)
     }
 
-    /// What the worker knows about an audience, as far as its owner does, as the admin port's `/audiences/<id>` shows
-    /// it.
+    /// What the owner of an audience knows about it, as the admin port's `/audiences/<id>` shows it.
     /// - Parameters:
     ///   - id: the audience's id.
     ///   - app: bundle id; `nil`: the only app that has it.
-    /// - Returns: `nil` when nothing is known, or the worker does not run or is too busy to answer.
+    /// - Returns: `nil` when nothing is known, the owner is another worker, or this worker does not run or is too busy.
     public func audienceReport(id: String, app: String? = nil) async -> AudienceReport? {
         await self.statePages?.audienceReport(id: id, app: app)
     }

@@ -2,8 +2,8 @@ public import PushEngine
 public import PushTransport
 public import ShardLoop
 
-/// A worker's counters and state, as one value. Each shard's part was taken between two of its turns, so that the
-/// conservation identity holds in it at every moment.
+/// A worker's counters and state, as one value. Each shard's part was taken between two of its turns. So every event
+/// that was taken is also counted as pending, by its outcome, or as passed on.
 public struct WorkerSnapshot: Sendable {
     /// The phase of an owned partition.
     public enum PartitionPhase: String, Sendable, CaseIterable {
@@ -15,7 +15,8 @@ public struct WorkerSnapshot: Sendable {
         case restoring
         /// The partition's records are taken and pushed.
         case running
-        /// The partition is beyond those that `state` was written for: its records are forwarded to them.
+        /// The partition was added after `state` was written. Its records are forwarded to the partitions of their
+        /// keys.
         case inlet
         /// The partition is leaving: answers are awaited, the rest is written down.
         case releasing
@@ -33,7 +34,7 @@ public struct WorkerSnapshot: Sendable {
         public var phase: PartitionPhase
         /// Number of `state` records read so far.
         public var restoredRecords: Int64
-        /// Most `state` records that have to be read.
+        /// Maximum number of `state` records that have to be read.
         public var restoreRecordsMax: Int64
         /// Why the partition is halted or waits; empty otherwise.
         public var reason: String
@@ -55,11 +56,11 @@ public struct WorkerSnapshot: Sendable {
     public var engine = EngineCounters()
     /// Bundle ids of `engine.apps`, in their order.
     public var bundleIDs: [String] = []
-    /// The routes of all shards, each shard's separately.
+    /// The routes of all shards. A route that several shards have is listed for each of them.
     public var routes: [Route] = []
     /// The partitions of all shards.
     public var partitions: [Partition] = []
-    /// What the worker knows about channels, for the apps and environments whose channels it keeps.
+    /// The channels that this worker knows, for the apps and environments that it is the keeper of.
     public var channelListings: [ChannelListing] = []
     /// The configuration that the worker uses.
     public var configuration = ConfigurationStatus()
@@ -71,8 +72,8 @@ public struct WorkerSnapshot: Sendable {
     public var takenToAccepted = LatencyDistribution()
     /// Age of an audience's newest state when APNs accepts it for a member, milliseconds.
     public var memberFreshness = LatencyDistribution()
-    /// Estimated time for what members are owed, at the recent pace of the shard that needs longest. 0 without work, at
-    /// most an hour.
+    /// Estimated time to send members what they are owed, at the recent pace of the slowest shard. 0 without work, an
+    /// hour at most.
     public var fanoutDrainSeconds = 0.0
     /// Whether the group has assigned partitions at least once (perhaps none).
     public var hasJoinedGroup = false
@@ -82,26 +83,26 @@ public struct WorkerSnapshot: Sendable {
     public var isDraining = false
     /// Present errors in plain words, each once; readiness shows them.
     public var errors: [String] = []
-    /// Faults that make no worker unready, because another in its place would do no better; readiness shows them, too.
+    /// Faults that are shown by readiness, but do not make the worker unready: another in its place would do no better.
     public var degraded: [String] = []
-    /// Whether events arrive and nothing leaves; `degraded` has the words.
+    /// Whether events arrive and no push leaves. `degraded` has a text about it.
     public var nothingLeaves = false
     /// Kafka's counters, summed over all shards, with the commits and rebalances of the worker.
     public var kafka = KafkaCounters()
-    /// Counters of tracing, summed over all shards, without those of a tracer.
+    /// Counters of tracing, summed over all shards. The tracer's own counters are not included.
     var tracing = TracingCounters()
 
     /// The snapshot of a worker that has not started.
     public init() {}
 
-    /// Whether the worker has joined the group, has restored every partition it owns unless nobody can begin it, and
-    /// has no errors.
+    /// Whether the worker has joined the group, has no errors, and has restored every partition that it owns. A
+    /// partition that waits does not count, because no worker could begin it.
     public var isReady: Bool {
         self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty && self.awaitedPartitionCount == 0
             && self.partitions.allSatisfy { $0.phase == .running || $0.phase == .waiting || $0.phase == .inlet }
     }
 
-    /// Whether everything consumed has its outcome, and everything written is acknowledged.
+    /// Whether every event taken has its outcome, and Kafka has acknowledged every record written.
     public var isSettled: Bool {
         self.engine.pending == 0 && self.engine.inFlight == 0 && self.engine.unacknowledged == 0
     }
@@ -116,7 +117,7 @@ public struct KafkaCounters: Sendable, Equatable {
     public var outbox = OutboxCounters()
     /// Number of batches of offsets that were committed.
     public var commits: UInt64 = 0
-    /// Number of batches in which something was refused.
+    /// Number of commits in which Kafka refused at least one offset.
     public var commitsFailed: UInt64 = 0
     /// Number of assignments and revocations.
     public var rebalances: UInt64 = 0

@@ -3,17 +3,17 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The trace of one event: its span, and the parts that have not ended yet.
+/// The trace of one event: its span, and the spans below it that have not ended yet.
 struct EventTrace {
     let span: any Span
-    /// The span's W3C trace context, for others; `nil`: the tracer does not use W3C Trace Context.
+    /// The W3C trace context of the span, which the event carries on; `nil`: the tracer does not use W3C Trace Context.
     let context: TraceContext?
     /// The partition that has the event's record.
     let partition: Int32
     let beganSteadyMillis: Int64
     private let recordMillis: Int64
     private let clock: TraceClock
-    /// Since when the event waits; `nil`: it is on its way to APNs.
+    /// Since when the event waits; `nil` while a push with it is on its way to APNs.
     private var waitingSince: TraceMoment?
     private var push: (id: PushID, span: PushSpan)?
     private var sentSteadyMillis: Int64 = 0
@@ -96,7 +96,7 @@ struct EventTrace {
         by tracer: any Tracer, at now: EngineTime, to works: inout [SpanDesk.Work]
     ) {
         let moment = self.clock.moment(of: now)
-        // An event whose outcome follows at once, as after an answer, has not waited.
+        // The event waited only if time has passed since. Its outcome may follow at once, for example after an answer.
         if let since = self.waitingSince, since < moment { self.endWait(by: tracer, at: moment, to: &works) }
         works.append { [span = self.span, end = max(self.lastEnd, moment)] in
             let reason = TokenText.shortened(reason)
@@ -120,7 +120,7 @@ struct EventTrace {
             at: now, to: &works)
     }
 
-    /// Ends the trace because the event's further fate is not seen here.
+    /// Ends the trace because this shard will not see what becomes of the event.
     func abandon(_ why: String, at now: EngineTime, to works: inout [SpanDesk.Work]) {
         self.end([("mailboat.outcome", .string(why))], at: now, to: &works)
     }
@@ -132,7 +132,7 @@ struct EventTrace {
         }
     }
 
-    /// The latency as the histograms measure it, with the trace.
+    /// The trace of an accepted push, with its latency as the histograms measure it.
     func accepted(afterMicros apnsMicros: Int64, at now: EngineTime) -> AcceptedTrace? {
         self.context.map { context in
             AcceptedTrace(
@@ -143,7 +143,7 @@ struct EventTrace {
 }
 
 extension Span {
-    /// Adds attributes all at once, because each time they are copied.
+    /// Adds several attributes together, because each change copies all of them.
     func add(_ attributes: [(String, SpanAttribute)]) {
         var all = self.attributes
         for (name, value) in attributes { all[name] = value }
@@ -152,15 +152,14 @@ extension Span {
 }
 
 extension SourcePosition {
-    /// The position as spans name an event.
+    /// The position as the name of an event in spans.
     func text(_ names: TraceNames) -> String {
         "\(names.inputTopics[Int(self.topic)])/\(self.partition)/\(self.offset)"
     }
 }
 
 extension Outcome {
-    /// Whether the outcome means that the event did not reach the device as it was meant, and nothing newer did in its
-    /// place.
+    /// Whether the outcome means that neither the event nor newer content has reached the device as it should.
     fileprivate var isFailure: Bool {
         switch self {
         case .rejected, .unregistered, .unknown, .deadLettered, .expired: true

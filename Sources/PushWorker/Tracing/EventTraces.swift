@@ -3,17 +3,18 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's events. An event has a span for its whole way through the worker, and below it one for
-/// each wait and each push. They are made from the engine's notices about traced events. Any other event costs only a
-/// look at its header. `FanOutTraces` keeps the traces of what follows an audience's event.
+/// Keeps the traces of a shard's events. An event has a span for its whole way through the worker, and below it a span
+/// for each wait and each push. The spans are made from the engine's notices about traced events. For an event that is
+/// not traced, only its header is read. `FanOutTraces` keeps the traces of what follows from an audience's event.
 ///
-/// An event arrives with a trace context and carries on that of its first span: in the forwarded record, in its
-/// outcome, in `state`. A span that continues from there is below that span.
+/// An event may arrive with a trace context. It leaves with the context of its first span: in the forwarded record, in
+/// its outcome, and in `state`. So later spans, also of other workers, are below that span.
 ///
-/// The loop records no more than it must. A first span is begun there, because its context is needed at once;
-/// everything else happens at a `SpanDesk`.
+/// The shard's loop does little. It begins an event's first span, because the span's context is needed at once. A
+/// `SpanDesk` does everything else.
 ///
-/// Bounded in the number of events that begin per second and that wait. Confined to the shard's event loop.
+/// The number of events that begin per second is limited, and so is the number that wait. Confined to the shard's event
+/// loop.
 final class EventTraces {
     /// The configuration of a shard's traces.
     struct Configuration {
@@ -25,17 +26,17 @@ final class EventTraces {
         var groupID: String
     }
 
-    /// Most events that are traced at a time.
+    /// Maximum number of events that are traced at the same time.
     static let liveMax = 2_048
-    /// A trace ends after this time, even if its event still waits. An event may be pending for days, and traces are
-    /// about delays of minutes.
+    /// A trace ends after this time in milliseconds, even if its event still waits. An event may be pending for days,
+    /// but traces are about delays of minutes.
     static let ageMillisMax: Int64 = 3_600_000
 
     private let tracer: any Tracer
     private var configuration: Configuration
     private var names: TraceNames
     private let desk: SpanDesk
-    /// Work for the desk since the last hand-over.
+    /// Work for the desk that has not been handed over yet.
     private var works: [SpanDesk.Work] = []
     private var random: SplitMix64
     private var live: [SourcePosition: EventTrace] = [:]
@@ -47,7 +48,7 @@ final class EventTraces {
     private var nextSweepMillis: Int64 = 0
     private var counts = TracingCounters()
 
-    /// - Parameter thread: where spans are made.
+    /// - Parameter thread: the thread on which spans are made.
     init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64, on thread: SpanDesk.Thread = .here) {
         self.tracer = tracer
         self.names = TraceNames(configuration)
@@ -68,20 +69,20 @@ final class EventTraces {
         return counters
     }
 
-    /// Uses other apps and routes from here on. The former ones are the first of them.
+    /// Uses other apps and routes from now on. The new lists begin with the former apps and routes.
     func follow(bundleIDs: [String], routes: [(host: String, port: Int)]) {
         self.configuration.bundleIDs = bundleIDs
         self.configuration.routes = routes
         self.names = TraceNames(self.configuration)
     }
 
-    /// Hands the recorded work to the desk: after each turn, and whenever notices were taken.
+    /// Hands the recorded work to the desk. Called after each turn, and when notices were taken outside of one.
     func handOver() { self.desk.take(&self.works) }
 
-    /// Removes the work that waits at the desk, without doing it.
+    /// Removes and returns the work that waits at the desk, without doing it.
     func takeWorks() -> [SpanDesk.Work] { self.desk.takeAll() }
 
-    /// Begins a turn: everything that is recorded from here on happens at `now`.
+    /// Begins a turn. Everything that is recorded from now on gets the time `now`.
     func turnBegan(now: EngineTime) {
         self.now = now
         if now.steadyMillis >= self.nextSweepMillis {
@@ -92,17 +93,16 @@ final class EventTraces {
 
     // MARK: Records that arrive
 
-    /// Most bytes of a record's key that a span contains.
+    /// Maximum number of bytes of a record's key in a span.
     static let keyByteCountMax = 256
 
-    /// Decides whether the event of a record is traced, and if so begins its trace.
+    /// Decides whether the event of a record is traced. If so, it begins the trace.
     /// - Parameters:
     ///   - record: marked as traced if it is.
-    ///   - traceparent: the record's header; empty: it has none.
-    ///   - traceState: returns the record's `tracestate`; called if the event is traced.
-    ///   - key: returns the record's key; called if the event is traced.
-    /// - Returns: what the event carries instead of `traceparent`, with `tracestate` after it; `nil`: it keeps what it
-    ///   has.
+    ///   - traceparent: the record's header; empty when there is none.
+    ///   - traceState: returns the record's `tracestate`. Called only if the event is traced.
+    ///   - key: returns the record's key. Called only if the event is traced.
+    /// - Returns: the header that replaces `traceparent`, with `tracestate` after it; `nil` when the header stays.
     func begin(
         _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?, key: () -> [UInt8]
     ) -> [UInt8]? {
@@ -115,7 +115,7 @@ final class EventTraces {
             return nil
         }
         guard parent.isSampled else { return nil }
-        // An invalid `tracestate` is not carried on, whatever the tracer would do with it.
+        // An invalid `tracestate` is dropped here, because tracers may treat it in different ways.
         let state = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
         return self.begin(&record, below: parent, traceState: state, key: key)
     }
@@ -148,12 +148,12 @@ final class EventTraces {
         let trace = EventTrace(
             span: span, context: context, partition: record.partition,
             recordMillis: writtenMillis, clock: clock, now: self.now)
-        // The partition has returned meanwhile, and its former trace was not finished.
+        // The partition left and has returned, and the event's former trace had not ended.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace
         self.counts.eventsTraced += 1
         record.isTraced = true
-        // If the tracer provides no context, the event carries on the one it arrived with.
+        // If the tracer provides no context, the event keeps the one that it arrived with.
         let header = (context ?? parent)?.traceparent ?? []
         let carried = context == nil ? traceState : began.traceState
         guard let carried, !header.isEmpty, Self.isTraceState(carried) else { return header }
@@ -161,14 +161,14 @@ final class EventTraces {
     }
 
     /// Starts a span.
-    /// - Returns: the span and its context for others; `context` is `nil` where the tracer does not use W3C Trace
+    /// - Returns: the span, and its context for other systems. `context` is `nil` if the tracer does not use W3C Trace
     ///   Context.
     private func startSpan(
         _ name: String, below parent: TraceContext?, traceState: String?, at moment: TraceMoment
     ) -> (span: any Span, context: TraceContext?, traceState: String?) {
         var context = ServiceContext.topLevel
         if let own = self.tracer as? OTLPTracer {
-            // The context is passed directly, because headers would be written only to be read again.
+            // Mailboat's own tracer gets the context directly. Other tracers read it from headers, which takes longer.
             context.w3cTrace = parent
             context.w3cTraceState = parent == nil ? nil : traceState
             let span = own.startSpan(
@@ -198,7 +198,7 @@ final class EventTraces {
         attributes["messaging.destination.partition.id"] = .string("\(record.partition)")
         attributes["messaging.kafka.offset"] = .int64(record.offset)
         if let key {
-            // The key of a join is a token, and somebody may have used a token as another key.
+            // The key of a join is a token, and other keys may be tokens by mistake, so a key is shortened.
             let text = String(decoding: key, as: UTF8.self)
             attributes["messaging.kafka.message.key"] = .string(TokenText.shortened(text))
         }
@@ -213,7 +213,7 @@ final class EventTraces {
         return TraceState.isValid(bytes.span)
     }
 
-    /// Whether another trace may begin; if so, counts it.
+    /// Whether another trace may begin. If so, it is counted.
     private func hasRoom() -> Bool {
         self.live.count < Self.liveMax
             && self.rate.takes(at: self.now, perSecondMax: self.configuration.settings.samplesPerSecondMax)
@@ -264,20 +264,20 @@ final class EventTraces {
 
     // MARK: Ends without a note
 
-    /// Ends the traces of partitions that belong to another worker now. What was pending is written down, and continues
-    /// there.
+    /// Ends the traces of partitions that belong to another worker now. Pending events have been written down, and that
+    /// worker continues their traces.
     func partitionsLeft(_ numbers: [Int32]) {
         self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { numbers.contains($0.partition) }
         self.abandon("handed over") { numbers.contains($0.partition) }
         self.handOver()
     }
 
-    /// Ends all traces, because nothing more happens here.
+    /// Ends all traces, because the shard ends.
     func close() {
         self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { _ in true }
         self.abandon("handed over") { _ in true }
         self.handOver()
-        // The desk works now, because the exporter of spans ends soon, too.
+        // The desk does its work before this returns, because the exporter of spans ends soon.
         self.desk.work()
     }
 
@@ -296,14 +296,14 @@ final class EventTraces {
     }
 }
 
-/// The latency and trace of an accepted push: an example for the histograms.
+/// The latency and trace of an accepted push, kept as an example in the histograms.
 struct AcceptedTrace {
     var context: TraceContext
     var recordToAcceptedMillis: Int64
     var takenToAcceptedMicros: Int64
 }
 
-/// Headers in the form in which a tracer reads and writes them.
+/// Reads and writes the headers through which a tracer passes its context.
 struct TraceCarrier: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 

@@ -3,18 +3,18 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's passes. Each pass has a span `fan out`, below that of the event that made its version.
-/// Below it is a span for each push that the engine reports as an example. Other members have no span.
+/// Keeps the traces of a shard's passes. Each pass has a span `fan out`, below the span of the event that made its
+/// version. Below `fan out` is a span for each push that the engine reports as an example. Other members have no span.
 ///
-/// Bounded in the number of passes that begin per second and that the engine reports at a time. Confined to the shard's
-/// event loop.
+/// The number of passes that begin per second is limited, and so is the number that the engine reports at the same
+/// time. Confined to the shard's event loop.
 struct FanOutTraces {
     private let tracer: any Tracer
     private var live: [PassTraceID: FanOutTrace] = [:]
     private var rate = TraceRate()
     /// Number of passes whose tracing began.
     private(set) var tracedCount: UInt64 = 0
-    /// Number of passes that are not traced, because there were too many.
+    /// Number of passes that were not traced because a limit was reached.
     private(set) var skippedCount: UInt64 = 0
 
     init(tracer: any Tracer) { self.tracer = tracer }
@@ -34,7 +34,7 @@ struct FanOutTraces {
         self.tracedCount += 1
         self.live[pass.id] = FanOutTrace(pass, of: source, names, by: self.tracer, at: now, to: &works)
     }
-    /// Counts a pass that the engine has no room to trace.
+    /// Counts a pass that the engine did not report because too many were traced.
     mutating func skip() { self.skippedCount += 1 }
     mutating func answered(
         _ id: PassTraceID, _ push: TracedMemberPush, _ names: TraceNames, to works: inout [SpanDesk.Work]
@@ -47,7 +47,7 @@ struct FanOutTraces {
     ) {
         self.live.removeValue(forKey: id)?.end(end, tally, at: now, to: &works)
     }
-    /// Traces a broadcast: a single request apart from the passes. It counts as a pass that begins.
+    /// Traces a broadcast, which is a single request. It counts as a pass that begins.
     mutating func broadcastAnswered(
         _ broadcast: TracedBroadcast, _ answer: PushAnswer, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
         to works: inout [SpanDesk.Work]
@@ -80,7 +80,7 @@ struct FanOutTraces {
 
     // MARK: Ends without a note
 
-    /// Ends traces because the passes' further fate is not seen here.
+    /// Ends traces because this shard will not see what becomes of their passes.
     mutating func abandon(
         _ why: String, at now: EngineTime, to works: inout [SpanDesk.Work], where isMeant: (FanOutTrace) -> Bool
     ) {
@@ -116,7 +116,7 @@ struct FanOutTrace {
         self.span = span
         works.append { [ageMillis = max(0, now.wallMillis - pass.recordMillis)] in
             var attributes: [String: SpanAttribute] = [
-                // The id is shortened, because somebody may have used a token as an id.
+                // The id is shortened, because it may be a token by mistake.
                 "mailboat.audience": .string(TokenText.shortened(String(decoding: pass.audience, as: UTF8.self))),
                 "mailboat.life": .int64(pass.life), "mailboat.version": .int64(pass.stampSeconds),
                 "mailboat.members.kind": .string(pass.isStart ? "start" : "update"),
@@ -174,7 +174,7 @@ struct FanOutTrace {
 }
 
 extension ServiceContext {
-    /// A context below `parent`, as the tracer reads it from a header.
+    /// A context below `parent`. The tracer makes it as it would from a header.
     fileprivate static func below(_ parent: TraceContext, by tracer: any Tracer) -> ServiceContext {
         var context = ServiceContext.topLevel
         let carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]

@@ -11,10 +11,10 @@ extension HTTPEndpoint {
     /// - Returns: `nil` when `text` is not what is expected.
     init?(collector text: String) { self.init(text, plainPort: 4_318, path: Self.tracesPath) }
 
-    /// Reads a variable that is meant for traces alone: any URL, used unchanged.
+    /// Reads a variable that is for traces alone. Its URL is used unchanged.
     init?(collectorAsGiven text: String) { self.init(text, plainPort: 80, asking: { $0.isEmpty ? "/" : $0 }) }
 
-    /// Reads a variable that is meant for every signal: the base of all paths.
+    /// Reads a variable that is for all signals. Its URL is the base of their paths.
     init?(collectorBase text: String) { self.init(text, plainPort: 80, asking: Self.tracesPath(below:)) }
 
     private static func tracesPath(below path: String) -> String {
@@ -24,7 +24,7 @@ extension HTTPEndpoint {
         return base[..<end] + Self.tracesPath + path[base.endIndex...]
     }
 
-    /// A hint for the case that nobody accepts traces at this path.
+    /// A hint for an answer that says that traces are not accepted at this path.
     var pathHint: String {
         guard !self.path.prefix(while: { $0 != "?" }).hasSuffix(Self.tracesPath) else {
             return "the server does not accept OTLP over HTTP at this path"

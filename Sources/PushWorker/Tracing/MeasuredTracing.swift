@@ -8,13 +8,13 @@ package final class MeasuredTracing {
     private let tracer: OTLPTracer
     private let traces: EventTraces
 
-    /// - Parameter share: share of the events that are traced, 0...1. No event has a context.
+    /// - Parameter share: share of the events that are traced, 0...1. No event arrives with a trace context.
     /// - Returns: `nil` when `share` is out of range.
     package init?(inputTopics: [String], bundleIDs: [String], share: Double) {
         var settings = WorkerConfiguration.Tracing()
         settings.otlpEndpoint = "http://127.0.0.1:1"
         settings.sampleRatio = share
-        // The number of traces must not be limited by time.
+        // Without this, the limit per second would decide how many events are traced.
         settings.samplesPerSecondMax = .max
         guard (0...1).contains(share), let tracer = OTLPTracer(settings, logger: .init(label: "measured")) else {
             return nil
@@ -30,9 +30,9 @@ package final class MeasuredTracing {
     /// Begins a turn, see `EventTraces.turnBegan`.
     package func turnBegan(now: EngineTime) { self.traces.turnBegan(now: now) }
 
-    /// Begins the trace of a record without a context.
+    /// Begins the trace of a record without a context, if the record is chosen.
     /// - Parameter record: marked as traced if it is.
-    /// - Returns: what the event carries; `nil` when it is not traced.
+    /// - Returns: the header that the event carries on; `nil` when it is not traced.
     package func begin(_ record: inout InputRecord) -> [UInt8]? {
         self.traces.begin(&record, traceparent: Span()) {
             nil
@@ -47,8 +47,8 @@ package final class MeasuredTracing {
     /// Hands over the turn's work, see `EventTraces.handOver`.
     package func turnEnded() { self.traces.handOver() }
 
-    /// Does the work that the loop has recorded, as the desk does, and takes the waiting spans, as the exporter does.
-    /// - Parameter writes: whether spans are made and written; otherwise the recorded work is discarded.
+    /// Does the work that the loop has recorded, as the desk does. Then takes the waiting spans, as the exporter does.
+    /// - Parameter writes: whether spans are made and written. Otherwise the recorded work is discarded.
     /// - Returns: number of spans.
     package func export(writes: Bool) -> Int {
         let works = self.traces.takeWorks()

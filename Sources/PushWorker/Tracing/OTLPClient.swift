@@ -25,7 +25,7 @@ struct OTLPClient: Sendable {
         self.connection = HTTPClientConnection(to: endpoint)
     }
 
-    /// Sends spans, perhaps none, and waits for the answer: see `HTTPClientConnection.send`.
+    /// Sends spans and waits for the answer, see `HTTPClientConnection.send`. The list may be empty.
     func send(_ spans: [FinishedSpan]) async throws -> HTTPClientRequest.Answer {
         do {
             let request = HTTPClientRequest(
@@ -34,7 +34,8 @@ struct OTLPClient: Sendable {
                 body: OTLPDocument.write(spans, of: self.resource))
             return try await self.connection.send(request, tls: self.tls?.context())
         } catch {
-            // The authorities may have changed since they were read.
+            // The connection may have failed because the authorities have changed. They are read again for the next
+            // one.
             self.tls?.forget()
             throw error
         }
@@ -43,7 +44,7 @@ struct OTLPClient: Sendable {
     /// Closes the connection.
     func close() { self.connection.close() }
 
-    /// Header fields are read for each request, so that the file may be changed at any time.
+    /// The header fields. A file is read again for each request, so that it may be changed at any time.
     private func currentHeaders() async throws -> OTLPHeaders? {
         guard let path = self.headersFile else { return self.headers }
         return try await NIOThreadPool.singleton.runIfActive { try OTLPHeaders.read(path: path) }

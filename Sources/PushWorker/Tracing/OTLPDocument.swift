@@ -1,12 +1,13 @@
 import PushModel
 import Tracing
 
-/// The body of a request to a collector: `ExportTraceServiceRequest` in the JSON encoding of OTLP. Names are in lowerCamelCase, ids in hexadecimal,
-/// 64-bit numbers in strings, enumerations as numbers (OTLP specification, "JSON Protobuf Encoding").
+/// The body of a request to a collector: `ExportTraceServiceRequest` in the JSON encoding of OTLP. Names are in
+/// lowerCamelCase, ids in hexadecimal, 64-bit numbers in strings, enumerations as numbers (OTLP specification, "JSON
+/// Protobuf Encoding").
 enum OTLPDocument {
-    /// Most attributes of one span that are written; further ones are only counted.
+    /// Maximum number of attributes of a span that are written. Further ones are only counted.
     static let attributeCountMax = 64
-    /// Length at which a text is cut.
+    /// Maximum number of bytes of a text. A longer one is cut.
     static let textByteCountMax = 2_048
 
     /// - Parameter resource: the worker that has made the spans.
@@ -40,8 +41,8 @@ enum OTLPDocument {
         json.member("spanId", span.traceContext.spanIDText)
         if !span.traceState.isEmpty { json.member("traceState", span.traceState) }
         json.member("parentSpanId", span.parentSpanID.map { TraceContext.text(ofSpanID: $0) })
-        // Bits 0 to 7 are the W3C flags. Bits 8 and 9 say whether the parent belongs to another process, which nobody
-        // here knows.
+        // Bits 0 to 7 are the W3C flags. Bits 8 and 9 would say whether another process made the parent, which is not
+        // known here.
         json.member("flags", span.traceContext.isSampled ? 1 : 0)
         json.member("name", Self.cut(span.name))
         json.member("kind", Self.number(span.kind))
@@ -52,7 +53,7 @@ enum OTLPDocument {
             json.array("events", span.events) { event, json in json.object { Self.append(event, to: &$0) } }
             json.member("droppedEventsCount", Self.ifAny(span.droppedEventCount))
         }
-        // A link to a span of another tracer is left out.
+        // A link to a span without a W3C trace context is left out.
         let links = span.links.compactMap { link in link.context.w3cTrace.map { (traceContext: $0, link: link) } }
         if !links.isEmpty {
             json.array("links", links) { link, json in
@@ -80,7 +81,7 @@ enum OTLPDocument {
 
     // MARK: Attributes
 
-    /// Attributes are in the order of their names, so that a span is always written in the same way.
+    /// Writes attributes, sorted by name, so that equal spans are written equally.
     private static func append(_ attributes: SpanAttributes, to json: inout JSONWriter) {
         guard !attributes.isEmpty else { return }
         var pairs: [(name: String, value: SpanAttribute)] = []
@@ -97,13 +98,13 @@ enum OTLPDocument {
         }
     }
 
-    /// Writes the member that has the value, named for its kind.
+    /// Writes the member that contains the value. The member's name is the value's kind.
     private static func append(_ value: SpanAttribute, to json: inout JSONWriter) {
         switch value {
         case .int32(let number): json.member("intValue", "\(number)")
         case .int64(let number): json.member("intValue", "\(number)")
         case .double(let number) where number.isFinite: json.member("doubleValue", number)
-        // A number that JSON cannot express becomes text, as in the mapping of Protocol Buffers.
+        // JSON has no such number, so it becomes a text, as in the mapping of Protocol Buffers.
         case .double(let number):
             json.member("doubleValue", number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
         case .bool(let flag): json.member("boolValue", flag)
@@ -115,7 +116,7 @@ enum OTLPDocument {
         case .boolArray(let flags): Self.append(flags, to: &json) { .bool($0) }
         case .stringArray(let texts): Self.append(texts, to: &json) { .string($0) }
         case .stringConvertibleArray(let texts): Self.append(texts, to: &json) { .stringConvertible($0) }
-        // The package may add other kinds. A value of unknown kind becomes an empty one.
+        // A kind that a newer version of the package has added becomes an empty value.
         default: break
         }
     }
@@ -132,10 +133,10 @@ enum OTLPDocument {
 
     // MARK: Basics
 
-    /// A count that is left out where it is 0 or less.
+    /// The count, or `nil` to leave the member out when it is 0 or less.
     private static func ifAny(_ count: Int) -> Int? { count > 0 ? count : nil }
 
-    /// Cuts the text at the end of a character.
+    /// The text, cut after a whole character if it is too long.
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > Self.textByteCountMax else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: Self.textByteCountMax)

@@ -5,23 +5,24 @@ import PushTransport
 import ServiceLifecycle
 import Synchronization
 
-/// Sends the spans of a `SpanQueue` to a collector, batch by batch. Runs outside of the shards' loops.
+/// Sends the spans of a `SpanQueue` to a collector, one batch after the other. Runs outside of the shards' loops.
 ///
-/// A batch that the collector cannot take yet is sent again, later each time. Spans wait in the queue meanwhile, and
-/// are dropped when it is full.
+/// A batch that the collector cannot take now is sent again, later each time. Meanwhile spans wait in the queue, and
+/// new ones are dropped when it is full.
 struct OTLPExporter: Sendable {
-    /// How long spans gather before a request carries them. So a collector that keeps up gets at most one request a
+    /// How long spans gather before a request carries them. A collector that answers fast gets at most one request a
     /// second.
     static let gatherMillis: Int64 = 1_000
-    /// Most spans of one request: about 500 kB.
+    /// Maximum number of spans in one request, which then has about 500 kB.
     static let batchSpanCountMax = 512
-    /// The first wait before a request is sent again. It is doubled each time, with jitter.
+    /// The first wait, in milliseconds, before a request is sent again. Each further wait is twice as long, with
+    /// jitter.
     static let backoffMinMillis: Int64 = 1_000
-    /// The longest such wait, and the longest `retry-after` that is followed.
+    /// The longest wait before a request is sent again, also if `retry-after` asks for a longer one.
     static let backoffMaxMillis: Int64 = 30_000
-    /// Most attempts for a batch, about three minutes; then it is dropped.
+    /// Maximum number of attempts for a batch. They take about three minutes. Then the batch is dropped.
     static let attemptsMax = 10
-    /// How long the exporter waits at its end for the remaining spans.
+    /// How long the exporter tries to send the remaining spans when it ends.
     static let farewellMillisMax: Int64 = 5_000
 
     let spans: SpanQueue
@@ -48,9 +49,9 @@ struct OTLPExporter: Sendable {
         self.client.close()
     }
 
-    /// Sends the remaining spans, each in one attempt.
+    /// Sends the remaining spans. Each batch gets one attempt.
     private func bidFarewell() async {
-        // The task is unstructured, because the task that runs this may be cancelled already.
+        // The task is detached, because the task that runs this may be cancelled already.
         let last = Task.detached {
             while !Task.isCancelled {
                 let batch = self.spans.take(max: Self.batchSpanCountMax)
@@ -75,7 +76,7 @@ struct OTLPExporter: Sendable {
         }
     }
 
-    /// Sends a batch. Throws when it is cancelled: the batch then waits again.
+    /// Sends a batch. Throws when it is cancelled. The batch is put back into the queue then.
     private func export(_ batch: [FinishedSpan]) async throws {
         var waitMillis = Self.backoffMinMillis
         for attempt in 1...Self.attemptsMax {
@@ -96,13 +97,13 @@ struct OTLPExporter: Sendable {
     }
 
     private enum Verdict {
-        /// The batch was taken, or refused for good and counted.
+        /// The batch needs no further attempt: it was taken, or it was refused for good and counted.
         case done
         case notNow(retryAfterSeconds: Int64?)
     }
 
-    /// Makes one attempt and counts a final result. A request under way is not cancelled when the worker stops, because
-    /// it would be sent twice.
+    /// Makes one attempt and counts a final result. A request that has been sent is not cancelled when the worker
+    /// stops, because its batch would be sent twice.
     private func attempt(_ batch: [FinishedSpan]) async -> Verdict {
         await Task.detached { await self.request(batch) }.value
     }
@@ -130,14 +131,15 @@ struct OTLPExporter: Sendable {
             self.drop(batch.count)
             return .done
         default:
-            // No other failure may be sent again (OTLP specification, "Failures").
+            // Batches with other failures must not be sent again (OTLP specification, "Failures").
             self.failed("status \(answer.status): these spans are dropped")
             self.drop(batch.count)
             return .done
         }
     }
 
-    /// Number of spans that an answer reports as not taken: `{"partialSuccess": {"rejectedSpans": "3"}}`.
+    /// Number of spans that the collector did not take, according to its answer: `{"partialSuccess": {"rejectedSpans":
+    /// "3"}}`.
     static func rejectedSpanCount(_ body: [UInt8]) -> UInt64 {
         struct Answer: Decodable {
             struct Partial: Decodable {
@@ -147,7 +149,7 @@ struct OTLPExporter: Sendable {
 
                 init(from decoder: any Decoder) throws {
                     let fields = try decoder.container(keyedBy: CodingKeys.self)
-                    // 64-bit numbers may be text or numbers.
+                    // JSON of OTLP has 64-bit numbers as text or as numbers.
                     if let text = try? fields.decode(String.self, forKey: .rejectedSpans) {
                         self.rejectedSpans = UInt64(text) ?? 0
                     } else {

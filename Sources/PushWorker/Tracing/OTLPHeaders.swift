@@ -2,16 +2,16 @@ import Foundation
 import LocalFiles
 import Redaction
 
-/// Header fields that a collector needs, such as `authorization`. They are from a file, because they are secrets.
+/// Header fields that a collector needs, such as `authorization`. They are read from a file, because they are secrets.
 struct OTLPHeaders: Equatable, Sendable {
-    /// Most fields that are accepted.
+    /// Maximum number of fields.
     static let countMax = 32
-    /// Size of the longest file that is accepted.
+    /// Maximum number of bytes of the file.
     static let byteCountMax = 16_384
 
     private(set) var fields: [(name: String, value: String)] = []
 
-    /// Why a file's content is not a list of header fields; the content is not repeated.
+    /// Why a file's content is not a list of header fields. The text does not contain the content.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -37,7 +37,7 @@ struct OTLPHeaders: Equatable, Sendable {
         try self.checkCount()
     }
 
-    /// Reads the form of an environment variable: `name=value`, separated by commas, each value percent-encoded.
+    /// Reads the form that an environment variable has: `name=value`, separated by commas, each value percent-encoded.
     init(list text: String) throws(Fault) {
         let entries = text.split(separator: ",").filter { !$0.allSatisfy(\.isWhitespace) }
         for (index, entry) in entries.enumerated() {

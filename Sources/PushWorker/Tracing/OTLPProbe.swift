@@ -1,14 +1,14 @@
 import PushTransport
 
-/// Asks a collector once, without spans, whether it accepts traces: for tools that report what works.
+/// Asks a collector once, without spans, whether it accepts traces. It is for tools that report what works.
 public struct OTLPProbe: Sendable {
     /// The result of the question.
     public struct Report: Sendable, Equatable {
-        /// The answer's status; `nil`: no answer.
+        /// The answer's status; `nil` when there was no answer.
         public var status: Int?
         /// Why there was no answer, in words; empty when there was one.
         public var failure = ""
-        /// A hint at the right path, for an answer that says that no traces are accepted at this one.
+        /// A hint at the right path. It applies if the answer says that traces are not accepted at this path.
         public var pathHint = ""
 
         /// A report before anything was tried.
@@ -19,7 +19,7 @@ public struct OTLPProbe: Sendable {
     public var shownEndpoint: String { self.client.endpoint.shown }
     private let client: OTLPClient
 
-    /// A probe of the collector in the settings; `nil`: nothing is traced.
+    /// A probe of the collector that the settings name; `nil` when they name none.
     public init?(_ settings: WorkerConfiguration.Tracing) {
         guard let client = OTLPClient(settings) else { return nil }
         self.client = client

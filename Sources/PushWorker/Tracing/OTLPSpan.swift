@@ -15,9 +15,9 @@ public final class OTLPSpan: Span {
         var hasEnded = false
     }
 
-    /// Most events that a span keeps; further ones are only counted.
+    /// Maximum number of events that a span keeps. Further ones are only counted.
     static let eventCountMax = 32
-    /// Most links that a span is sent with.
+    /// Maximum number of links that a span keeps.
     static let linkCountMax = 32
 
     /// The context in which the span's children are started.
@@ -43,7 +43,7 @@ public final class OTLPSpan: Span {
         self.state = Mutex(State(name: name))
     }
 
-    /// Whether the span still records. A trace that is not sampled is never kept.
+    /// Whether the span still records. A span of a trace that is not sampled never does.
     public var isRecording: Bool { self.traceContext.isSampled && self.state.withLock { !$0.hasEnded } }
 
     public var operationName: String {
@@ -93,7 +93,7 @@ public final class OTLPSpan: Span {
         self.state.withLock { if !$0.hasEnded { change(&$0) } }
     }
 
-    /// Ends the span and hands it on. A second call does nothing.
+    /// Ends the span and passes it to the queue. A second call does nothing.
     public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
         guard self.traceContext.isSampled else { return }
         let endNanos = instant().nanosecondsSinceEpoch

@@ -4,9 +4,9 @@ public import ServiceLifecycle
 public import Tracing
 
 /// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
-/// (https://opentelemetry.io/docs/specs/otlp/). Uses W3C Trace Context. May be used from any thread.
+/// (https://opentelemetry.io/docs/specs/otlp/). It uses W3C Trace Context. May be used from any thread.
 ///
-/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker. In a
+/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`. Run it beside the worker. In a
 /// `ServiceGroup` it belongs before the worker, so that it ends after the worker.
 public final class OTLPTracer: Tracer, Service {
     let spans = SpanQueue()
@@ -14,8 +14,8 @@ public final class OTLPTracer: Tracer, Service {
 
     /// - Parameters:
     ///   - settings: settings with an endpoint.
-    ///   - logger: reports exports that fail. Sent data and header fields are never logged.
-    /// - Returns: `nil` when the settings name no endpoint, or one that is not understood.
+    ///   - logger: logs exports that fail. Sent data and header fields are never logged.
+    /// - Returns: `nil` when the settings name no endpoint, or one that cannot be used.
     public init?(_ settings: WorkerConfiguration.Tracing, logger: Logger) {
         guard let client = OTLPClient(settings) else { return nil }
         self.exporter = OTLPExporter(client, spans: self.spans, logger: logger)
@@ -32,7 +32,7 @@ public final class OTLPTracer: Tracer, Service {
         let parent = context.w3cTrace
         let traceContext = TraceContext(
             traceIDHigh: parent?.traceIDHigh ?? UInt64.random(in: .min ... .max),
-            // Neither number may be 0, which means none.
+            // Neither number may be 0, because 0 means that there is no id.
             traceIDLow: parent?.traceIDLow ?? UInt64.random(in: 1 ... .max),
             spanID: UInt64.random(in: 1 ... .max), isSampled: parent?.isSampled ?? true)
         context.w3cTrace = traceContext

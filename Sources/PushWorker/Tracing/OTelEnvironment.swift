@@ -1,11 +1,11 @@
 import Foundation
 import Redaction
 
-/// Settings for traces in the environment variables that OpenTelemetry defines for all programs (OpenTelemetry
-/// specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). They apply where the
-/// worker's settings say nothing. Pure.
+/// Settings for traces, from the environment variables that OpenTelemetry defines for all programs (OpenTelemetry
+/// specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). The worker's own settings
+/// override the collector, its header fields and its authorities. Pure.
 ///
-/// These variables may be meant for other programs. So one that cannot be used stops nothing: it causes a warning.
+/// These variables may be meant for other programs. So a variable that cannot be used only causes a warning.
 struct OTelEnvironment: Equatable, Sendable {
     /// The collector's URL.
     private(set) var endpoint: HTTPEndpoint?
@@ -14,9 +14,9 @@ struct OTelEnvironment: Equatable, Sendable {
     /// A file of certificate authorities that are trusted instead of the system's.
     private(set) var certificateFile: String?
     private(set) var serviceName: String?
-    /// Further attributes of the resource, as given.
+    /// Further attributes of the resource, in the order of the variable.
     private(set) var attributes: [TelemetryResource.Attribute] = []
-    /// One sentence for each variable that is not used, with the reason and without its value.
+    /// One sentence for each variable that cannot be used, with the reason and without its value.
     private(set) var warnings: [String] = []
 
     /// Settings of an empty environment.
@@ -25,7 +25,7 @@ struct OTelEnvironment: Equatable, Sendable {
     /// - Parameter variables: the process's variables; an empty one counts as missing.
     init(_ variables: [String: String]) {
         func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
-        /// The variable for traces alone overrides the general one.
+        /// The variable `name` for traces. If it is not set, the general variable is used.
         func ofTraces(_ name: String) -> (name: String, text: String)? {
             for name in ["OTEL_EXPORTER_OTLP_TRACES_\(name)", "OTEL_EXPORTER_OTLP_\(name)"] {
                 if let text = value(name) { return (name, text) }
@@ -63,7 +63,7 @@ struct OTelEnvironment: Equatable, Sendable {
         )
     }
 
-    /// Reads `name=value`, separated by commas, each percent-encoded. One wrong item makes all of them unused, as the
+    /// Reads `name=value`, separated by commas, each percent-encoded. If one item is wrong, none is used, as the
     /// specification says.
     private mutating func readAttributes(_ text: String) {
         var attributes: [TelemetryResource.Attribute] = []
@@ -89,5 +89,5 @@ struct OTelEnvironment: Equatable, Sendable {
     }
 }
 
-// Header fields are secrets, and a variable may by mistake contain one.
+// A variable may contain header fields or other secrets.
 extension OTelEnvironment: Redacted {}

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The span of one request to APNs, an event's or a member's: what is known when it leaves. The span is reported after
-/// the answer.
+/// The span of one request to APNs for an event or a member. It has what is known when the request leaves. It is
+/// reported after the answer.
 struct PushSpan: Sendable {
     var kind: RequestKind
     var route: UInt16
@@ -12,14 +12,14 @@ struct PushSpan: Sendable {
     var priority: PushPriority
     /// Number of earlier attempts.
     var resendCount: Int
-    /// Number of events that were merged into the push; 0: not known.
+    /// Number of events that were merged into the push; 0 when it is not known.
     var mergedCount: UInt32 = 0
     var left: TraceMoment
 
     /// The time of an answer.
     func end(_ answer: PushAnswer) -> TraceMoment { self.left.later(byMicros: answer.apnsMicros) }
 
-    /// Reports the span of an answered request. Takes long: not to be called on a shard's loop.
+    /// Reports the span of an answered request. This is slow, so it must not be called on a shard's loop.
     /// - Parameter others: attributes that only some requests have.
     func report(
         _ answer: PushAnswer, others: [String: SpanAttribute] = [:], below context: ServiceContext,

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Makes spans for a shard. The shard's loop records briefly what has happened. The slow part, attributes and spans
-/// below the first, is done here, on another thread and in the order of the records.
+/// Makes spans for a shard. The shard's loop only records what has happened. The desk does the slow part, such as
+/// attributes, on another thread and in the order of recording.
 ///
-/// Bounded: work that has no room is dropped and counted. May be used from any thread.
+/// The number of waiting pieces of work is limited. Further ones are dropped and counted. May be used from any thread.
 final class SpanDesk: Sendable {
     /// One piece of work.
     typealias Work = @Sendable () -> Void
@@ -13,7 +13,7 @@ final class SpanDesk: Sendable {
         case here
         /// Another thread does the work soon.
         case elsewhere
-        /// The thread that asks for the results does the work.
+        /// The thread that calls `work` or `takeAll` does the work.
         case whenAsked
     }
     private struct State {
@@ -22,20 +22,20 @@ final class SpanDesk: Sendable {
         var droppedCount: UInt64 = 0
     }
 
-    /// Most pieces of work that wait at a time: about 15 s of all that a shard may trace.
+    /// Maximum number of pieces of work that wait: about 15 s of all that a shard may trace.
     static let workCountMax = 8_192
 
     private let thread: Thread
     private let state = Mutex(State())
-    /// The mutex is locked by the thread that works.
+    /// Locked by the thread that does the work, so that only one does.
     private let worker = Mutex(())
 
     init(_ thread: Thread) { self.thread = thread }
 
-    /// Number of pieces of work that were dropped: most would have made a span.
+    /// Number of pieces of work that were dropped. Most of them would have made a span.
     var droppedCount: UInt64 { self.state.withLock { $0.droppedCount } }
 
-    /// Takes over the work that a turn has recorded, and empties `works`.
+    /// Takes the work that a turn has recorded, and empties `works`.
     func take(_ works: inout [Work]) {
         guard !works.isEmpty else { return }
         let startsWork = self.state.withLock { state in
@@ -53,7 +53,7 @@ final class SpanDesk: Sendable {
         }
     }
 
-    /// Does all waiting work. When it returns, everything taken over before is done.
+    /// Does all waiting work. When it returns, everything that was taken before is done.
     func work() {
         self.worker.withLock { _ in
             while true {
@@ -65,7 +65,7 @@ final class SpanDesk: Sendable {
     }
 
     /// Removes all waiting work without doing it.
-    /// - Returns: the work. When it is empty, the next `take` starts a thread for its work.
+    /// - Returns: the work. If it is empty, the next `take` starts a thread for its work.
     func takeAll() -> [Work] {
         self.state.withLock { state in
             defer { state.works = [] }

@@ -1,19 +1,20 @@
 import DequeModule
 import Synchronization
 
-/// Spans that wait to be exported, and the number of those exported or lost. Bounded: an unreachable collector costs
-/// spans, not memory. May be used from any thread.
+/// Spans that wait to be exported, and numbers of exported and lost ones. The queue is bounded, so spans are lost while
+/// a collector cannot be reached. May be used from any thread.
 final class SpanQueue: Sendable {
     private struct State {
         var spans: Deque<FinishedSpan> = []
         var counters = ExportCounters()
     }
 
-    /// Most spans that wait. Beyond that the newest are dropped: the oldest show how a fault began.
+    /// Maximum number of spans that wait. If there are more, the newest are dropped, because the oldest show how a
+    /// fault began.
     static let spanCountMax = 8_192
 
     private let state = Mutex(State())
-    /// Signals that spans wait, once, no matter how many arrive.
+    /// Signals that spans wait. Several signals count as one until it is taken.
     private let signals: AsyncStream<Void>.Continuation
     let filled: AsyncStream<Void>
 
@@ -40,7 +41,7 @@ final class SpanQueue: Sendable {
         }
     }
 
-    /// Puts spans back at the front. Spans behind them that no longer have room are dropped.
+    /// Puts spans back at the front. Newer spans that no longer have room are dropped.
     func putBack(_ spans: [FinishedSpan]) {
         self.state.withLock { state in
             state.spans.prepend(contentsOf: spans)
@@ -61,6 +62,6 @@ struct ExportCounters: Sendable, Equatable {
     var spansExported: UInt64 = 0
     /// Number of spans that had no room, were refused, or could not be delivered.
     var spansDropped: UInt64 = 0
-    /// Number of requests that the collector did not take; most are sent again.
+    /// Number of requests that the collector did not take. Most of them are sent again.
     var exportsFailed: UInt64 = 0
 }

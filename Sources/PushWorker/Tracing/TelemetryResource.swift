@@ -2,7 +2,7 @@ import Foundation
 
 /// The worker's identity in traces and metrics: OpenTelemetry's resource.
 struct TelemetryResource: Equatable, Sendable {
-    /// Most attributes that are accepted.
+    /// Maximum number of attributes.
     static let attributeCountMax = 64
 
     /// One attribute; its value is a text.
@@ -14,10 +14,10 @@ struct TelemetryResource: Equatable, Sendable {
     /// The attributes. The first three are `service.name`, `service.version` and `service.instance.id`.
     private(set) var attributes: [Attribute]
 
-    /// An instance id for a worker whose settings contain none.
+    /// A random instance id for this process, used if the settings contain none.
     private static let processID = UUID().uuidString.lowercased()
 
-    /// The settings override the general variables of the environment.
+    /// Makes the attributes. `OTEL_SERVICE_NAME` overrides `OTEL_RESOURCE_ATTRIBUTES`, and both override the settings.
     init(_ settings: WorkerConfiguration.Tracing) {
         let environment = settings.environment
         func given(_ name: String) -> String? { environment.attributes.last { $0.name == name }?.value }

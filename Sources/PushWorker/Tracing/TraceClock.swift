@@ -12,8 +12,8 @@ struct TraceMoment: TracerInstant {
     }
 }
 
-/// A clock for one trace: it starts at the machine's time when the trace began, and never steps. So no span of a trace
-/// ends before it begins.
+/// A clock for one trace. It starts at the wall clock's time when the trace began, and then follows the steady clock.
+/// So no span of a trace ends before it begins.
 struct TraceClock {
     private let beganSteadyMillis: Int64
     private let beganWallMillis: Int64

@@ -1,4 +1,4 @@
-/// Names for the numbers in notices. Immutable: all work shares one reference.
+/// Names for the numbers in notices. Immutable, so all work shares one reference.
 final class TraceNames: Sendable {
     let inputTopics: [String]
     let bundleIDs: [String]

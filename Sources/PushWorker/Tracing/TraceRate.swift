@@ -1,6 +1,6 @@
 import PushModel
 
-/// Number of traces that have begun in the present second.
+/// Limits the number of traces that begin in a second.
 struct TraceRate {
     private var second: Int64 = .min
     private var count = 0

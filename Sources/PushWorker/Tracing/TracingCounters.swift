@@ -4,15 +4,15 @@ struct TracingCounters: Sendable, Equatable {
     var eventsTraced: UInt64 = 0
     /// Number of traced events without an outcome yet.
     var eventsLive = 0
-    /// Number of events that were sampled but not traced.
+    /// Number of sampled events that were not traced because a limit was reached.
     var eventsSkipped: UInt64 = 0
     /// Number of passes of versions and starts whose tracing began.
     var passesTraced: UInt64 = 0
-    /// Number of traced passes that are under way.
+    /// Number of traced passes that have not ended.
     var passesLive = 0
-    /// Number of passes that are not traced although their event was sampled.
+    /// Number of passes that are not traced although their event was sampled, because a limit was reached.
     var passesSkipped: UInt64 = 0
-    /// Number of invalid headers.
+    /// Number of `traceparent` headers that are invalid.
     var traceparentsInvalid: UInt64 = 0
     /// Number of spans that the collector has taken.
     var spansExported: UInt64 = 0
