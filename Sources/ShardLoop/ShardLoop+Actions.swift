@@ -3,7 +3,7 @@ import PushModel
 
 /// Carries out what the engine asks for.
 extension ShardLoop {
-    /// Does what has become due about partitions since the last call.
+    /// Carries out the actions that the engine has asked for since the last call.
     mutating func carryOutActions(_ now: EngineTime) {
         self.mayHaveActions = false
         self.engine.takeActions(into: &self.actions)

@@ -6,21 +6,21 @@ struct Release {
     /// The number that `ShardNews.released` repeats.
     let number: Int
     let partitions: [Int32]
-    /// When waiting for answers ends, and when all waiting ends; on the steady clock.
+    /// The steady times at which the wait for APNs' answers ends, and at which all waiting ends.
     let quietUntilMillis: Int64
     let endsAtMillis: Int64
-    /// The partitions that ran, and have something to wait for and to write.
+    /// The partitions that ran, and may have something to wait for and to write.
     let ran: [Int32]
-    /// The partitions whose step has not ended yet.
+    /// The partitions whose present step, quieting or writing, has not ended.
     var awaited: [Int32]
-    /// Whether the rest was written: all of them are `.writing`.
+    /// Whether the rest was written, so that all these partitions are `.writing`.
     var isWriting = false
 
     var dueMillis: Int64 { self.isWriting ? self.endsAtMillis : self.quietUntilMillis }
 }
 
 extension ShardLoop {
-    /// Takes what another thread asks for. A turn is due afterwards.
+    /// Carries out a request from another thread. A turn must follow.
     public mutating func carryOut(_ command: ShardCommand, now: EngineTime) {
         switch command {
         case .assign(let grants): for grant in grants { self.assign(grant, now: now) }
@@ -37,8 +37,8 @@ extension ShardLoop {
         self.mayHaveActions = true
     }
 
-    /// Takes another configuration, between two turns. A turn is due afterwards. Records on their way to Kafka wait by
-    /// the new times. There may be more routes than before, which the port knows already.
+    /// Takes another configuration, between two turns. A turn must follow. Records that wait for Kafka follow the new
+    /// times. There may be more routes than before, which the push port already has.
     /// - Throws: what cannot be taken. Nothing has changed then.
     public mutating func reconfigure(
         _ new: ShardLoopConfiguration, now: EngineTime
@@ -54,7 +54,7 @@ extension ShardLoop {
         self.mayHaveActions = true
     }
 
-    /// Takes over a partition. Its marker is written first, and nothing is read before that is acknowledged.
+    /// Takes over a partition. Its marker is written first. Nothing is read before Kafka has acknowledged the marker.
     private mutating func assign(_ grant: PartitionGrant, now: EngineTime) {
         guard !self.partitions.contains(where: { $0.number == grant.number }) else { return }
         if let reason = grant.haltReason {
@@ -93,12 +93,13 @@ extension ShardLoop {
                 self.engine.beginRelease(partition: self.partitions[index].number, now: now)
                 ran.append(self.partitions[index].number)
             } else {
-                // The part of `state` read so far must not be written over the part that was not.
+                // A restore that has not ended has read only a part of `state`. That part must not be written again,
+                // because it would look complete.
                 self.engine.forget(partition: self.partitions[index].number)
             }
             self.partitions[index].move(to: .quieting)
         }
-        // The engine would ignore what is found in these gaps.
+        // The engine would ignore what repairs find in gaps of these partitions.
         self.gaps.removeAll { ran.contains($0.partition) }
         self.releases.append(
             Release(
@@ -117,12 +118,12 @@ extension ShardLoop {
                 self.releases[index].isWriting = true
                 self.releases[index].awaited = release.ran
                 self.move(release.partitions, to: .writing)
-                // There may have been nothing to write.
+                // If there was nothing to write, the engine's actions end the step at once.
                 self.carryOutActions(now)
             }
             guard self.releases[index].isWriting else { continue }
             guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
-            // All partitions of the release are checked: an answer may have arrived for one that was done.
+            // All partitions of the release are checked again: an answer may have arrived for one that had finished.
             let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)
@@ -161,7 +162,7 @@ extension ShardLoop {
         self.partitions.removeAll { numbers.contains($0.number) }
     }
 
-    /// Ends the loop and drops everything. The partitions have left by now.
+    /// Ends the loop and drops everything. All partitions must have left before.
     public mutating func close(now: EngineTime) {
         for partition in self.partitions { partition.section?.close() }
         self.forgetRepairs(of: self.partitions.map(\.number))

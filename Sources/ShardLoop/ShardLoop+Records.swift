@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 
 extension ShardLoop {
-    /// Takes records of the input, partition by partition, as long as the engine has room.
+    /// Takes records of the input, partition by partition, until the engine has no room.
     mutating func readRecords(_ now: EngineTime) {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
         self.log.takeReadable { partition, topic in
@@ -15,14 +15,14 @@ extension ShardLoop {
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
         self.hasReadable = false
-        // Each turn begins with another partition, so that a full turn starves no partition.
+        // Each turn begins with another partition, so that every partition is read even when turns are full.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
         let count = self.partitions.count
         reading: for step in 0..<count {
             let stepped = self.firstPartition + step
             let index = stepped < count ? stepped : stepped - count
             guard self.partitions[index].mayBeReadable, self.partitions[index].life.takesRecords else { continue }
-            // Messages between workers are first: they are in the last topic.
+            // The last topic is `routed`. It is read first, because of the messages between workers.
             for topic in self.partitions[index].isReadable.indices.reversed()
             where self.partitions[index].isReadable[topic] {
                 guard room > 0 else {
@@ -32,11 +32,11 @@ extension ShardLoop {
                 }
                 var max = min(room, Self.recordsPerQueueMax)
                 if self.partitions[index].life == .inlet { max = min(max, self.letInCount(index, topic)) }
-                // A queue behind the gate stays readable, and is checked again when the gate opens.
+                // A queue that the gate holds back stays readable. It is checked again when the gate opens.
                 guard max > 0 else { continue }
                 max = self.engine.recordRoom(
                     topic: UInt16(topic), partition: self.partitions[index].number, within: max)
-                // The app of this queue has its full share. Something may have left by the next turn.
+                // The app of this queue has used up its share of the room. It may have room again in the next turn.
                 guard max > 0 else {
                     self.hasReadable = true
                     continue
@@ -47,16 +47,16 @@ extension ShardLoop {
         self.engine.consume(&self.inputBatch, now: now)
     }
 
-    /// Number of records of an inlet that may be taken at once: half of the remaining offsets. If marks of transactions
-    /// are among the offsets, taking as many records as there are offsets would reach beyond the gate. The last mark
-    /// may let one record through.
+    /// Number of records of an inlet that may be taken at once: half of the offsets up to the gate. Marks of
+    /// transactions also have offsets, so a read of that many records could go beyond the gate. Before the last offset,
+    /// a mark may still let one record through.
     private func letInCount(_ index: Int, _ topic: Int) -> Int {
         let number = self.partitions[index].number
         guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }
         return Int(clamping: max(0, (self.partitions[index].letInUpTo[topic] - next + 1) / 2))
     }
 
-    /// Reads a queue. Its last records may stay in the batch, so that many queues with few records each are consumed
+    /// Reads a queue. The last records may stay in the batch, so that the engine takes the records of many short queues
     /// together.
     private mutating func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
         let read = self.log.read(

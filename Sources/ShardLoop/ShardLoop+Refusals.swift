@@ -20,15 +20,15 @@ extension ShardLoop {
         self.hasChanged = true
     }
 
-    /// Recent refusals for good that stop nothing, in plain words.
+    /// Recent refusals for good, in plain words. They do not stop the shard.
     public func degraded(nowMillis: Int64) -> [String] {
         self.outbox.refusals.recent.values.filter { nowMillis - $0.atMillis < RefusalDesk.recentMillis }.map {
             $0.notice.sentence
         }.sorted()
     }
 
-    /// Whether the size limits of topics must be read again, because one may be lower than known. Returns `true` once
-    /// each time.
+    /// Whether the size limits of topics must be read again, because one may have become lower. Each request is
+    /// returned only once.
     public mutating func takesQuestionForLimits() -> Bool {
         defer { self.outbox.refusals.asksForLimits = false }
         return self.outbox.refusals.asksForLimits
@@ -54,6 +54,6 @@ extension RefusalNotice {
             "Kafka refuses a record for \(self.topicName) (\(self.failure.error.label)), which \(what): \(self.failure)"
     }
 
-    /// The topic's role, as in settings and metrics.
+    /// The topic's kind, as in settings and metrics.
     public var topicName: String { self.topic.label }
 }

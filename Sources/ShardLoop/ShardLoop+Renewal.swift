@@ -3,12 +3,12 @@ import PushModel
 
 /// Replaces a Kafka client that has ended.
 extension ShardLoop {
-    /// When the next step is due, on the steady clock; `nil` while the client works.
+    /// When the next step of the renewal is due, on the steady clock; `nil` while the client works.
     var renewalDueMillis: Int64? {
         self.outbox.renewal.nextMillis(isAllBack: self.outbox.underWay.isNone)
     }
 
-    /// Takes the next step: the old client returns its records, and then another replaces it. See
+    /// Takes the next step of the renewal. First the old client returns its records, then another replaces it. See
     /// `Outbox.clientRenewed`.
     @inline(never) mutating func renewProducer(_ now: EngineTime) {
         guard let failure = self.outbox.renewal.failure else { return }

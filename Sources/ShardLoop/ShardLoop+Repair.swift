@@ -1,7 +1,7 @@
 import PushEngine
 import PushModel
 
-/// A stretch of `state` that this owner did not write, while it is being read.
+/// A gap in `state` that is being read: a stretch that this owner did not write.
 struct Repair {
     let partition: Int32
     let section: any StateSection
@@ -11,10 +11,11 @@ struct Repair {
 }
 
 extension ShardLoop {
-    /// Most gaps read at the same time; the others wait.
+    /// Maximum number of gaps that are read at the same time. Further gaps wait.
     static let repairsMax = 4
 
-    /// Reads what others wrote into the `state` of own partitions, so that the engine can overwrite it.
+    /// Reads what other workers wrote into the `state` of this shard's partitions. The engine then writes its own
+    /// records of the same keys again.
     mutating func repairState(_ now: EngineTime) {
         while self.repairs.count < Self.repairsMax, !self.gaps.isEmpty { self.beginRepair(self.gaps.removeFirst()) }
         for index in self.repairs.indices.reversed() { self.repair(index, now) }
@@ -45,8 +46,8 @@ extension ShardLoop {
         self.repairs[index].recordCount += read.recordCount
         self.hasChanged = true
         if let successorOffset {
-            // This should not happen, because the group is asked before anything is written. Two workers that both
-            // believe they own a partition cannot settle it.
+            // This should not happen, because the group is asked before anything is written. If two workers both
+            // believe that they own a partition, this one cannot continue.
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "

@@ -1,21 +1,21 @@
 public import PushEngine
 
 extension ShardLoop {
-    /// What was written to Kafka since the start, and Kafka's answers.
+    /// Counts of what was written to Kafka since the start, and of Kafka's answers.
     public var outboxCounters: OutboxCounters {
         var counters = self.outbox.counters
         counters.refusals = self.outbox.refusals.table
         return counters
     }
 
-    /// Number of records that the engine has made and Kafka has not got: they gather, have no room, or wait to be tried
-    /// again.
+    /// Number of records that the engine has made and that Kafka's client does not have. They gather, have no room, or
+    /// wait to be tried again.
     public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }
 
     /// The state of each partition, in the order of assignment.
     public var partitionReports: [PartitionReport] { self.partitions.map { PartitionReport($0) } }
 
-    /// The next offsets to be committed, of the running partitions. Lag is measured from them.
+    /// The next offsets to be committed, for partitions whose records are taken. Lag is measured from them.
     public var watermarks: [CommitPosition] {
         var positions: [CommitPosition] = []
         for partition in self.partitions where partition.life.takesRecords {
@@ -49,8 +49,7 @@ extension ShardLoop {
         }
         return errors
     }
-    /// Apps whose topic APNs refuses, in plain words. The problem of one app is an error of the worker only if no other
-    /// app is well.
+    /// Apps whose topic APNs refuses, in plain words. They make the worker unready only if no other app is well.
     public var refusedTopics: [String] {
         self.engine.appsHeldBack.map { held in
             let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID

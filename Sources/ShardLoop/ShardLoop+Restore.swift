@@ -5,13 +5,13 @@ extension ShardLoop {
     /// Interval at which a long restore reports its progress.
     static let restoreReportMillis: Int64 = 5_000
 
-    /// Begins a restore: Kafka has acknowledged the partition's marker, and the records before it are read.
+    /// Begins a restore. Kafka has acknowledged the partition's marker, and the records up to the marker are read.
     mutating func beginRestore(of number: Int32, markerOffset: Int64, _ now: EngineTime) {
         guard let index = self.partitions.firstIndex(where: { $0.number == number }),
             self.partitions[index].life == .claiming
         else { return }
         do throws(LogFailure) {
-            // The section includes the marker, because the marker is this owner's epoch.
+            // The section includes the marker, whose offset is this owner's epoch.
             let section = try self.log.openState(partition: number, offsets: 0..<markerOffset + 1)
             self.partitions[index].move(to: .restoring)
             self.partitions[index].section = section
@@ -25,7 +25,7 @@ extension ShardLoop {
         }
     }
 
-    /// Continues to read the `state` of partitions that are being restored, a bounded number of records.
+    /// Reads some more records of `state` for partitions that are being restored. The number in a turn is limited.
     mutating func restore(_ now: EngineTime) {
         guard self.isRestoring else { return }
         defer { self.isRestoring = self.partitions.contains { $0.life == .restoring } }
@@ -64,8 +64,8 @@ extension ShardLoop {
         }
     }
 
-    /// What is wrong with a record of `state`; `nil` if nothing is. It is called for each record, so text is made only
-    /// for a fault.
+    /// What is wrong with a record of `state`; `nil` if nothing is wrong. It is called for each record, so the text is
+    /// made only for a fault.
     private func fault(_ result: RestoreResult, partition: Int32, offset: Int64) -> String? {
         let text: String
         switch result {
@@ -78,8 +78,8 @@ extension ShardLoop {
         return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
-    /// Halts a partition whose `state` is not what it was. What this owner knows must not be written: behind the lost
-    /// part, it would look complete.
+    /// Halts a partition whose `state` has lost records. What this owner knows must not be written behind the lost
+    /// part, because the topic would then look complete.
     mutating func loseState(of number: Int32, _ what: String, _ now: EngineTime) {
         guard let index = self.partitions.firstIndex(where: { $0.number == number }),
             !self.partitions[index].life.isHalted, !self.partitions[index].life.isLeaving
@@ -114,7 +114,7 @@ extension ShardLoop {
                 durationMillis: now.steadyMillis - restore.beganMillis, starts: grant.starts))
     }
 
-    /// Reports every few seconds the progress of long restores.
+    /// Reports the progress of long restores, every few seconds.
     mutating func reportRestores(_ now: EngineTime) {
         // Nothing is copied unless there is something to report.
         guard self.isRestoring else {

@@ -2,13 +2,13 @@ import APNSProtocol
 public import PushEngine
 public import PushModel
 
-/// Runs one shard, turn by turn. It connects the engine, which decides about activities, with two ports, Kafka and
-/// APNs. It decides when something may be done: it has each partition's phase, the lease, reading, the writing of
-/// records, and commits.
+/// Runs one shard, turn by turn. It connects the engine, which decides about activities, with two ports: Kafka and
+/// APNs. It decides when something may be done. For that it knows each partition's phase and the lease, reads records,
+/// writes records, and commits.
 ///
 /// It is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker runs
-/// it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore`, at `deadlineMillis`,
-/// and when a port has something; then it takes `news`.
+/// it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore` is true, at
+/// `deadlineMillis`, and when a port requests it. After a turn the runner takes the news.
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
@@ -22,28 +22,28 @@ public struct ShardLoop: ~Copyable {
     var partitions: [OwnedPartition] = []
     var releases: [Release] = []
     var repairs: [Repair] = []
-    /// Gaps that wait for one of `repairs` to end: at most one a partition.
+    /// Gaps that wait until one of `repairs` ends. A partition has at most one.
     var gaps: [StateGap] = []
     var commits = CommitGathering()
-    /// What the runner takes after each turn.
+    /// Reports that the runner takes after each turn.
     var news: [ShardNews] = []
-    /// Whether there is more to do than the last turn did.
+    /// Whether there was more to do than the last turn could do.
     public internal(set) var hasMore = false
-    /// Whether nothing more is taken in, because the worker stops.
+    /// Whether no more records are taken, because the worker stops.
     public internal(set) var isDraining = false
     /// Whether the last turn had the lease; see `mayAct`.
     public private(set) var holdsLease = true
     /// Number of records of `state` that restores have read since the start.
     public internal(set) var restoredRecordCount: UInt64 = 0
-    /// Whether something happened that a report shows, or that may have freed an offset.
+    /// Whether something happened that a report shows, or that may allow a commit.
     var hasChanged = true
     /// When the next log line about restores is due; `nil` if nothing is being restored.
     var restoreReportDueMillis: Int64?
 
-    /// Whether some of `partitions` are being restored. If not, and `hasReadable` is false, a turn skips the
-    /// partitions. Most turns do.
+    /// Whether some of `partitions` are being restored. If neither this nor `hasReadable` is true, as in most turns, a
+    /// turn does not go through the partitions.
     var isRestoring = false
-    /// Whether the queue of some running partition has something, as far as known.
+    /// Whether the queue of a running partition may have records.
     var hasReadable = false
 
     /// Whether something has happened after which the engine may ask for an action.
@@ -51,28 +51,29 @@ public struct ShardLoop: ~Copyable {
 
     /// The records that a turn is reading. Empty between two turns.
     var inputBatch = InputBatch()
-    /// The answers of APNs that a turn takes. Empty between two turns, and reused for its memory.
+    /// The answers of APNs that a turn takes. Empty between two turns, and kept to reuse its memory.
     private var answers: [PushAnswer] = []
-    /// What the engine asks for in a turn. Empty between two turns, and reused for its memory.
+    /// The actions that the engine asks for in a turn. Empty between two turns, and kept to reuse its memory.
     var actions: [PartitionAction] = []
-    /// Index of the partition with which the next turn begins. It differs from turn to turn.
+    /// Index of the partition that the next turn begins with. It changes with each turn.
     var firstPartition = 0
-    /// The route with which the next turn begins. It differs from turn to turn.
+    /// The route that the next turn begins with. It changes with each turn.
     var firstRoute: UInt16 = 0
 
-    /// Limits of one turn, which together allow a few milliseconds of work. What is read is pushed before more is read,
-    /// and answers are taken in between. Larger limits were tried: 2,048 records, 4,096 deliveries, and any number of
-    /// records handed over. The 99th percentile was then twice as long, at 95,000 updates a second on one core.
+    /// Limits of one turn, which together allow a few milliseconds of work. Records that were read are pushed before
+    /// more are read, and answers are taken in between. Larger limits were tried: 2,048 records, 4,096 deliveries, and
+    /// any number of records handed over. The 99th percentile was then twice as long, at 95,000 updates a second on one
+    /// core.
     static let recordsPerQueueMax = 256
     static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048
     static let deliveriesPerTurnMax = 1_024
     static let pushesPerTurnMax = 2_048
 
-    /// A shard without partitions.
+    /// Makes a shard without partitions.
     /// - Parameters:
-    ///   - configuration: kept as it is.
-    ///   - randomSeed: decides all randomness. The same seed and the same calls give the same results.
+    ///   - configuration: the configuration to begin with.
+    ///   - randomSeed: seed of all random choices. Equal seeds and equal calls give equal results.
     ///   - log: the shard's way to Kafka.
     ///   - push: the shard's way to APNs.
     public init(configuration: ShardLoopConfiguration, randomSeed: UInt64, log: any ShardLog, push: any PushSide) {
@@ -108,9 +109,10 @@ public struct ShardLoop: ~Copyable {
         self.finishTurn(now)
     }
 
-    // A function of its own: inside `turn` it costs 16 instructions more for each record that is written.
+    // This is a function of its own, because inside `turn` it costs 16 instructions more for each record that is
+    // written.
     @inline(never) private mutating func finishTurn(_ now: EngineTime) {
-        // Records leave before anything else is done: an engine that died here would have written nothing.
+        // Records leave before anything else is done. If the process died now, they would be lost otherwise.
         self.takeRecords(now)
         self.advanceReleases(now)
         self.handOverCommits(now)
@@ -122,8 +124,8 @@ public struct ShardLoop: ~Copyable {
         if self.outbox.renewal.isDue, !self.outbox.renewal.isGivingBack { self.hasMore = true }
     }
 
-    /// Whether the partitions still belong to this worker, as far as it can know. If not, it pushes nothing, writes
-    /// nothing and commits nothing (contract: One owner). What it learns meanwhile waits.
+    /// Whether the partitions still belong to this worker, as far as it can know. If not, the loop pushes nothing,
+    /// writes nothing and commits nothing (contract: One owner). What it receives meanwhile waits.
     mutating func mayAct(_ now: EngineTime) -> Bool {
         let isHeld = self.partitions.isEmpty || now.steadyMillis < self.log.leaseEndsMillis
         if isHeld != self.holdsLease {
@@ -133,7 +135,7 @@ public struct ShardLoop: ~Copyable {
         return isHeld
     }
 
-    /// When the next turn is due though no port has anything, on the steady clock; `nil` if no time is awaited.
+    /// When the next turn is due even if no port requests one, on the steady clock; `nil` if nothing waits for a time.
     public var deadlineMillis: Int64? {
         var next = min(self.releaseDueMillis ?? .max, self.restoreReportDueMillis ?? .max)
         if self.outbox.renewal.isDue { next = min(next, self.renewalDueMillis ?? .max) }
@@ -141,13 +143,14 @@ public struct ShardLoop: ~Copyable {
             next = min(
                 next, self.engine.nextDeadlineMillis ?? .max, self.outbox.dueMillis ?? .max,
                 self.commits.dueMillis ?? .max)
-            // The end of the lease must appear in reports. Its growth is reported by a turn.
+            // A turn is due when the lease ends, because reports show that. When the lease is extended, the log
+            // requests a turn.
             if !self.partitions.isEmpty { next = min(next, self.log.leaseEndsMillis) }
         }
         return next == .max ? nil : next
     }
 
-    /// The news since the last call.
+    /// Returns the news since the last call.
     public mutating func takeNews() -> [ShardNews] {
         guard !self.news.isEmpty else { return [] }
         defer { self.news.removeAll() }
@@ -165,7 +168,7 @@ public struct ShardLoop: ~Copyable {
         if count >= Self.deliveriesPerTurnMax { self.hasMore = true }
     }
 
-    /// Hands the engine's records on. Records that somebody waits for do not gather with others.
+    /// Hands the engine's records to the outbox. Records that somebody waits for leave without gathering.
     mutating func takeRecords(_ now: EngineTime) {
         guard self.mayAct(now) else { return }
         let isUrgent = self.isDraining || !self.releases.isEmpty
@@ -199,7 +202,7 @@ public struct ShardLoop: ~Copyable {
         let routeCount = self.configuration.routeCount
         guard routeCount > 0 else { return }
         var room = Self.pushesPerTurnMax
-        // Each turn begins with another route, so that a busy route starves no other.
+        // Each turn begins with another route, so that every route gets its share even if one is busy.
         self.firstRoute = (self.firstRoute + 1) % routeCount
         for step in 0..<routeCount {
             let route = (self.firstRoute + step) % routeCount
@@ -220,7 +223,7 @@ public struct ShardLoop: ~Copyable {
 
     // MARK: Reports
 
-    /// Whether something that a report shows has happened since the last call.
+    /// Whether something that a report shows has changed since the last call.
     public mutating func takesChange() -> Bool {
         defer { self.hasChanged = false }
         return self.hasChanged

@@ -8,7 +8,7 @@ public struct ShardLoopConfiguration: Sendable {
     public var engine: EngineConfiguration
     /// The name of the `state` topic, for messages.
     public var stateTopic: String
-    /// Number of ways to APNs; pushes name them by index.
+    /// Number of routes. A push names its route by index.
     public var routeCount: UInt16
 
     public init(settings: ShardLoopSettings, engine: EngineConfiguration, stateTopic: String, routeCount: UInt16) {

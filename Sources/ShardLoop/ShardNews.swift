@@ -2,29 +2,30 @@ public import PushEngine
 
 /// What a turn has to report, for the group or for a log line.
 public enum ShardNews: Sendable {
-    /// Answers `ShardCommand.release`. The partitions in `unfinished` have something that was not acknowledged in time,
-    /// and the next owner repeats it.
+    /// Answers `ShardCommand.release`. The partitions in `unfinished` have something that was not acknowledged in time.
+    /// The next owner will repeat it.
     case released(number: Int, commits: [CommitPosition], unfinished: [Int32])
-    /// The partition stops until a person has looked at it; the others continue.
+    /// The partition halts until a person has looked at it. The others continue.
     case halted(partition: Int32, reason: String)
     /// The partition's `state` has been read, and its events are taken from `starts` on. `recordCount` is the number of
     /// records read.
     case restored(partition: Int32, recordCount: Int64, durationMillis: Int64, starts: [CommitPosition])
-    /// The positions in the partition's `state` mean nothing, and every event in the log is taken as new.
+    /// The positions in the partition's `state` do not apply to the log, and every event in the log is taken as new.
     case voided(partition: Int32, cause: VoidCause)
-    /// Restores take long. This is the progress of all of them together.
+    /// Restores take long. The numbers are the progress of all of them together.
     case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
-    /// Another worker has written to the `state` of an own partition; it is being read.
+    /// Another worker has written to the `state` of a partition of this shard. What it wrote is being read.
     case gapFound(StateGap)
-    /// Nothing that another worker wrote counts now. `recordCount` is the number of records read in the gap.
+    /// A gap is repaired: what another worker wrote there has no effect now. `recordCount` is the number of records
+    /// read in the gap.
     case gapRepaired(partition: Int32, recordCount: Int)
-    /// A queue cannot be read for now; it continues by itself.
+    /// A queue cannot be read for now. Reading continues by itself.
     case readingFails(LogFailure)
-    /// The Kafka client that writes has ended; another will replace it.
+    /// The Kafka client that writes has ended. Another client will replace it.
     case producerEnded(ProduceFailure)
-    /// No other Kafka client could be made; it is tried again.
+    /// No other Kafka client could be made now. It will be tried again.
     case producerNotRenewed(LogFailure)
-    /// Another Kafka client has replaced the old one, this long after the end.
+    /// Another Kafka client has replaced the ended one, this long after the end.
     case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)

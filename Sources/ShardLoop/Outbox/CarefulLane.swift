@@ -1,16 +1,17 @@
-/// Decides how many records of a lane leave together. The next group leaves when Kafka has answered for this one. It is
-/// used where Kafka has refused several records and one of them may be the cause. One record leaves first, then twice
-/// as many each time all are accepted, but never more than half of what was refused. It is pure.
+/// Decides how many records of a lane leave together, in a lane where Kafka has refused records and any of them may be
+/// the cause. Such a group leaves when Kafka has answered for the group before. The first group is one record. Each
+/// time a whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. It is
+/// pure.
 struct CarefulLane {
     /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64
-    /// Whether the lane waits for answers to the records that Kafka has of it.
+    /// Whether the lane waits until Kafka has answered for the lane's records that left earlier.
     var awaitsAnswers = false
-    /// Number of records that leave together next.
+    /// Maximum number of records in the next group.
     private(set) var width: Int
-    /// Most records that leave together.
+    /// Upper limit of `width`: half of the last group with a refusal.
     private var widthMax = Int.max
-    /// Number of records in the group that is with Kafka; 0 when there is none.
+    /// Number of records in the group that Kafka has not answered for; 0 when there is none.
     var groupCount = 0 {
         didSet { if self.groupCount > oldValue { self.isRefused = false } }
     }
@@ -21,17 +22,18 @@ struct CarefulLane {
         self.width = width
     }
 
-    /// Makes the next group a single record. Kafka has refused records of this group, or some that left before the lane
-    /// existed.
+    /// Makes the next group a single record. Called when Kafka has refused a record of this group, or one that left
+    /// before the lane became careful.
     mutating func wasRefused() {
         guard !self.isRefused else { return }
         self.isRefused = true
-        // The number of records that left before the lane existed is unknown.
+        // For records that left before the lane became careful, the number of records in their requests is unknown.
         if self.groupCount > 1 { self.widthMax = max(1, self.groupCount / 2) }
         self.width = 1
     }
 
-    /// Ends a group: Kafka has answered for all of it, or for everything that left before the lane existed.
+    /// Ends a group, because Kafka has answered for all of it, or for everything that left before the lane became
+    /// careful.
     mutating func groupAnswered() {
         self.awaitsAnswers = false
         if self.groupCount > 0, !self.isRefused {

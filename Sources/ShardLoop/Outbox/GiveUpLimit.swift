@@ -1,16 +1,17 @@
-/// Limits the dead letters of a partition that may be given up. If there are more within ten minutes, bad records are
-/// not the cause: somebody has lowered a limit. It is pure: the caller passes the time.
+/// Limits how many refused dead letters of a partition may be given up: `countMax` within ten minutes. If there are
+/// more, the records are not the cause: somebody has probably lowered a topic's limit. It is pure: the caller passes
+/// the time.
 struct GiveUpLimit {
     static let countMax = 100
     static let windowMillis: Int64 = 600_000
 
-    /// Steady times of the last dead letters that were given up, by partition, the oldest first. At most `countMax` for
-    /// each partition.
+    /// When the last dead letters were given up, by partition, on the steady clock. The oldest is first. There are at
+    /// most `countMax` for each partition.
     private var times: [Int32: [Int64]] = [:]
     /// Partitions whose dead letters are no longer given up.
     private var stopped: Set<Int32> = []
 
-    /// Whether one more dead letter of the partition may be given up. It is counted then.
+    /// Whether one more dead letter of the partition may be given up. If so, it is counted.
     mutating func takes(_ partition: Int32, nowMillis: Int64) -> Bool {
         guard !self.stopped.contains(partition) else { return false }
         var times = self.times[partition, default: []]

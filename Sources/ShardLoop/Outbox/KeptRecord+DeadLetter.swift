@@ -3,7 +3,7 @@ import PushModel
 
 /// Makes a dead letter smaller, or adds a key, when Kafka refuses it as it is.
 extension KeptRecord {
-    /// Length to which the key is cut in a shrunk letter, bytes.
+    /// Maximum number of bytes of the key in the header of a shrunk dead letter.
     static let keyByteCountMax = 256
     private static let reasonByteCountMax = 512
 
@@ -17,13 +17,13 @@ extension KeptRecord {
         return self.headers.first { $0.name.elementsEqual(name) }?.value
     }
 
-    /// Whether the record is an event on its way to its own partition, and not a message between workers.
+    /// Whether the record is an event on its way to its own partition. Messages between workers are not.
     var isForwardedEvent: Bool { self.topic == .routed && self.header(.kind) == nil && self.header(.topic) != nil }
 
-    /// Whether the value was left out before.
+    /// Whether the record is a dead letter whose value has already been left out.
     var isShrunk: Bool { self.header(.valueBytes) != nil }
 
-    /// The record's first position, as text; empty if its headers have none.
+    /// The position where the record was first stored, as text; empty if its headers do not contain one.
     var sourceText: String {
         guard let topic = self.header(.topic), let partition = self.header(.partition),
             let offset = self.header(.offset)
@@ -39,8 +39,8 @@ extension KeptRecord {
     }
 
     /// The dead letter without its value. Its headers have the value's size, the beginning of the key, the reason, and
-    /// the source position. The value is empty and not null: in a compacted topic null would remove the record of that
-    /// key.
+    /// the source position. The value becomes empty instead of null, because null would remove the key's record from a
+    /// compacted topic.
     func shrunk() -> KeptRecord {
         var small = self
         small.headers = self.headers.compactMap { header in

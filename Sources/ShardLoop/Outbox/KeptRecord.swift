@@ -1,7 +1,7 @@
 public import PushEngine
 
-/// A copy of a record, from the engine's batch or from Kafka's client, with everything that is needed to write it
-/// again.
+/// A copy of a record with everything that is needed to write it again. It is made from the engine's batch or from a
+/// failed delivery.
 public struct KeptRecord: Sendable {
     /// The kind of topic that the record is for.
     public var topic: EngineRecord.Topic
@@ -15,7 +15,8 @@ public struct KeptRecord: Sendable {
     public var headers: [(name: [UInt8], value: [UInt8])]
     /// Milliseconds since 1970; 0 means the time of writing.
     public var timestampMillis: Int64
-    /// The record's acknowledgement. It also shows which of two records was made first (`EngineRecord.isMade`).
+    /// The record's acknowledgement. From two acknowledgements, `EngineRecord.isMade` tells which record was made
+    /// first.
     public var acknowledgement: UInt64
 
     /// A record from its parts, such as those of a failed delivery.

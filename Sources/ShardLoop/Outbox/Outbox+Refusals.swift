@@ -1,10 +1,10 @@
 import PushEngine
 import PushModel
 
-/// Handles records that Kafka never takes as they are.
+/// Handles records that Kafka will not take as they are.
 extension Outbox {
     /// Handles a record that Kafka has refused for good.
-    /// - Parameter error: why.
+    /// - Parameter error: the kind of Kafka's answer.
     mutating func refusedForGood(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
@@ -19,8 +19,8 @@ extension Outbox {
         }
     }
 
-    /// Handles a refused dead letter. The dead letter of a bad record is shrunk, and given up as the last step. The
-    /// dead letter of a good event is kept, and its partition halts.
+    /// Handles a refused dead letter. The dead letter of a bad record is shrunk, and if that does not help, it is given
+    /// up. The dead letter of a good event is kept, and its partition halts.
     private mutating func deadLetterRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
@@ -47,7 +47,8 @@ extension Outbox {
         self.letGo(record, failure, .givenUp, engine: &engine, now: now)
     }
 
-    /// Turns a refused event into a dead letter. A message between workers cannot become one: its partition halts.
+    /// Turns a refused event into a dead letter. A message between workers cannot become a dead letter, so its
+    /// partition halts.
     private mutating func routedRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
@@ -59,8 +60,8 @@ extension Outbox {
         self.refusals.add(failure, record, .deadLettered, nowMillis: now.steadyMillis)
     }
 
-    /// Handles an event that was refused with others while a later one was delivered. Forwarded now, it would count as
-    /// a replay.
+    /// Handles a refused event after a later one of its partition was delivered. If the event were forwarded now, its
+    /// reader would take it for a replay, so it becomes a dead letter.
     mutating func overtaken(_ record: KeptRecord, engine: inout ShardEngine, now: EngineTime) {
         let why = "the routed topic refused it at first, and has taken a later one since"
         if self.becomesDeadLetter(record, why: why, engine: &engine, now: now) {
@@ -88,7 +89,7 @@ extension Outbox {
         return true
     }
 
-    /// Gives up a record. Nobody waits for its acknowledgement from now on.
+    /// Gives up a record. Nothing waits for its acknowledgement from now on.
     private mutating func letGo(
         _ record: KeptRecord, _ failure: ProduceFailure, _ step: RefusalNotice.Step, engine: inout ShardEngine,
         now: EngineTime
@@ -106,7 +107,7 @@ extension Outbox {
         self.retries.goesAlone(record, nowMillis: now.steadyMillis)
     }
 
-    /// Keeps the record, and stops its partition until a person has looked.
+    /// Keeps the record, and halts its partition until a person has looked at it.
     private mutating func halt(
         for record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime

@@ -7,14 +7,14 @@ import PushModel
 /// unacknowledged are not written again, because they carry the old epoch. The engine writes their keys anew. All other
 /// records are written again as they are.
 extension Outbox {
-    /// Stops the writing, because the client that writes has ended.
+    /// Stops writing, because the Kafka client has ended.
     @inline(never) mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         self.renewal.clientEnded(failure, nowMillis: nowMillis)
         self.failure = failure
         self.isBlocked = true
     }
 
-    /// Takes the end of the client that the port has reported.
+    /// Stops writing if the port has reported that the Kafka client has ended.
     @inline(never) mutating func takeClientFailure(nowMillis: Int64) {
         guard let failure = self.deliveries.clientFailure else { return }
         self.deliveries.clientFailure = nil
@@ -25,7 +25,7 @@ extension Outbox {
     @inline(never) mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
         self.renewal.renewed(nowMillis: now.steadyMillis)
         self.isBlocked = false
-        // The new client may have nothing to write that would clear the failure.
+        // The new client may have nothing to write, and then no delivery would clear the failure.
         self.failure = nil
         self.counters.producersRenewed += 1
         self.retries.endEpochs(engine.claimAgain(now: now))
@@ -37,7 +37,7 @@ extension Outbox {
     @inline(never) mutating func claimAcknowledged(
         _ acknowledgement: UInt64, partition: Int32, offset: Int64, engine: inout ShardEngine, now: EngineTime
     ) {
-        // Everything that the engine has made so far carries the old epoch; everything it makes from now on, the new
+        // Records that the engine has made so far carry the old epoch. Records that it makes from now on carry the new
         // one.
         if offset >= 0 { self.outdateUnsent(partition, engine: &engine) }
         engine.acknowledged(acknowledgement, offset: offset, now: now)

@@ -1,8 +1,8 @@
 import PushEngine
 import PushModel
 
-/// Carries a shard's records to Kafka. It takes the engine's batches in order, keeps records without room, and writes
-/// failed ones again. The engine limits it: it stops at `unacknowledgedMax` records.
+/// Carries a shard's records to Kafka. It takes the engine's batches in order, keeps records for which there is no
+/// room, and writes failed ones again. It cannot grow without limit: the engine stops at `unacknowledgedMax` records.
 struct Outbox: ~Copyable {
     var batch = RecordBatch()
     var order = ProduceOrder()
@@ -13,43 +13,43 @@ struct Outbox: ~Copyable {
     /// takes.
     private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
     private var handedOverMillis: Int64 = 0
-    /// Acknowledgement of the last record that Kafka's library took.
+    /// Acknowledgement of the last record that librdkafka took.
     private var lastQueued: UInt64?
     var retries = RetryQueue()
     var underWay = UnderWayCount()
     var renewal = ProducerRenewal()
     var deliveries = DeliveryBatch()
-    /// Records that the library refused at once. They wait for the next call that has the engine.
+    /// Records that librdkafka refused in the call. They are handled in the next function that has the engine.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
     var refusals = RefusalDesk()
-    /// Size limits of the topics, as far as known. A larger record is refused before it leaves.
+    /// Size limits of the topics, as far as they are known. A larger record is refused before it leaves.
     var limits = RecordLimits()
     /// Whether the engine has made records since it was last asked.
     var hasNewRecords = false
     /// Whether Kafka's client has no room for more (back-pressure).
     var isBlocked = false
     var counters = OutboxCounters()
-    /// The last failure, until something is delivered to the same topic: a right may be missing on one topic alone.
+    /// The last failure. A delivery to the same topic clears it. Deliveries to other topics do not, because a right may
+    /// be missing for one topic alone.
     var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 
-    /// Maximum number of records that are handed over together, unless somebody waits for one of them. They take half a
-    /// millisecond.
+    /// Maximum number of records that are handed over together, unless somebody waits for one of them. Handing them
+    /// over takes half a millisecond.
     static let recordsPerTurnMax = 1_024
-    /// Number of deliveries for which the engine prefetches at once.
+    /// Number of deliveries whose entries the engine prefetches together.
     private static let aheadCountMax = 32
 
     init(pace: OutboxPace) { self.pace = pace }
 
-    /// The next time at which `advance` or `take` has something to do, on the steady clock; `nil` if nothing waits for
-    /// a time.
+    /// When `advance` or `take` next has something to do, on the steady clock; `nil` if nothing waits for a time.
     var dueMillis: Int64? {
         guard !self.isBlocked else { return nil }
         guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
         return min(retryMillis, self.pace.dueMillis ?? retryMillis)
     }
 
-    /// Whether records for which Kafka has room are left for the next turn.
+    /// Whether records are left for the next turn although Kafka's client has room for them.
     var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
 
     /// Number of records that wait here.
@@ -59,8 +59,8 @@ struct Outbox: ~Copyable {
 
     // MARK: Writing
 
-    /// Takes the records that the engine wants written, and hands over as many as there is room for. Records gather for
-    /// a moment first, unless somebody waits for one of them.
+    /// Takes the records that the engine wants written, and hands over as many as Kafka's client has room for. They
+    /// gather for a moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime, isUrgent: Bool) {
         self.handOver(from: &engine, to: log, nowMillis: now.steadyMillis, isUrgent: isUrgent)
         if !self.refusedAtOnce.isEmpty { self.settleRefused(in: &engine, now: now) }
@@ -82,7 +82,7 @@ struct Outbox: ~Copyable {
         self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, to: log, nowMillis: nowMillis)
     }
 
-    /// Tries again everything that is due.
+    /// Tries again all records that are due.
     mutating func advance(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime) {
         guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= now.steadyMillis else { return }
         self.tryAgain(to: log, nowMillis: now.steadyMillis)
@@ -96,7 +96,8 @@ struct Outbox: ~Copyable {
         for (index, record) in due.enumerated() {
             let lane = RetryQueue.Lane(record.topic, record.partition)
             guard !record.topic.isOrdered || !failedLanes.contains(lane) else {
-                // The record waits first: a lane without records is no longer careful, and would have no due time.
+                // The record is put back before it leaves its group: `cameBack` makes a lane without records normal
+                // again, with no due time.
                 self.retries.wait(record)
                 self.retries.cameBack(record, nowMillis: nowMillis)
                 continue
@@ -148,7 +149,7 @@ struct Outbox: ~Copyable {
         self.lastQueued = nil
     }
 
-    /// Whether other records of its partition wait that were made before this one.
+    /// Whether the record must wait behind earlier records of its partition.
     private func isHeld(_ index: Int) -> Bool {
         guard !self.retries.isEmpty else { return false }
         let record = self.batch.records[Int(self.order.indexes[index])]
@@ -174,7 +175,7 @@ struct Outbox: ~Copyable {
         var limit = limit
         let routed = self.order.routed
         if !routed.isEmpty {
-            // Records of `routed` leave together, so records under way at that time are of other topics.
+            // Records of `routed` leave together. At that time, Kafka may have only records of other topics.
             if self.next < routed.lowerBound { limit = min(limit, routed.lowerBound) }
             if routed.contains(self.next) { limit = min(limit, routed.upperBound) }
         }
@@ -185,8 +186,8 @@ struct Outbox: ~Copyable {
         return end
     }
 
-    /// Whether Kafka has unanswered records of the same partition of `routed`. If it refused those, this record would
-    /// be written before them, and their reader would take them for replays.
+    /// Whether Kafka has not answered for other records of the same partition of `routed`. If it refused those, this
+    /// record would be written before them, and their reader would take them for replays.
     private func wouldOvertake(_ index: Int) -> Bool {
         guard self.order.routed.contains(index) else { return false }
         return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)
@@ -222,7 +223,7 @@ struct Outbox: ~Copyable {
         self.counters.queueFull += 1
     }
 
-    /// Handles a record that Kafka's library did not take.
+    /// Handles a record that librdkafka did not take.
     private mutating func handleFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         self.counters.deliveriesFailed += 1
         if failure.isFatal { self.clientEnded(failure, nowMillis: nowMillis) }
@@ -234,7 +235,7 @@ struct Outbox: ~Copyable {
         self.counters.retriesWaiting = self.retries.count
     }
 
-    /// Makes the record wait for the next try.
+    /// Makes the record wait until it is tried again.
     private mutating func failedForNow(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         (self.failure, self.failedTopic) = (failure, record.topic)
         self.refusals.add(failure, record, .triedAgain, nowMillis: nowMillis)
@@ -252,7 +253,8 @@ struct Outbox: ~Copyable {
 
     // MARK: Kafka's answers
 
-    /// Reports results of deliveries to the engine. Returns how many there were.
+    /// Reports results of deliveries to the engine.
+    /// - Returns: number of results.
     mutating func takeDeliveries(
         from log: any ShardLog, into engine: inout ShardEngine, max: Int, now: EngineTime
     ) -> Int {
@@ -316,7 +318,7 @@ struct Outbox: ~Copyable {
         self.judge(record, failure, isAlone: isAlone, engine: &engine, now: now)
     }
 
-    /// Acts on an answer that is no success.
+    /// Acts on an answer other than success.
     private mutating func judge(
         _ record: KeptRecord, _ failure: ProduceFailure, isAlone: Bool, engine: inout ShardEngine, now: EngineTime
     ) {
@@ -345,12 +347,12 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten. These are
-    /// records of its `state`, and messages of its audiences' owners to other partitions. The engine waits for no
-    /// acknowledgement of them.
+    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten. They are
+    /// records of its `state`, and messages from its audiences' owners to other partitions. The engine does not wait
+    /// for their acknowledgements.
     ///
-    /// Other partitions would believe such messages. Phones would get versions twice, if the next owner does not know
-    /// the versions' life. Forwarded events are read again.
+    /// Other partitions would act on such messages. If the next owner does not know the versions' life, phones would get
+    /// versions twice. Forwarded events are not lost: the next owner of the input partition reads them again.
     mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)
         forgotten += self.retries.forgetRouted { engine.isAwaited($0) }
@@ -359,7 +361,7 @@ struct Outbox: ~Copyable {
         Self.forget(partition: partition, in: &records, of: engine, &forgotten)
         swap(&records, &engine.batch.records)
         if !self.batch.isEmpty {
-            // Records that have left already must not be written again.
+            // Records that have been handed over must not be written again.
             var unsent = self.order.indexes[self.next...].sorted().map { self.batch.records[Int($0)] }
             Self.forget(partition: partition, in: &unsent, of: engine, &forgotten)
             self.replaceUnsent(by: unsent)
@@ -368,7 +370,7 @@ struct Outbox: ~Copyable {
         self.refusals.forget(partition: partition, acknowledgements: forgotten)
     }
 
-    /// Replaces the unsent part of the batch by these records.
+    /// Replaces the part of the batch that has not been handed over by these records.
     mutating func replaceUnsent(by records: [EngineRecord]) {
         self.batch.records = records
         self.order.arrange(records)
@@ -385,7 +387,7 @@ struct Outbox: ~Copyable {
             let isForgotten =
                 switch record.topic {
                 case .state: record.partition == partition
-                // The record is in another partition than the one that it is about.
+                // `record.partition` is where the message goes. `isAwaited` tells about the partition that has sent it.
                 case .routed: !engine.isAwaited(record.acknowledgement)
                 case .outcomes, .deadLetters: false
                 }

@@ -8,7 +8,7 @@ public struct OutboxCounters: Sendable, Equatable {
     public var deliveriesFailed: UInt64 = 0
     /// Number of records that wait to be written again.
     public var retriesWaiting = 0
-    /// Number of times without room.
+    /// Number of times that Kafka's client had no room for a record.
     public var queueFull: UInt64 = 0
     /// Number of times that another Kafka client replaced one that had ended.
     public var producersRenewed: UInt64 = 0
@@ -18,14 +18,14 @@ public struct OutboxCounters: Sendable, Equatable {
     public var deadLettersShrunk: UInt64 = 0
     /// Number of dead letters of bad records that Kafka refused even without their value, and that were given up.
     public var deadLettersGivenUp: UInt64 = 0
-    /// Number of outcomes that Kafka refused for good: counted, and not published.
+    /// Number of outcomes that Kafka refused for good. They are counted and not published.
     public var outcomesUnpublished: UInt64 = 0
 
     /// Counters at zero.
     public init() {}
 }
 
-/// Counts by topic and kind of answer.
+/// Numbers of answers other than success, by topic and kind.
 public struct RefusalTable: Sendable, Equatable {
     private var counts = [UInt64](repeating: 0, count: 4 * ProduceError.allCases.count)
 

@@ -1,18 +1,18 @@
 /// Decides when waiting records are handed to librdkafka: together, a few times a second.
 ///
-/// librdkafka makes one request of each partition's records. A request costs as much as about thirty of its records, in
-/// this process and at the broker. After each one, librdkafka checks every partition that it writes to. A record
-/// therefore waits for others of its partition, at every rate. At a low rate, requests are most of what a push costs.
+/// librdkafka makes one request of each partition's records. A request costs as much as about thirty records, in this
+/// process and at the broker. After each one, librdkafka checks every partition that it writes to. So a record waits
+/// for others of its partition, at every rate. At a low rate, requests are most of what a push costs.
 ///
-/// A slot's next push waits for the outcome of the one before and then for its state record, which gather one after the
-/// other. Both together take less than the least distance between two pushes, so gathering delays no push. When Kafka
-/// acknowledges slowly, records wait less. It is pure: the caller passes the time.
+/// A slot's next push waits for the outcome of the push before, and then for the slot's `state` record. The two gather
+/// one after the other. Together they take less than the least distance between two pushes, so gathering delays no
+/// push. When Kafka acknowledges slowly, records wait less. It is pure: the caller passes the time.
 struct OutboxPace {
     /// The least distance between two pushes of an activity that can be configured.
     static let distanceMillis: Int64 = 1_000
-    /// The part of that distance that is reserved for APNs' answer and for delayed turns.
+    /// The part of `distanceMillis` that is reserved for APNs' answer and for delayed turns.
     static let answerMillis: Int64 = 200
-    /// The least time that records wait, even if Kafka is slow: more requests would not make it faster.
+    /// The least time that records wait, even if Kafka is slow, because more requests would not make it faster.
     static let holdMillisMin: Int64 = 50
     /// Maximum of `recordCountMax`.
     static let recordCountMax = 16_384
@@ -21,7 +21,7 @@ struct OutboxPace {
     private(set) var holdMillisMax: Int64
     /// Number of waiting records that are handed over without further wait.
     private(set) var recordCountMax: Int
-    /// When the oldest began to wait, on the steady clock; `nil` if nothing waits.
+    /// When the oldest waiting record began to wait, on the steady clock; `nil` if nothing waits.
     private var waitingSinceMillis: Int64?
     /// The longest time that Kafka recently took to acknowledge a whole group.
     private(set) var acknowledgementMillis: Int64 = 0
@@ -29,7 +29,7 @@ struct OutboxPace {
     /// - Parameters:
     ///   - holdMillis: the longest time that a record may wait.
     ///   - unacknowledgedMax: the number of unacknowledged records at which the shard stops taking and sending. Only a
-    ///     small part of it may wait.
+    ///     small part of that number may wait here.
     init(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
         self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
@@ -55,7 +55,7 @@ struct OutboxPace {
     var dueMillis: Int64? { self.waitingSinceMillis.map { $0 + self.holdMillis } }
 
     /// Whether all `count` waiting records are handed over now.
-    /// - Parameter isUrgent: somebody waits for one of them.
+    /// - Parameter isUrgent: whether somebody waits for one of them.
     mutating func handsOver(count: Int, isUrgent: Bool, nowMillis: Int64) -> Bool {
         guard count > 0 else {
             // The records that waited may have been forgotten with their partition.
@@ -74,6 +74,6 @@ struct OutboxPace {
             afterMillis, self.acknowledgementMillis - self.acknowledgementMillis / Self.forgettingShare)
     }
 
-    /// A slow moment fades by an eighth each time.
+    /// Each acknowledgement lowers the remembered time by an eighth, unless it took longer itself.
     private static let forgettingShare: Int64 = 8
 }

@@ -1,11 +1,11 @@
 import PushModel
 
-/// Records of `state` that Kafka had not acknowledged when their writer's epoch ended. They are never written again.
-/// Their keys are written with the next epoch, and each old record waits here until that is in the log. The type is
-/// pure.
+/// Records of `state` that Kafka had not acknowledged when their writer's epoch ended. They are never written. Their
+/// keys are written again with the next epoch. An old record waits here until its key's new record is in the log. The
+/// type is pure.
 struct OutdatedRecords {
     private var waiting: [Int32: [(key: [UInt8], acknowledgement: UInt64)]] = [:]
-    /// Number of records. The engine limits it by `unacknowledgedMax`, as everything that waits for Kafka.
+    /// Number of records. The engine limits it by `unacknowledgedMax`, as it limits everything that waits for Kafka.
     private(set) var count = 0
 
     mutating func add(_ record: KeptRecord) {
@@ -13,13 +13,13 @@ struct OutdatedRecords {
         self.count += 1
     }
 
-    /// The keys that must be written again, each once and in the same order everywhere.
+    /// The keys that must be written again, each once. Their order is always the same.
     func keys(of partition: Int32) -> [[UInt8]] {
         Set(self.waiting[partition, default: []].map(\.key)).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Takes the records of a key that is now in `state`. Returns the acknowledgements of those that were made before
-    /// it.
+    /// Removes the old records of a key that is now in `state`.
+    /// - Returns: the acknowledgements of the old records.
     mutating func takeSuperseded(
         partition: Int32, key: Span<UInt8>, isOlder: (UInt64) -> Bool
     ) -> [UInt64] {
@@ -37,7 +37,8 @@ struct OutdatedRecords {
         return taken
     }
 
-    /// Forgets a partition that belongs to another worker. Returns the acknowledgements that will never arrive.
+    /// Forgets a partition that belongs to another worker.
+    /// - Returns: the acknowledgements that will never arrive.
     mutating func forget(partition: Int32) -> [UInt64] {
         defer { self.replace(partition, by: []) }
         return self.waiting[partition, default: []].map(\.acknowledgement)

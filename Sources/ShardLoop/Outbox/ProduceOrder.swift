@@ -1,8 +1,8 @@
 import PushEngine
 
-/// The order in which a batch of records is handed to librdkafka. It is topic by topic; records of `state` are in order
-/// of their partitions, and all others in their original order. Each topic is therefore one call, and a partition's
-/// records enter its queue together. Order matters only within a partition, and is kept there.
+/// The order in which a batch of records is handed to librdkafka, topic by topic. Records of `state` are ordered by
+/// partition. All other records keep their order. So one call suffices for each topic, and a partition's records enter
+/// its queue together. Order matters only within a partition, and is kept there.
 struct ProduceOrder {
     /// Indexes into the arranged records.
     private(set) var indexes: [Int32] = []
@@ -17,7 +17,7 @@ struct ProduceOrder {
     mutating func arrange(_ records: [EngineRecord]) {
         self.indexes.removeAll(keepingCapacity: true)
         guard records.count > 1 else {
-            // There is nothing to arrange, as in a turn of one push.
+            // With one record or none, as after a single push, there is nothing to arrange.
             self.routed = 0..<(records.first?.topic == .routed ? 1 : 0)
             if !records.isEmpty { self.indexes.append(0) }
             return
@@ -29,7 +29,7 @@ struct ProduceOrder {
             self.nextIndexes[bucket + 1] += 1
         }
         for bucket in self.nextIndexes.indices.dropFirst() { self.nextIndexes[bucket] += self.nextIndexes[bucket - 1] }
-        // Buckets 0 and 1 are before, 3 is after.
+        // `routed` is bucket 2. Buckets 0 and 1 are before it.
         let (routedStart, routedEnd) = (self.start(of: 2), self.start(of: 3))
         self.routed = min(routedStart, records.count)..<min(routedEnd, records.count)
         self.indexes.append(contentsOf: repeatElement(0, count: records.count))

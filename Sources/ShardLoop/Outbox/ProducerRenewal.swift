@@ -1,4 +1,4 @@
-/// Decides when another Kafka client replaces one that has ended. The cause concerns the client alone, such as a
+/// Decides when another Kafka client replaces one that has ended. The cause concerns only the client, for example a
 /// sequence number that the broker did not expect. Kafka and the group still work. The type is pure.
 struct ProducerRenewal {
     /// Whether the client has ended. It is checked several times in each turn.
@@ -21,7 +21,7 @@ struct ProducerRenewal {
     /// A client that has not returned its records within this time counts as broken.
     static let returnMillisMax: Int64 = 60_000
 
-    /// Takes the client's end, which it reports for one record or for all.
+    /// Remembers that the client has ended. The client may report it for one record or for all.
     mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         guard !self.isDue else { return }
         self.isDue = true
@@ -41,8 +41,8 @@ struct ProducerRenewal {
         self.attempt += 1
     }
 
-    /// When another client may be made, or when the wait for the old one's records ends, on the steady clock; `nil`
-    /// while the client works.
+    /// When another client may be made, on the steady clock; `nil` while the client works. Until all records are back,
+    /// it is when the wait for them ends.
     func nextMillis(isAllBack: Bool) -> Int64? {
         guard self.isDue else { return nil }
         return isAllBack ? self.dueMillis : self.endedMillis + Self.returnMillisMax

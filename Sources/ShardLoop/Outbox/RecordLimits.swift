@@ -1,16 +1,16 @@
 public import PushEngine
 
-/// The most bytes of key, value and headers in a record, by topic, as far as known.
+/// Maximum number of bytes of key, value and headers in a record, by topic. A limit that is not known is `.max`.
 public struct RecordLimits: Sendable, Equatable {
-    /// The least that Kafka adds to a record that is alone in its batch: the batch's header and the record's own
-    /// numbers.
+    /// The fewest bytes that Kafka adds to a record that is alone in its batch. They are the batch's header and the
+    /// record's own numbers.
     public static let overheadByteCount = 68
 
     private var byteCounts = [Int](repeating: .max, count: 4)
     /// The smallest limit.
     public private(set) var smallest = Int.max
 
-    /// Limits before any is known.
+    /// Limits before any limit is known.
     public init() {}
 
     /// - Parameter topic: the topic with the limit.

@@ -1,12 +1,12 @@
 public import PushEngine
 
-/// A record that Kafka did not take, and what was done: for a log line.
+/// A record that Kafka did not take, and what was done about it. It becomes a log line.
 public struct RefusalNotice: Sendable, Equatable {
     /// What was done about the record.
     public enum Step: Sendable, Equatable {
         /// The record is tried again as it is.
         case triedAgain
-        /// The record is tried again in a request of its own.
+        /// The record is tried again alone in a request.
         case triedAlone
         /// The record is tried again with the present time.
         case triedWithPresentTime
@@ -16,7 +16,7 @@ public struct RefusalNotice: Sendable, Equatable {
         case shrunk
         /// A dead letter of a bad record is given up. Only this notice and a count remain.
         case givenUp
-        /// An outcome is counted, and not published.
+        /// An outcome is counted and not published.
         case unpublished
         /// An event for another partition is dead-lettered.
         case deadLettered
@@ -30,7 +30,7 @@ public struct RefusalNotice: Sendable, Equatable {
     public var failure: ProduceFailure
     /// What was done about the record.
     public var step: Step
-    /// The first position of the record that this one is about: `topic/partition/offset`. Empty if unknown.
+    /// The position of the event that the record is about: `topic/partition/offset`. Empty if it is unknown.
     public var source: String
 }
 
@@ -39,7 +39,7 @@ public struct RefusalNotice: Sendable, Equatable {
 struct RefusalDesk {
     /// Maximum number of notices in one turn. Further refusals are only counted.
     static let noticesMax = 32
-    /// How long a refusal for good is shown as a present problem.
+    /// How long a refusal for good is shown as a present fault, in milliseconds.
     static let recentMillis: Int64 = 600_000
 
     private(set) var notices: [RefusalNotice] = [] { didSet { self.updateHasNews() } }
@@ -48,10 +48,10 @@ struct RefusalDesk {
     /// Whether there is something to report. It is checked in each turn.
     private(set) var hasNews = false
     private(set) var table = RefusalTable()
-    /// Acknowledgements of records that were given the present time.
+    /// Acknowledgements of records that were tried again with the present time.
     private var presentTime: Set<UInt64> = []
     var giveUpLimit = GiveUpLimit()
-    /// The last refusal that lost something for readers, and its steady time, by topic.
+    /// For each topic, the last refusal by which readers of the topic lost something, and its time on the steady clock.
     private(set) var recent: [EngineRecord.Topic: (notice: RefusalNotice, atMillis: Int64)] = [:]
     /// Whether a topic's limit may have changed since the limits were read.
     var asksForLimits = false

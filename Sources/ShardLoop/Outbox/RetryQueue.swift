@@ -4,21 +4,21 @@ import PushModel
 /// Records that Kafka did not take. They are produced again after a pause, in the order in which they were made.
 ///
 /// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would
-/// undo it. A failed record is therefore not produced again until Kafka has answered for everything it has of that
-/// partition. Later records wait here until then, and until the records before them are on their way. A waiting record
-/// is dropped as superseded when a later one of its key, which was already on its way, is delivered. `routed` records
-/// keep their order in each partition, too. The engine limits the queue: it stops at `unacknowledgedMax` records.
+/// undo it. A failed record is therefore produced again only when Kafka has answered for everything else of its
+/// partition. Until then, later records wait here. A waiting record is dropped as superseded when a later record of its
+/// key is delivered, which had left before. Records of `routed` keep their order in each partition, too. The engine
+/// limits the queue: it stops at `unacknowledgedMax` records.
 ///
 /// Kafka may refuse a record because of another in its request. The lane of a refused record therefore becomes careful:
-/// its records leave in groups, each when Kafka has answered for the group before. The first group is one record; all
-/// others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
+/// its records leave in groups. Each group leaves when Kafka has answered for the group before. The first group is one
+/// record; all others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
 struct RetryQueue {
     /// The unit within which order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
         var topic: EngineRecord.Topic
         var partition: Int32
 
-        /// - Parameter partition: without meaning if the topic has no order.
+        /// - Parameter partition: ignored if the topic has no order.
         init(_ topic: EngineRecord.Topic, _ partition: Int32) {
             self.topic = topic
             self.partition = topic.isOrdered ? partition : -1
@@ -29,17 +29,16 @@ struct RetryQueue {
         }
     }
 
-    /// Waiting records by lane, in the order in which they were made; no lane is empty.
+    /// Waiting records by lane, in the order in which they were made. A lane without records is removed.
     private var lanes: [Lane: [KeptRecord]] = [:]
-    /// Waiting records without an order.
+    /// Waiting records of topics without an order.
     private var others: [KeptRecord] = []
-    /// Records that were refused for good, and are kept until somebody removes the cause. Only topics without an order
-    /// have such records.
+    /// Records of topics without an order that were refused for good. They are kept until somebody removes the cause.
     private var stuck: [KeptRecord] = [] { didSet { self.updateHasCare() } }
     private var stuckDueMillis: Int64 = .max
     private var careful: [Lane: CarefulLane] = [:] { didSet { self.updateHasCare() } }
-    /// The marker that must begin the next epoch, by partition. Until it is acknowledged, any other record of that
-    /// partition's `state` is outdated. `nil` if no marker is coming.
+    /// The marker that must begin the next epoch, by partition. Until it is acknowledged, all other records of the
+    /// partition's `state` are outdated. The value is `nil` if no marker was made.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
     private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
     /// Whether something is stuck or outdated, or a lane is careful. It is checked in each turn.
@@ -52,7 +51,7 @@ struct RetryQueue {
     static let backoffMinMillis: Int64 = 200
     static let backoffMaxMillis: Int64 = 10_000
 
-    /// Whether nothing waits here, and no record will have to wait behind another.
+    /// Whether nothing waits here, and no new record would have to wait behind another.
     var isEmpty: Bool { self.count == 0 && !self.hasCare }
 
     private mutating func updateHasCare() {
@@ -60,7 +59,7 @@ struct RetryQueue {
             !self.careful.isEmpty || !self.stuck.isEmpty || !self.claims.isEmpty || self.outdated.count > 0
     }
 
-    /// When the first record may be tried again, on the steady clock; `nil` if nothing waits for a time.
+    /// When the first record may be tried again, on the steady clock; `nil` if no record waits for a time.
     var dueMillis: Int64? {
         guard self.hasCare else { return self.plainDueMillis }
         var due = self.plainDueMillis ?? .max
@@ -80,7 +79,8 @@ struct RetryQueue {
         return self.lanes[lane] != nil || self.careful[lane] != nil
     }
 
-    /// Whether the record that Kafka has just answered for was alone in its request.
+    /// Whether the record that Kafka has just answered for was alone in its request. Its lane is careful then, with a
+    /// group of one.
     func isAlone(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         !self.careful.isEmpty && self.careful[Lane(topic, partition)]?.groupCount == 1
     }
@@ -99,14 +99,14 @@ struct RetryQueue {
         self.attempt += 1
     }
 
-    /// Adds a record that is tried again in a request of its own, before those that wait behind it.
+    /// Adds a refused record that is tried again in a request of its own. The lane's later records wait behind it.
     mutating func goesAlone(_ entry: KeptRecord, nowMillis: Int64) {
         let lane = Lane(entry.topic, entry.partition)
         self.careful[lane, default: CarefulLane(dueMillis: nowMillis)].wasRefused()
         self.wait(entry)
     }
 
-    /// Adds a record that leaves when Kafka has answered for those before it.
+    /// Adds a record that leaves when Kafka has answered for the lane's records that left before.
     mutating func followsInOrder(_ entry: KeptRecord, nowMillis: Int64) {
         let lane = Lane(entry.topic, entry.partition)
         if self.careful[lane] == nil { self.careful[lane] = CarefulLane(dueMillis: nowMillis, width: .max) }
@@ -114,8 +114,8 @@ struct RetryQueue {
         self.wait(entry)
     }
 
-    /// Removes events for a partition of `routed` that wait although a later one was delivered. Their reader would take
-    /// them for replays.
+    /// Removes and returns waiting events for a partition of `routed` if a later record was delivered. Their reader
+    /// would take them for replays.
     mutating func takeOvertaken(partition: Int32, acknowledgement: UInt64) -> [KeptRecord] {
         let lane = Lane(.routed, partition)
         guard let waiting = self.lanes[lane], let first = waiting.first,
@@ -128,8 +128,9 @@ struct RetryQueue {
         return waiting.filter(isOvertaken)
     }
 
-    /// Keeps a record that was refused for good, and must not be given up. Records behind it in its order wait with it
-    /// until a person has removed the cause. It is tried now and then, so that it is written soon after.
+    /// Keeps a record that was refused for good, and must not be given up. If its topic has an order, later records
+    /// wait behind it. A person must remove the cause. The record is tried from time to time, so that it is written
+    /// soon afterwards.
     mutating func stick(_ entry: KeptRecord, nowMillis: Int64) {
         if entry.topic.isOrdered {
             let lane = Lane(entry.topic, entry.partition)
@@ -142,8 +143,8 @@ struct RetryQueue {
         }
     }
 
-    /// Ends the group of the record's careful lane, if Kafka has answered for all of it.
-    /// - Parameter underWay: the records without an answer.
+    /// Ends the group of the record's careful lane if Kafka has answered for all of it.
+    /// - Parameter underWay: numbers of records that Kafka has not answered for.
     mutating func answered(_ topic: EngineRecord.Topic, partition: Int32, underWay: UnderWayCount) {
         guard !self.careful.isEmpty else { return }
         let lane = Lane(topic, partition)
@@ -152,7 +153,7 @@ struct RetryQueue {
         if self.lanes[lane] == nil { self.careful[lane] = nil }
     }
 
-    /// Inserts a record behind those of its partition that were made before it. Failures may be reported in any order.
+    /// Inserts a record into its lane, behind records that were made before it. Failures may be reported in any order.
     mutating func wait(_ entry: KeptRecord) {
         self.count += 1
         if !self.claims.isEmpty, entry.topic == .state, let claim = self.claims[entry.partition],
@@ -163,7 +164,7 @@ struct RetryQueue {
         let lane = Lane(entry.topic, entry.partition)
         guard entry.topic.isOrdered || self.careful[lane] != nil else { return self.others.append(entry) }
         var index = self.lanes[lane]?.count ?? 0
-        // Mostly the record is the last.
+        // The record usually belongs at the end.
         while index > 0,
             EngineRecord.isMade(entry.acknowledgement, before: self.lanes[lane]![index - 1].acknowledgement)
         {
@@ -172,11 +173,11 @@ struct RetryQueue {
         self.lanes[lane, default: []].insert(entry, at: index)
     }
 
-    /// Resets the pause after a successful delivery: the next failure begins with a short one again.
+    /// Makes the next pause short again, because a delivery has succeeded.
     mutating func succeeded() { self.attempt = 0 }
 
-    /// Drops records of a key that a delivered record has superseded. Returns their acknowledgements. Records that were
-    /// made after it stay.
+    /// Removes waiting records that were made before a delivered record of their key.
+    /// - Returns: their acknowledgements.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
         var taken: [UInt64] = []
         if self.outdated.count > 0 {
@@ -197,9 +198,9 @@ struct RetryQueue {
         return taken
     }
 
-    /// Takes the records that may leave, in order. The caller returns those for which there is no room with `putBack`.
-    /// The rest is checked again after a short pause.
-    /// - Parameter underWay: the records without an answer.
+    /// Removes and returns the records that may leave, in order. The caller gives back those for which there is no room
+    /// with `putBack`. Records that may not leave yet are checked again after a short pause.
+    /// - Parameter underWay: numbers of records that Kafka has not answered for.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []
         if let due = self.plainDueMillis, due <= nowMillis {
@@ -224,8 +225,9 @@ struct RetryQueue {
         return taken
     }
 
-    /// Releases records without an order. If their lane has become careful, they wait in the lane instead. Otherwise
-    /// they would share a group's request, and a record that counts as alone would be given up because of another.
+    /// Lets records of topics without an order leave. If their lane has become careful, they wait in the lane instead.
+    /// Otherwise they could share the request of a record that counts as alone, and that record would be given up
+    /// because of them.
     private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
         for entry in entries {
             if self.careful[Lane(entry.topic, entry.partition)] == nil {
@@ -237,7 +239,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes the next group of each careful lane that has no records with Kafka.
+    /// Takes the next group of each careful lane for whose earlier records Kafka has answered.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
@@ -254,7 +256,7 @@ struct RetryQueue {
         }
     }
 
-    /// Puts back records without room, which are tried again when there is some.
+    /// Gives back records for which there was no room. They are tried again when there is room.
     mutating func putBack(_ entries: some Sequence<KeptRecord>, nowMillis: Int64) {
         for entry in entries {
             let lane = Lane(entry.topic, entry.partition)
@@ -267,7 +269,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes out of its group a record that did not reach Kafka.
+    /// Removes a record that did not reach Kafka from its lane's group.
     mutating func cameBack(_ record: KeptRecord, nowMillis: Int64) {
         let lane = Lane(record.topic, record.partition)
         guard self.careful[lane] != nil else { return }
@@ -280,8 +282,8 @@ struct RetryQueue {
         self.careful[lane]!.dueMillis = nowMillis
     }
 
-    /// Forgets a partition of another worker: its `state` must not be written. Returns the acknowledgements that will
-    /// never arrive.
+    /// Forgets a partition that belongs to another worker, because its `state` must not be written any longer.
+    /// - Returns: the acknowledgements that will never arrive.
     mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(.state, partition)
         var forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
@@ -295,8 +297,8 @@ struct RetryQueue {
         return forgotten
     }
 
-    /// Drops messages between workers that nobody waits for, because they must not be written.
-    /// - Parameter isAwaited: whether this worker still has the partition that a record is about, by its
+    /// Drops messages between workers whose acknowledgements the engine does not await. They must not be written.
+    /// - Parameter isAwaited: whether this worker still has the partition that a message is about, by the message's
     ///   acknowledgement.
     /// - Returns: the acknowledgements that will never arrive.
     mutating func forgetRouted(isAwaited: (UInt64) -> Bool) -> [UInt64] {
@@ -314,7 +316,7 @@ struct RetryQueue {
 
     // MARK: Epochs
 
-    /// Ends the epoch of these partitions: waiting records of their `state` are never written.
+    /// Ends the epoch of these partitions. Waiting records of their `state` are never written.
     /// - Parameter claims: by partition, the marker of the next epoch; see `claims`.
     mutating func endEpochs(_ claims: [(partition: Int32, marker: UInt64?)]) {
         for (partition, marker) in claims {
@@ -331,8 +333,9 @@ struct RetryQueue {
         !self.claims.isEmpty && self.claims[partition] == .some(acknowledgement)
     }
 
-    /// Takes the acknowledgement of the marker. Returns the keys that must be written again.
+    /// Takes the acknowledgement of a partition's marker.
     /// - Parameter next: the marker that is awaited instead; `nil` if the epoch has begun.
+    /// - Returns: the keys that must be written again.
     mutating func claimAnswered(partition: Int32, next: UInt64?) -> [[UInt8]] {
         self.claims[partition] = next.map { .some($0) }
         return next == nil ? self.outdated.keys(of: partition) : []

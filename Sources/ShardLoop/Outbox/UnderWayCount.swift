@@ -1,8 +1,8 @@
 import PushEngine
 
-/// Number of records that librdkafka has and has not answered for, by partition where order matters, and otherwise by
-/// topic. While there are some, a failed record is not produced again, because later ones might be written before it. A
-/// record is alone in its request only if no other record could share the request.
+/// Numbers of records that librdkafka has taken and not answered for. They are counted by partition where order
+/// matters, otherwise by topic. While a partition has such records, a failed record is not produced again, because
+/// later ones might be written before it. A record is certainly alone in its request only if there are no such records.
 struct UnderWayCount {
     private var state: [Int32] = []
     private var routed: [Int32] = []
@@ -20,7 +20,7 @@ struct UnderWayCount {
         }
     }
 
-    /// Counts an answer, success or failure.
+    /// Counts an answer, whether success or failure.
     @inline(__always)
     mutating func returned(_ topic: EngineRecord.Topic, partition: Int32) {
         switch topic {
@@ -37,7 +37,8 @@ struct UnderWayCount {
             && self.routed.allSatisfy { $0 == 0 }
     }
 
-    /// - Parameter partition: without meaning if the topic has no order.
+    /// Whether records of this partition, or of a topic without an order, are not answered.
+    /// - Parameter partition: ignored if the topic has no order.
     func isAny(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         switch topic {
         case .state: Int(partition) < self.state.count && self.state[Int(partition)] > 0

@@ -1,13 +1,13 @@
 /// The metadata of a commit. It describes the logs that the commit is about, so that the next owner can check whether
-/// they are the same ones. It is pure.
+/// they are the same logs. It is pure.
 ///
 /// The text is like `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`. Unknown values are left out,
-/// and words that a later release adds are ignored. The former release wrote `mailboat-released=…` alone, which is also
-/// read. That release ignores this text.
+/// and words that a later release adds are ignored. The text `mailboat-released=…` of the former release is read, too.
+/// That release ignores the present text.
 public struct CommitMetadata: Equatable, Sendable {
     /// A record that this group has read, by its offset and its time.
     public struct Sample: Equatable, Sendable {
-        /// The record's offset, below the committed one and mostly directly before it.
+        /// The record's offset. It is below the committed offset, usually by one.
         public var offset: Int64
         /// The record's time, milliseconds since 1970.
         public var millis: Int64
@@ -20,34 +20,31 @@ public struct CommitMetadata: Equatable, Sendable {
 
     /// A record of the same log; `nil` if none is known.
     public var sample: Sample?
-    /// The offset after the newest record of `state` that Kafka had acknowledged to a working owner; `nil` if there was
-    /// none.
+    /// The offset after the newest acknowledged record of `state` that an owner at work wrote; `nil` if there was none.
     public var stateEnd: Int64?
-    /// Where `state` began when its owner took it over; `nil` if unknown. Compaction does not change it.
+    /// The beginning of `state` when its owner took it over; `nil` if it is unknown. Compaction does not change it.
     public var stateStart: Int64?
-    /// When the owner that gave the partition up stopped sending, by its wall clock, milliseconds since 1970. It is
-    /// meant for the next owner alone, which replaces it at once. Otherwise it could be taken for the time of a later
-    /// owner that could write nothing.
+    /// When the owner that released the partition stopped sending, by its wall clock, in milliseconds since 1970. Only
+    /// the next owner may use it, so that owner replaces it at once. Otherwise it could be taken for the time of a
+    /// later owner that wrote nothing.
     public var releasedWallMillis: Int64?
-    /// Whether the log is another one, and a person has moved the offset into it. The positions in `state` then mean
-    /// nothing.
+    /// Whether a person has moved the offset into another log. The positions in `state` do not apply to that log.
     public var isOfNewLog = false
 
-    /// A record of each other input topic of the partition, by the topic's name. When Kafka deletes a topic, it deletes
-    /// the group's offsets of it.
+    /// A record of each other input topic of the partition, by the topic's name. It is needed here, because Kafka
+    /// deletes the group's offsets of a topic together with the topic.
     public var others: [String: Sample] = [:]
 
-    /// Metadata in which nothing is known.
+    /// Metadata without any value.
     public init() {}
 
-    /// Most bytes for other topics: brokers take 4,096 bytes altogether.
+    /// Maximum number of bytes about other topics. Brokers accept 4,096 bytes of metadata.
     private static let byteCountMax = 3_000
 
     private static let mark = "mailboat"
     private static let formerPrefix = "mailboat-released="
 
-    /// - Parameter metadata: the metadata of a commit. The result is `nil` if there is none, or if it is another
-    ///   program's.
+    /// Reads the metadata of a commit. The result is `nil` if there is none, or if another program wrote it.
     public init?(metadata: String?) {
         guard let metadata else { return nil }
         if metadata.hasPrefix(Self.formerPrefix) {
@@ -81,7 +78,7 @@ public struct CommitMetadata: Equatable, Sendable {
 
     private static func number(_ text: Substring) -> Int64? { Int64(text).flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// The text: about 100 bytes, and as much for each other topic.
+    /// The metadata as text: about 100 bytes, and 100 more for each other topic.
     public var text: String {
         var text = Self.mark
         if let sample { text += " at=\(sample.offset):\(sample.millis)" }

@@ -1,10 +1,10 @@
 public import PushEngine
 
-/// Decides which offsets are committed next, one batch at a time, and what the group's answers say about the
-/// membership. All shards of a worker share one.
+/// Decides which offsets are committed next, one batch at a time. It also decides what the group's answers mean for the
+/// lease. All shards of a worker share one.
 ///
-/// A partition that leaves is removed first, and the batch on its way is awaited. No commit of a partition is issued or
-/// in flight after its unassign begins (contract: One owner).
+/// A partition that leaves is removed first, and the answer to the current batch is awaited. So no commit of a
+/// partition is sent or unanswered after its unassignment begins (contract: One owner).
 public struct CommitQueue: Sendable {
     private struct Key: Hashable {
         var topic: UInt16
@@ -21,34 +21,35 @@ public struct CommitQueue: Sendable {
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
-    /// Positions in the last batch that the group refused. They wait to be committed again.
+    /// Positions of the last batch that the group refused. They wait to be committed again.
     private var refusedLast: Set<Key> = []
-    /// Numbers of the partitions that may be committed.
+    /// Numbers of the partitions whose positions may be committed.
     private var owned: Set<Int32> = []
-    /// The newest position of each log that may be committed, or the one where reading began.
+    /// The newest position of each log that may be committed. At first it is where reading began.
     private var newest: [Key: Int64] = [:]
     /// When the current batch was sent, on the steady clock.
     private var sentAtMillis: Int64 = 0
 
     public init(lease: OwnershipLease) { self.lease = lease }
 
-    /// Whether no batch is on its way.
+    /// Whether no batch waits for an answer.
     public var isIdle: Bool { self.underWay.isEmpty }
 
-    /// - Parameter partitions: numbers that may be committed from now on.
-    /// - Parameter starts: where reading of each log begins. It is committed again when the group is asked and there is
-    ///   nothing newer.
+    /// Adds partitions whose positions may be committed from now on.
+    /// - Parameter partitions: the numbers of the partitions.
+    /// - Parameter starts: where reading of each log begins. Without a newer position, `ask` commits it again.
     public mutating func own(_ partitions: [Int32], starts: [CommitPosition]) {
         self.owned.formUnion(partitions)
         for start in starts { self.newest[Key(start)] = start.nextOffset }
     }
 
-    /// The newest position that may be committed, or the one where reading began; `nil` if the partition is not owned.
+    /// The newest position of a log that may be committed, at first the one where reading began; `nil` if the partition
+    /// is not owned.
     public func newest(of position: CommitPosition) -> Int64? { self.newest[Key(position)] }
 
-    /// Asks the group whether this worker is a member, by committing a position again. Does nothing when a commit is on
-    /// its way or waits, because that asks, too. A position that the group keeps refusing proves nothing, so another is
-    /// committed beside it. Otherwise one topic without a right would end the lease of all.
+    /// Asks the group whether this worker is a member, by committing a position again. Does nothing if a commit waits
+    /// or has no answer yet, because that commit asks, too. A position that the group keeps refusing proves nothing, so
+    /// another position is committed with it. Otherwise one topic without a right would end the lease of all.
     public mutating func ask() {
         guard self.underWay.isEmpty, self.waiting.keys.allSatisfy(self.refusedLast.contains) else { return }
         let owned = self.newest.filter { self.owned.contains($0.key.partition) }
@@ -56,7 +57,7 @@ public struct CommitQueue: Sendable {
         self.waiting[some.key] = some.value
     }
 
-    /// Adds positions to commit soon; only the newest of a partition counts.
+    /// Adds positions to commit soon. A newer position of a log replaces an older one.
     public mutating func add(_ positions: [CommitPosition]) {
         for position in positions where self.owned.contains(position.partition) {
             self.waiting[Key(position)] = position.nextOffset
@@ -64,7 +65,7 @@ public struct CommitQueue: Sendable {
         }
     }
 
-    /// Removes partitions. Returns their waiting positions; nothing of them is sent from now on.
+    /// Removes partitions and returns their waiting positions. Nothing is sent for these partitions from now on.
     public mutating func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.owned.subtract(partitions)
         self.newest = self.newest.filter { !partitions.contains($0.key.partition) }
@@ -74,11 +75,11 @@ public struct CommitQueue: Sendable {
         return Self.positions(taken)
     }
 
-    /// The next batch, which counts as on its way; empty if nothing may be sent now.
-    /// - Parameter isJoining: whether the group is being joined again. A commit would then be refused, and cost every
-    ///   partition. The next commit or question, a fraction of a second later, tries again.
-    /// - Parameter nowMillis: on the steady clock; if the group confirms the batch, the lease is counted from this
-    ///   time.
+    /// The next batch, for the caller to send; empty if nothing may be sent now.
+    /// - Parameter isJoining: whether the consumer is joining the group again. The group would refuse a commit, and the
+    ///   worker would lose all partitions. A later call tries again within a second.
+    /// - Parameter nowMillis: the time on the steady clock. If the group confirms the batch, the lease is counted from
+    ///   this time.
     public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
         guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }
         let batch = Self.positions(self.waiting)
@@ -91,13 +92,13 @@ public struct CommitQueue: Sendable {
     /// Takes the answer to the current batch.
     public mutating func took(committed: [CommitPosition], refused: [CommitPosition]) {
         self.underWay = []
-        // The group judges the member first, then each partition. One committed partition proves the membership.
+        // The group checks the member first, then each partition. So one accepted position proves the membership.
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
         for position in committed { self.refusedLast.remove(Key(position)) }
         for refusal in refused where self.owned.contains(refusal.partition) { self.refusedLast.insert(Key(refusal)) }
-        // The reason for a refusal does not matter. During a rebalance the group refuses the generation that it has
-        // just left, and the partition stays here. A position older than the newest is from an earlier ownership, or a
-        // newer one waits.
+        // The position waits again, whatever the reason for the refusal. In a rebalance, the group refuses commits of
+        // the former generation, even if the partition stays here. An older position is dropped: it is from an earlier
+        // ownership, or a newer one waits.
         for refusal in refused where self.owned.contains(refusal.partition) {
             guard let newest = self.newest[Key(refusal)], refusal.nextOffset >= newest else { continue }
             self.waiting[Key(refusal)] = newest

@@ -1,12 +1,11 @@
-/// How long this worker may consider its partitions its own.
+/// How long this worker may regard its partitions as its own.
 ///
-/// A broker that hears nothing from a worker gives its partitions to another after the session timeout. A worker that
-/// was stopped meanwhile does not know that. A worker therefore acts only for a while after the group has answered a
-/// commit. The answer proves that the worker was a member when it asked. The lease is counted from the question, on a
-/// clock that runs while the process is stopped.
+/// If a broker hears nothing from a worker for the session timeout, it gives the worker's partitions to another. A
+/// worker that was stopped for that time does not know that it has lost them. So it acts only for a limited time after
+/// the group has answered a commit. The answer proves that the worker was a member when it asked. The lease is counted
+/// from the question, on a clock that runs while the process is stopped.
 public struct OwnershipLease: Sendable {
-    /// Length of the lease: a tenth less than the session timeout, because clocks differ, and the broker's session
-    /// began after the question.
+    /// Length of the lease: nine tenths of the session timeout. The margin is for clocks that run at different speeds.
     public let durationMillis: Int64
     /// When the lease ends, on the steady clock; `.min` if it was never confirmed.
     public private(set) var endsMillis = Int64.min
@@ -15,8 +14,9 @@ public struct OwnershipLease: Sendable {
     ///   another worker.
     public init(sessionTimeoutMillis: Int64) { self.durationMillis = sessionTimeoutMillis / 10 * 9 }
 
-    /// Extends the lease, because the group has confirmed the membership that was asked about at that time. An overdue
-    /// answer does not shorten the lease.
+    /// Extends the lease, because the group has confirmed the membership.
+    /// - Parameter askedAtMillis: when the group was asked, on the steady clock. An overdue answer does not shorten the
+    ///   lease.
     public mutating func confirmed(askedAtMillis: Int64) {
         self.endsMillis = max(self.endsMillis, askedAtMillis + self.durationMillis)
     }

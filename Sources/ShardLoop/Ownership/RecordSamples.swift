@@ -1,18 +1,18 @@
-/// Records of one log that were read lately, by offset and time. There is one for each read of the log's queue, not one
-/// for each record.
+/// Records of one log that were read lately, by offset and time. Each read of the log's queue adds one sample.
 ///
-/// A commit reports the newest of them below its offset. If there are too many, every second one is forgotten.
+/// A commit reports the newest sample below its offset. If there are too many samples, every second one is forgotten.
 public struct RecordSamples: Sendable {
     /// The samples by offset, ascending.
     private var samples: [CommitMetadata.Sample] = []
     private static let countMax = 64
 
-    /// - Parameter first: the sample that the former owner has reported and that was found to be right; `nil`: none.
+    /// - Parameter first: the sample that the former owner's commit contained, after it was found to be right; `nil`:
+    ///   none.
     public init(_ first: CommitMetadata.Sample? = nil) {
         if let first { self.samples.append(first) }
     }
 
-    /// Adds the last record of one read. A record without a time proves nothing.
+    /// Adds the last record of one read. A record without a time is ignored, because it could not be recognised.
     public mutating func add(_ sample: CommitMetadata.Sample) {
         guard sample.millis >= 0, sample.offset > self.samples.last?.offset ?? -1 else { return }
         if self.samples.count == Self.countMax {
@@ -21,7 +21,7 @@ public struct RecordSamples: Sendable {
         self.samples.append(sample)
     }
 
-    /// The newest record below `nextOffset`. Commits do not go back, so older ones are forgotten.
+    /// The newest sample below `nextOffset`. Older samples are forgotten, because later commits are not lower.
     public mutating func newest(below nextOffset: Int64) -> CommitMetadata.Sample? {
         guard let index = self.samples.lastIndex(where: { $0.offset < nextOffset }) else { return nil }
         if index > 0 { self.samples.removeSubrange(..<index) }

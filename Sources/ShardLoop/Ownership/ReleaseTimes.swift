@@ -1,14 +1,13 @@
-/// How long giving back partitions may take: first the wait for answers of APNs, then the wait for Kafka's
-/// acknowledgements.
+/// How long a release of partitions may take: first it waits for APNs' answers, then for Kafka's acknowledgements.
 public struct ReleaseTimes: Sendable, Equatable {
-    /// Longest wait for answers.
+    /// The longest wait for APNs' answers, in milliseconds.
     public var quietMillis: Int64
-    /// Time after which the partitions leave, finished or not.
+    /// Milliseconds after which the partitions leave, even if records are not acknowledged.
     public var limitMillis: Int64
 
     /// How long Kafka may take to acknowledge what a leaving partition wrote, after the wait for answers.
     public static let writeMillis: Int64 = 3_000
-    /// Time reserved for the last commit, and for the message to the group.
+    /// Time reserved for the last commit and for the message to the group.
     public static let marginMillis: Int64 = 500
 
     public init(quietMillis: Int64, limitMillis: Int64) {
@@ -16,8 +15,8 @@ public struct ReleaseTimes: Sendable, Equatable {
         self.limitMillis = limitMillis
     }
 
-    /// The times for a release. They are short while others wait for this member. A worker that stops delays nobody
-    /// longer than its drain.
+    /// The times for a release. In a rebalance they are short, because other members wait. A worker that stops may take
+    /// its whole drain time.
     /// - Parameters:
     ///   - leftMillis: time until the group takes the partitions away.
     ///   - isStopping: whether the worker ends, and these are its last partitions.

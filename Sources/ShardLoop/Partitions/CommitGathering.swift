@@ -4,27 +4,27 @@ import PushModel
 /// Gathers offsets that may be committed, until they are handed over together.
 public struct CommitGathering: Sendable {
     private var positions: [CommitPosition] = []
-    /// New offsets during a call. The array is empty between two calls, and reused for its memory.
+    /// New offsets during a call. Empty between two calls, and kept to reuse its memory.
     private var newer: [CommitPosition] = []
-    /// When the offsets are due, on the steady clock; `nil` if nothing has happened since the last time.
+    /// When the offsets must be handed over, on the steady clock; `nil` if none wait.
     private(set) var dueMillis: Int64?
 
     /// A gathering without offsets.
     public init() {}
 
-    /// Lets offsets that may be committed wait for others until this time, unless they wait already.
+    /// Sets when the offsets must be handed over, unless a time is already set.
     mutating func wait(untilMillis: Int64) {
         if self.dueMillis == nil { self.dueMillis = untilMillis }
     }
 
-    /// Takes the offsets that the engine now allows.
+    /// Takes the offsets that may be committed now from the engine.
     mutating func gather(from engine: inout ShardEngine, now: EngineTime) {
         engine.takeCommits(into: &self.newer, now: now)
         self.add(self.newer)
         self.newer.removeAll(keepingCapacity: true)
     }
 
-    /// Adds offsets; only the newest of a partition's topic counts.
+    /// Adds offsets. A newer offset of a topic's partition replaces an older one.
     public mutating func add(_ newer: [CommitPosition]) {
         for commit in newer {
             if let index = self.positions.firstIndex(where: {
@@ -48,14 +48,14 @@ public struct CommitGathering: Sendable {
         return gathering.takeAll()
     }
 
-    /// Hands over everything gathered.
+    /// Removes and returns all gathered offsets.
     public mutating func takeAll() -> [CommitPosition] {
         self.dueMillis = nil
         defer { self.positions = [] }
         return self.positions
     }
 
-    /// Takes the offsets of partitions that leave, which are not handed over with the others.
+    /// Removes and returns the offsets of partitions that leave. They are committed apart from the others.
     mutating func take(of partitions: [Int32]) -> [CommitPosition] {
         let taken = self.positions.filter { partitions.contains($0.partition) }
         self.positions.removeAll { partitions.contains($0.partition) }

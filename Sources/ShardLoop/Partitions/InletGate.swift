@@ -4,12 +4,13 @@ public import PushEngine
 /// partition. It is pure: the caller passes what the group and the logs say.
 ///
 /// An inlet is a partition that was added to an input topic after `state` had been written. It has no activities, and
-/// its records belong to other partitions. A key's older records are in a partition with a lower number. The present
-/// records of an inlet may therefore pass once the group has committed every such partition up to an end that was read
-/// later. Everything published before is then done, and what arrives later through `routed` is behind it. The end is
-/// read again and again, as publishers learn about a new partition at different times.
+/// its records belong to other partitions. Older records of a key may be in a partition with a lower number. The gate
+/// reads the inlet's end first, and then the ends of those partitions. When the group has committed them up to their
+/// ends, the inlet's records up to its end may pass. They reach other partitions through `routed`, behind everything
+/// that was published before them. The ends are read again and again, because publishers learn about a new partition at
+/// different times.
 public struct InletGate: Sendable {
-    /// One partition of one input topic, as the group and the log had it at the time of the question.
+    /// The offsets of one partition of one input topic, as the group and the log had them when they were asked.
     public struct Sight: Sendable, Equatable {
         /// Index of the input topic.
         public var topic: UInt16
@@ -33,7 +34,7 @@ public struct InletGate: Sendable {
         var partition: Int32
     }
 
-    /// How far an inlet may pass, and what must be committed before that.
+    /// How far an inlet may pass, and what the group must have committed before.
     private struct Barrier {
         var upTo: Int64
         /// The offset that must be committed, by partition.
@@ -48,21 +49,21 @@ public struct InletGate: Sendable {
     /// A gate without inlets.
     public init() {}
 
-    /// Takes what was found about inlets and the partitions before them.
+    /// Takes what was found about inlets and the partitions with lower numbers.
     /// - Parameters:
     ///   - sights: inlets and every partition of their topics with a lower number. All were requested after the last
     ///     answers had arrived.
     ///   - inlets: numbers of the partitions that are inlets here.
-    /// - Returns: how far each inlet may be forwarded from now on, where this has changed. An answer is repeated while
-    ///   the group has not committed all of it. The inlet may have left and returned between two looks, and its new
-    ///   owner was sent nothing.
+    /// - Returns: how far each inlet may be forwarded from now on, where this has changed. A position is repeated until
+    ///   the group has committed it. The inlet may have left and returned between two looks, and its new owner does not
+    ///   know the position.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {
             let key = Key(topic: inlet.topic, partition: inlet.partition)
             let others = sights.filter { $0.topic == inlet.topic && $0.partition < inlet.partition }
-            // The end of an inlet must have been read before those of the other partitions, so the one from the last
-            // look counts.
+            // The inlet's end must have been read before the ends of the other partitions. So the end from the last
+            // look is used.
             let end = self.lastEnds.updateValue(inlet.endOffset, forKey: key)
             if self.barriers[key] == nil, let end, end > self.letIn[key] ?? 0,
                 Set(others.map(\.partition)).count == Int(inlet.partition)
@@ -92,7 +93,7 @@ public struct InletGate: Sendable {
         self.letIn = self.letIn.filter { !partitions.contains($0.key.partition) }
     }
 
-    /// Partitions that delay an inlet, by the last sights, for a person. Ascending.
+    /// The partitions that delay an inlet according to the last sights, in ascending order. They are for a log line.
     public func holdingUp(_ sights: [Sight]) -> [Int32] {
         var numbers: Set<Int32> = []
         for (key, barrier) in self.barriers {

@@ -1,8 +1,8 @@
 public import PushEngine
 
-/// What a shard learns when it gets a partition.
+/// What a shard gets with a partition.
 public struct PartitionGrant: Sendable {
-    /// The number of the partition, from 0; the same in every topic.
+    /// The number of the partition, from 0. It is equal in every topic.
     public var number: Int32
     /// The offset at which reading begins, by topic index.
     public var starts: [CommitPosition]
@@ -10,11 +10,12 @@ public struct PartitionGrant: Sendable {
     public var logEnds: [CommitPosition]
     /// When the former owner stopped sending, by its wall clock; `nil` if unknown.
     public var releasedWallMillis: Int64?
-    /// Whether the partition is beyond those that `state` was written for: its records are forwarded (`InletGate`).
+    /// Whether the partition was added after `state` had been written. Its records are forwarded (`InletGate`).
     public var isInlet: Bool
-    /// How far `state` was acknowledged to working owners, from the group's commits; `nil` if it may be empty.
+    /// The offset of `state` up to which Kafka acknowledged records of owners at work, from the group's commits; `nil`
+    /// if `state` may be empty.
     public var stateEnd: Int64?
-    /// Whether a person has moved the group into another log: the positions in `state` then mean nothing.
+    /// Whether a person has moved the group into another log. The positions in `state` do not apply to that log.
     public var isOfNewLog: Bool
     /// Why the partition cannot be consumed; `nil` if it can.
     public var haltReason: String?
@@ -38,9 +39,9 @@ public struct PartitionGrant: Sendable {
 struct OwnedPartition {
     let grant: PartitionGrant
     private(set) var life: PartitionLife
-    /// Whether the queue of a topic has something, as far as known, by topic index.
+    /// Whether the queue of a topic may have records, by topic index.
     private(set) var isReadable: [Bool]
-    /// Whether one of the queues may have something. Most partitions of a turn have nothing.
+    /// Whether at least one of the queues may have records. In most turns, most partitions have none.
     private(set) var mayBeReadable = true
     /// The offset below which records of an inlet may be forwarded, by topic index.
     var letInUpTo: [Int64]
@@ -75,7 +76,7 @@ struct OwnedPartition {
         self.section = nil
     }
 
-    /// Halts the partition and drops what is known of it: nothing is written when it leaves.
+    /// Halts the partition and drops what is known of it. Nothing is written when the partition leaves.
     mutating func forsake(_ reason: String) {
         self.move(to: .haltedUnrestored)
         self.haltReason = reason
@@ -90,7 +91,7 @@ struct OwnedPartition {
 /// The progress of a restore.
 struct RestoreProgress {
     var recordCount: Int64 = 0
-    /// The most records that there can be.
+    /// Maximum number of records to read.
     var recordCountMax: Int64 = 0
     /// When the restore began, on the steady clock.
     var beganMillis: Int64 = 0
@@ -104,7 +105,7 @@ public struct PartitionReport: Sendable, Equatable {
     public var life: PartitionLife
     /// Number of records of `state` read so far.
     public var restoredRecords: Int64
-    /// The most records of `state` that there can be.
+    /// Maximum number of records of `state` to read.
     public var restoreRecordsMax: Int64
     /// Why the partition is halted; empty otherwise.
     public var haltReason: String

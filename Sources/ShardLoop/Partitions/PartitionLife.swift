@@ -9,24 +9,25 @@
 /// Claiming and restoring have nothing to wait for and nothing to write when they are released. Every phase ends at
 /// once when the partition is lost.
 public enum PartitionLife: Hashable, Sendable, CaseIterable {
-    /// The ownership marker is on its way to `state`. The restore ends at the marker's position.
+    /// The ownership marker has been written to `state` and is not acknowledged yet. The restore will end at the
+    /// marker.
     case claiming
     /// `state` is being read, up to the marker.
     case restoring
     /// Records are taken and pushed.
     case running
-    /// The partition has no state: its records are forwarded as far as the gate allows. This phase begins with the
-    /// assignment.
+    /// The partition was added after `state` had been written, and has no state. Its records are forwarded as far as
+    /// the gate allows. This phase begins with the assignment.
     case inlet
-    /// The partition had run, and cannot continue without a person.
+    /// The partition had run, and needs a person before it can continue.
     case halted
-    /// The partition never ran, or what was known of it was dropped. It cannot continue without a person.
+    /// The partition never ran, or what was known of it was dropped. It needs a person before it can continue.
     case haltedUnrestored
-    /// The partition must leave. Nothing more is taken, and answers of APNs are awaited.
+    /// The partition is leaving. Nothing more is taken, and answers of APNs are awaited.
     case quieting
-    /// The rest has been written; Kafka's acknowledgements are awaited.
+    /// The rest has been written, and Kafka's acknowledgements are awaited.
     case writing
-    /// Nothing more is done for the partition; the group has its last commit.
+    /// Nothing more is done for the partition. The group has its last commit.
     case left
 
     /// The phases that may follow.
@@ -43,13 +44,13 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the engine has something of the partition to write when it leaves.
+    /// Whether the engine may have something of the partition to write when it leaves.
     var hasRun: Bool { self.takesRecords || self == .halted }
 
     /// Whether records of the partition's input topics are taken.
     var takesRecords: Bool { self == .running || self == .inlet }
 
-    /// Whether the partition cannot continue without a person.
+    /// Whether the partition needs a person before it can continue.
     public var isHalted: Bool { self == .halted || self == .haltedUnrestored }
     /// Whether the partition is leaving, or has left.
     public var isLeaving: Bool { self == .quieting || self == .writing || self == .left }

@@ -23,7 +23,8 @@ public struct DeliveryBatch: Sendable {
         }
     }
 
-    /// Acknowledgements by delivery. They are in an array of their own, so that a few can be passed to the engine in advance.
+    /// Acknowledgements by delivery. They are in an array of their own, so that some can be passed to the engine in
+    /// advance for prefetching.
     @usableFromInline private(set) var acknowledgements: [UInt64] = []
     @usableFromInline private(set) var deliveries: [Delivery] = []
     @usableFromInline private(set) var keys: [UInt8] = []
@@ -63,7 +64,7 @@ public struct DeliveryBatch: Sendable {
         for index in key.indices { self.keys.append(key[index]) }
     }
 
-    /// Adds a failure. The record was given up, though it may be in the log.
+    /// Adds a failure. The client has given up the record, but the record may be in the log.
     public mutating func append(_ record: KeptRecord, _ failure: ProduceFailure) {
         self.acknowledgements.append(record.acknowledgement)
         self.deliveries.append(

@@ -1,19 +1,19 @@
-/// The kind of Kafka's answer to a record that it did not take. The set is closed, and used for decisions, log lines
-/// and metrics.
+/// The kind of Kafka's answer to a record that it did not take. Decisions, log lines and metrics use it. Every answer
+/// has one of these kinds.
 public enum ProduceError: UInt8, Sendable, CaseIterable {
     /// The record, or its batch, is larger than a topic, a segment or the client allows.
     case size
-    /// The topic does not allow such a record: it is compacted, and the record has no key.
+    /// The topic does not accept the record, for example because it is compacted and the record has no key.
     case invalidRecord
     /// The record's time is too far from the broker's.
     case invalidTimestamp
     /// The client's user may not write there.
     case notAuthorized
-    /// A rule of the cluster's operator forbids the record.
+    /// A rule of the cluster forbids the record.
     case policyViolation
     /// The topic or the partition does not exist.
     case unknownTopic
-    /// The broker does not speak this version of the request, or of its records.
+    /// The broker does not support this version of the request, or of its records.
     case unsupportedVersion
     /// Anything else, such as a broker that is down.
     case other
@@ -32,7 +32,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The kind of an error number of the Kafka protocol, or of librdkafka's own below zero.
+    /// The kind that belongs to an error number of the Kafka protocol. Negative numbers are librdkafka's own.
     public init(code: Int32) {
         self =
             switch code {
@@ -40,10 +40,10 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
             case 10, 18: .size
             case 87: .invalidRecord
             case 32: .invalidTimestamp
-            // Topic, cluster, transactional id.
+            // These are for a topic, a cluster and a transactional id.
             case 29, 31, 53: .notAuthorized
             case 44: .policyViolation
-            // The broker's error; librdkafka's for a topic and for a partition.
+            // These are the broker's error, and librdkafka's for a topic and for a partition.
             case 3, -188, -190: .unknownTopic
             // UNSUPPORTED_VERSION, UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, librdkafka's _UNSUPPORTED_FEATURE.
             case 35, 43, 76, -165: .unsupportedVersion
@@ -51,7 +51,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
             }
     }
 
-    /// Whether the cause is in the record itself, so that it is refused each time.
+    /// Whether the cause is in the record itself, so that Kafka refuses it each time.
     public var isOfTheRecord: Bool {
         switch self {
         case .size, .invalidRecord, .invalidTimestamp: true
@@ -66,20 +66,20 @@ public enum ProduceVerdict: Sendable, Equatable {
     case taken
     /// The record is tried again as it is, after a pause.
     case forNow
-    /// The record is tried again in a request of its own: it may have been refused because of others.
+    /// The record is tried again alone in a request, because it may have been refused because of others.
     case alone
     /// The record is tried again with the present time.
     case withPresentTime
-    /// The record is never taken as it is.
+    /// Kafka will never take the record as it is.
     case forGood(ProduceError)
-    /// The producer takes nothing from now on.
+    /// The producer takes no record from now on.
     case fatal
 
     /// - Parameters:
-    ///   - error: `nil` if Kafka took the record.
-    ///   - isFatal: the producer is finished.
-    ///   - isAlone: no other record was in its request.
-    ///   - hasPresentTime: its time is that of the moment at which it was tried again.
+    ///   - error: the kind of answer; `nil` if Kafka took the record.
+    ///   - isFatal: whether the producer has ended.
+    ///   - isAlone: whether no other record was in the request.
+    ///   - hasPresentTime: whether the record was tried again with the present time.
     public init(_ error: ProduceError?, isFatal: Bool, isAlone: Bool, hasPresentTime: Bool) {
         guard let error else {
             self = .taken
@@ -88,7 +88,8 @@ public enum ProduceVerdict: Sendable, Equatable {
         self =
             switch (error.isOfTheRecord, error) {
             case _ where isFatal: .fatal
-            // Waiting may help, or a person may: a right, a policy, a topic or a broker may be added.
+            // The cause is outside the record. It may disappear by itself, or a person may add a right, a policy, a
+            // topic or a broker.
             case (false, _): .forNow
             case (true, _) where !isAlone: .alone
             case (true, .invalidTimestamp) where !hasPresentTime: .withPresentTime
@@ -97,13 +98,13 @@ public enum ProduceVerdict: Sendable, Equatable {
     }
 }
 
-/// Kafka, or its library before it, did not take a record.
+/// Why Kafka, or librdkafka, did not take a record.
 public struct ProduceFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// What failed, why, and what to do, for a person.
     public var description: String
     /// The kind of failure.
     public var error: ProduceError
-    /// Whether the producer is finished: every record fails from now on.
+    /// Whether the producer has ended, so that every further record fails.
     public var isFatal: Bool
 
     public init(_ description: String, _ error: ProduceError, isFatal: Bool = false) {

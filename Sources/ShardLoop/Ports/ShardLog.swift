@@ -1,26 +1,27 @@
 public import PushEngine
 
-/// A shard's way to Kafka, as its loop sees it: the group, records in and out, `state`, commits. Nothing here waits. It
-/// is called on the shard's loop, a few times in each turn and for batches. It is therefore a protocol and not a
-/// generic parameter: a generic loop in a module of its own would silently run unspecialised.
+/// A shard's way to Kafka, as its loop uses it: the group, records in and out, `state`, commits. No method waits.
+/// Methods are called on the shard's loop, a few times in each turn and for batches. So a protocol is fast enough. A
+/// generic loop in a module of its own would silently run unspecialised.
 public protocol ShardLog: AnyObject {
     /// The time until which the partitions certainly belong to this worker, on the steady clock; see `OwnershipLease`.
-    /// It may grow between any two calls. If the lease had run out, a turn is requested when it grows.
+    /// It may grow between any two calls. If it grows after the lease had run out, a turn is requested.
     var leaseEndsMillis: Int64 { get }
 
     // MARK: Records of the input
 
-    /// Names the queues that have got something since they were last named, and queues that were never named. A queue
-    /// that was left with `mayHaveMore` is not named again for what was in it then.
+    /// Calls `body` for each queue that has got records since its last call for that queue, and for each new queue. If
+    /// a read ended with `mayHaveMore`, records that were already in the queue cause no further call.
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void)
 
-    /// Copies at most `max` waiting records of a queue into `batch`, in order.
+    /// Copies at most `max` waiting records of a queue into `batch`, in order. A queue is that of one topic and
+    /// partition.
     /// - Parameters:
-    ///   - partition: its number. The queue is that of a partition and a topic.
+    ///   - partition: the number of the partition.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
-    ///   - max: most records to copy.
-    ///   - batch: may hold records of other queues already.
-    ///   - whenFull: empties the batch, which has no room for the next record.
+    ///   - max: maximum number of records to copy.
+    ///   - batch: may already hold records of other queues.
+    ///   - whenFull: empties the batch when it has no room for the next record.
     func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead
@@ -33,41 +34,42 @@ public protocol ShardLog: AnyObject {
 
     // MARK: State
 
-    /// Begins to read a part of a partition of `state`.
+    /// Begins to read a part of a partition's `state`.
     func openState(partition: Int32, offsets: Range<Int64>) throws(LogFailure) -> any StateSection
 
     // MARK: Records to be written
 
-    /// Takes the records of these indexes, in order, as far as there is room. It may stop behind a record that fails,
-    /// and is then called again for those after it.
+    /// Takes the records with these indexes, in order, until there is no room. It may stop after a record that fails.
+    /// The caller then calls it again for the records after that one.
     func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun
 
-    /// Produces a record that was kept.
+    /// Writes a record that was kept.
     func produce(_ record: KeptRecord) -> ProducedRun
 
-    /// Appends results of records, in order by partition. Stops after the run in which `max` is reached.
-    /// - Parameter max: most records to append.
-    /// - Parameter withKeys: whether the keys of `state` are wanted, too. They are always included behind a failure in
-    ///   the same batch.
-    /// - Parameter batch: keeps what it holds already.
+    /// Appends Kafka's answers to records, in order for each partition. Stops after the run of answers in which `max`
+    /// is reached.
+    /// - Parameter max: number of answers after which to stop.
+    /// - Parameter withKeys: whether the keys of `state` records are wanted, too. After a failure in the same batch
+    ///   they are always included.
+    /// - Parameter batch: keeps the answers that it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
 
-    /// Ends the client that writes records, which has failed (`ProduceFailure.isFatal`, `DeliveryBatch.clientFailure`).
-    /// Its remaining records are returned as deliveries, all of them failures.
+    /// Ends the client that writes records, because it has failed (`ProduceFailure.isFatal`,
+    /// `DeliveryBatch.clientFailure`). Its remaining records are returned as failed deliveries.
     func endProducer()
 
-    /// Makes another client, for everything that is handed over from now on. Call it when the old client has returned
-    /// everything.
-    /// - Throws: why none can be made now.
+    /// Makes another client, which writes everything that is handed over from now on. Call it when the old client has
+    /// returned all its records.
+    /// - Throws: why no client can be made now.
     func renewProducer() throws(LogFailure)
 
     // MARK: Commits
 
-    /// Queues offsets that may be committed. Only the newest of a partition counts.
+    /// Queues offsets that may be committed. A newer offset of a log replaces an older one.
     func commit(_ positions: [CommitPosition])
 }
 
-/// A part of one partition's `state` that is being read.
+/// A part of one partition's `state`, while it is read.
 public protocol StateSection: AnyObject {
     /// Whether something arrived since the last call.
     func takeReadable() -> Bool
@@ -79,8 +81,8 @@ public protocol StateSection: AnyObject {
     func close()
 }
 
-/// One record of `state`, borrowed. `value` is empty for a tombstone. `headerNumber` is the value of the header
-/// `RecordHeader.epoch` of a tombstone, or of `RecordHeader.takeovers` of any other record.
+/// Receives one record of `state`, borrowed. `value` is empty for a tombstone. `headerNumber` is the value of a header:
+/// `RecordHeader.epoch` for a tombstone, `RecordHeader.takeovers` or `RecordHeader.acceptedEnd` for a marker.
 public typealias StateRecordBody = (
     _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ headerNumber: Int64?, _ offset: Int64
 ) -> Void
@@ -89,8 +91,8 @@ public typealias StateRecordBody = (
 public struct QueueRead: Sendable {
     /// Number of records copied into the batch.
     public var recordCount: Int
-    /// Whether the read stopped at its limit. `takeReadable` does not name the queue again for records that wait
-    /// already.
+    /// Whether the read stopped at its limit. If so, `takeReadable` does not name the queue again for records that are
+    /// already in it.
     public var mayHaveMore: Bool
     /// What stopped the read; `nil` if nothing did.
     public var failure: LogFailure?
@@ -106,7 +108,7 @@ public struct QueueRead: Sendable {
 public struct SectionRead: Sendable {
     /// Number of records passed.
     public var recordCount: Int
-    /// Whether the read stopped at its limit: there is more to read at once.
+    /// Whether the read stopped at its limit, so that there is more to read at once.
     public var mayHaveMore: Bool
     /// Whether everything below the section's end has been passed.
     public var isFinished: Bool
@@ -123,14 +125,14 @@ public struct SectionRead: Sendable {
 
 /// The result of handing over records.
 public struct ProducedRun: Sendable {
-    /// Number of records, from the first on, that are dealt with: taken, or among the failures.
+    /// Number of records that were handled, counted from the first. They were taken, or are among the failures.
     public var doneCount: Int
-    /// The records that were not taken, by index among the given ones.
+    /// The records that were not taken, by index among the given records.
     public var failures: [(index: Int, failure: ProduceFailure)]
     /// Whether there is no room for the next record until something is delivered (back-pressure).
     public var isFull: Bool
 
-    /// A result. Without failures and with `isFull` false, the first `doneCount` records were taken.
+    /// Makes a result. Without failures, the first `doneCount` records were taken.
     public init(doneCount: Int, failures: [(index: Int, failure: ProduceFailure)] = [], isFull: Bool = false) {
         self.doneCount = doneCount
         self.failures = failures
@@ -138,11 +140,11 @@ public struct ProducedRun: Sendable {
     }
 }
 
-/// A read that Kafka, or the library before it, refused.
+/// Why Kafka, or librdkafka, refused a read.
 public struct LogFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// What failed, why, and what to do, for a person.
     public var description: String
-    /// Whether the failure is permanent: the partition stops.
+    /// Whether the failure is permanent, so that the partition must halt.
     public var isFinal: Bool
 
     public init(_ description: String, isFinal: Bool) {
