@@ -1,9 +1,10 @@
 import Foundation
 package import KafkaLog
 
-/// An outcome of one event, or of one member whom it did not reach, as read by those who judge workers from outside.
+/// An outcome of an event, or of a member that the event did not reach. Tests and tools that judge workers from outside
+/// read it.
 package struct EventOutcome: Decodable, Sendable {
-    /// Where an event is in its topic.
+    /// The position of an event in its topic.
     package struct Position: Hashable, Decodable, Sendable {
         /// The partition.
         package var partition: Int32
@@ -21,7 +22,7 @@ package struct EventOutcome: Decodable, Sendable {
 
     /// The outcome's name.
     package var outcome: String
-    /// The audience; `nil`: the outcome is about none.
+    /// The audience's id; `nil` when the outcome is not about an audience.
     package var audience: String?
     /// The topic of the event.
     package var topic: String
@@ -33,9 +34,9 @@ package struct EventOutcome: Decodable, Sendable {
     package var reason: String?
     /// The hash of the token that a push went to.
     package var tokenHash: String?
-    /// The stamp of the version of an audience's event.
+    /// The stamp of the version that an audience's event became.
     package var version: Int64?
-    /// What replaced the event.
+    /// The position of the event that replaced this one.
     package var into: Position?
     /// The time of the outcome's record, milliseconds since 1970.
     package private(set) var writtenMillis: Int64 = 0
@@ -45,16 +46,16 @@ package struct EventOutcome: Decodable, Sendable {
         case tokenHash = "token-hash"
     }
 
-    /// Where the event is in its topic.
+    /// The position of the event in its topic.
     package var position: Position { Position(partition: self.partition, offset: self.offset) }
 
-    /// Whether the outcome is about one member whom the event did not reach, and not about the event.
+    /// Whether the outcome is about one member that the event did not reach. Otherwise it is about the event.
     package var isOfMember: Bool {
         !["applied", "duplicate"].contains(self.outcome) && self.audience != nil && self.tokenHash != nil
     }
 
-    /// The outcomes among the records of their topic. Records about many are passed over. Throws when one cannot be
-    /// read.
+    /// The outcomes of single events or members among these records. Records about many phones are skipped. Throws when
+    /// a record cannot be read.
     package static func all(in records: [OwnedRecord]) throws -> [EventOutcome] {
         let decoder = JSONDecoder()
         return try records.compactMap { record in
@@ -68,23 +69,24 @@ package struct EventOutcome: Decodable, Sendable {
 
     // MARK: Judging
 
-    /// What is wrong with the outcomes of one event, if none is excused. Empty: nothing.
+    /// What is wrong with the outcomes of one event; empty when nothing is wrong.
+    /// - Parameter expected: the outcomes that the event may have.
     package static func faults(in outcomes: [EventOutcome], expected: Set<String>) -> [String] {
         guard !outcomes.isEmpty else { return [Self.missing(expected)] }
         return Self.contradiction(OutcomeAgreement(outcomes.map(\.outcome)))
             + Self.unexpected(in: outcomes, expected: expected)
     }
 
-    /// The fault that an event has no outcome.
+    /// The fault of an event without an outcome.
     package static func missing(_ expected: Set<String>) -> String { "no outcome, expected \(Self.words(expected))" }
 
-    /// The fault that outcomes contradict each other, if they do.
+    /// The fault of outcomes that contradict each other; empty if they do not.
     package static func contradiction(_ agreement: OutcomeAgreement) -> [String] {
         guard case .contradict(let names) = agreement else { return [] }
         return ["\(names.joined(separator: " and ")) contradict each other"]
     }
 
-    /// One fault for each outcome that the event may not have.
+    /// A fault for each outcome that the event may not have.
     package static func unexpected(in outcomes: [EventOutcome], expected: Set<String>) -> [String] {
         outcomes.filter { !expected.contains($0.outcome) }.map { outcome in
             let reason = outcome.reason.map { " (\($0))" } ?? ""
@@ -92,6 +94,6 @@ package struct EventOutcome: Decodable, Sendable {
         }
     }
 
-    /// Names of outcomes, for a person.
+    /// Names of outcomes, as text for a person.
     package static func words(_ names: Set<String>) -> String { names.sorted().joined(separator: " or ") }
 }

@@ -1,14 +1,14 @@
-/// Whether the outcomes that successive owners of a partition gave for one source position agree (contract:
-/// Conservation).
+/// Whether outcomes agree that several owners of a partition, one after the other, gave for one source position
+/// (contract: Conservation).
 ///
-/// An outcome is written to Kafka before the state record that says the event is done. If an owner dies between the
-/// two, its successor reads the event again without knowing the first outcome. The successor may give another one, and
-/// one of the two counts.
+/// An outcome is written to Kafka before the `state` record that says that the event is done. If an owner dies between
+/// the two, its successor reads the event again without knowing the first outcome. The successor may give another
+/// outcome. One of the two counts.
 package enum OutcomeAgreement: Equatable {
-    /// All outcomes are the same, apart from `duplicate`.
+    /// All outcomes are equal, apart from `duplicate`.
     case agree
-    /// The outcomes differ, and this one counts: `delivered` or `fanned-out` before all others, otherwise the last one
-    /// that is not `unknown`.
+    /// The outcomes differ, and this one counts. It is `delivered` or `fanned-out` if there is one. Otherwise it is the
+    /// last that is not `unknown`.
     case counts(String)
     /// The outcomes contradict each other.
     case contradict([String])
@@ -21,7 +21,8 @@ package enum OutcomeAgreement: Equatable {
             return
         }
         let shown = said.firstIndex { ["delivered", "fanned-out"].contains($0) }
-        // Owners contradict each other if one says that a delivered event was set aside, or what kind of event it is.
+        // Owners contradict each other if one of them set a delivered event aside later, or took it for another kind of
+        // event.
         let agreeing: Set<String> = ["delivered", "fanned-out", "superseded", "unknown"]
         let isSetAside = shown.map { !agreeing.isSuperset(of: said[$0...]) } ?? false
         if isSetAside || said.contains("applied") || said.contains("dead-lettered") {

@@ -1,19 +1,20 @@
-/// One start, update or end: as an upstream service would publish it, and as the push that it would be by itself.
+/// A start, update or end. It has the value that an upstream service would publish, and the payload of the push that
+/// this event alone would become.
 ///
-/// Values are JSON texts of the story's own making, inserted unchanged. The payload is written here and not by the
-/// worker's code, because the worker is judged by it.
+/// Its values are JSON texts, which are inserted unchanged. The payload is not written by the worker's code, because
+/// the worker is judged by it.
 package struct StoryEvent: Sendable {
-    /// What happens to the activity; the raw value is that of the field `event`.
+    /// What happens to the activity. The raw value is the value of the field `event`.
     package enum Kind: String, Sendable {
-        /// The kinds that the page Events describes.
+        /// The kinds, as the page Events of the documentation describes them.
         case start, update, end
     }
 
-    /// The kind, which decides about the other fields.
+    /// The kind. It decides which other fields are allowed.
     package var kind: Kind
     /// The app's bundle id.
     package var app: String
-    /// The content state, a JSON object; `nil` only for an `end` that keeps the content shown.
+    /// The content state, a JSON object. It is `nil` only in an `end` after which the phone keeps its content.
     package var contentState: String?
     /// The alert, a JSON object.
     package var alert: String?
@@ -29,11 +30,11 @@ package struct StoryEvent: Sendable {
     package var expiresSeconds: Int64?
     /// The relevance score, a JSON number.
     package var relevanceScore: String?
-    /// The channel's id in base64; only for an update or end, whose record also has it as the key.
+    /// The channel's id in base64, which is also the key of the record. Only an update or end may have one.
     package var channel: String?
-    /// The audience's id, which is also the key of the record. Only an update or end has one.
+    /// The audience's id, which is also the key of the record. Only an update or end may have one.
     package var audience: String?
-    /// Whether the event has `"alert": null`: earlier alerts that have not been sent are withdrawn. Not together with
+    /// Whether the event has `"alert": null`, which withdraws earlier alerts that have not been sent. It excludes
     /// `alert`.
     package var withdrawsAlert = false
     /// The start token in hexadecimal; only for a `start`.
@@ -43,7 +44,7 @@ package struct StoryEvent: Sendable {
     /// The attributes, a JSON object; only for a `start`.
     package var attributes: String?
 
-    /// An event with its usual fields; the others are set afterwards.
+    /// An event with its usual fields. The caller sets the others afterwards.
     package init(_ kind: Kind, app: String, contentState: String? = nil, alert: String? = nil, priority: Int? = nil) {
         self.kind = kind
         self.app = app
@@ -65,7 +66,7 @@ package struct StoryEvent: Sendable {
         return Self.object(fields + self.appleFields)
     }
 
-    /// The body of the push that this event would be by itself.
+    /// The body of the push that this event alone would become.
     /// - Parameter recordMillis: time of its Kafka record, milliseconds since 1970.
     package func payload(recordMillis: Int64) -> [UInt8] {
         let timestamp = self.timestampSeconds ?? recordMillis / 1_000
@@ -91,7 +92,7 @@ package struct StoryEvent: Sendable {
     }
 }
 
-/// A registration as an app's backend would publish it.
+/// A registration, as an app's backend would publish it.
 package struct StoryRegistration: Sendable {
     /// The app's bundle id.
     package var app: String

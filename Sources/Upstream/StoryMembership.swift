@@ -1,10 +1,11 @@
-/// A phone that joins an audience with an update token, or with a push-to-start token, or leaves it. The record's key is the token.
+/// A phone that joins an audience, with an update token or a push-to-start token, or leaves it. The record's key is the
+/// token.
 package struct StoryMembership: Sendable {
     /// The app's bundle id.
     package var app: String
     /// The token in hexadecimal, in lower case.
     package var token: String
-    /// The audience's id; `nil`: a leave from the audience that the token is in.
+    /// The audience's id; `nil`: the phone leaves the audience that the token is in.
     package var audience: String?
     /// Whether the phone joins; `false`: it leaves.
     package var isJoin: Bool
@@ -12,19 +13,19 @@ package struct StoryMembership: Sendable {
     package var frequentUpdates = false
     /// Whether the token that joins is a push-to-start token.
     package var isStartToken = false
-    /// Whether the phone that joins with a push-to-start token can listen to a channel.
+    /// Whether a phone that joins with a push-to-start token can listen on a channel.
     package var isChannelCapable = false
-    /// The channel that the phone that joins listens to, base64; `nil`: the join names none.
+    /// The channel on which a phone that joins listens, in base64; `nil`: the join names none.
     package var channel: String?
     /// The event's `id`; `nil`: it has none.
     package var id: String?
 
-    /// The phone with this token joins.
+    /// A join with this update token.
     package static func join(_ audience: String, app: String, token: String, frequentUpdates: Bool = false) -> Self {
         Self(app: app, token: token, audience: audience, isJoin: true, frequentUpdates: frequentUpdates)
     }
 
-    /// The phone with this push-to-start token joins, to be started.
+    /// A join with this push-to-start token, so that the phone can be started.
     package static func joinToBeStarted(
         _ audience: String, app: String, token: String, isChannelCapable: Bool = false
     ) -> Self {
@@ -33,7 +34,7 @@ package struct StoryMembership: Sendable {
             isChannelCapable: isChannelCapable)
     }
 
-    /// The phone with this token leaves.
+    /// A leave with this token.
     package static func leave(_ audience: String?, app: String, token: String) -> Self {
         Self(app: app, token: token, audience: audience, isJoin: false)
     }

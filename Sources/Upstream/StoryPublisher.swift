@@ -2,7 +2,7 @@ import CommandSupport
 package import KafkaLog
 import PushModel
 
-/// Publishes the story's records and remembers the position of each. Confined to the task that plays.
+/// Publishes the story's records and remembers the position of each. Confined to the task that plays the story.
 package final class StoryPublisher {
     /// A record that was published.
     package struct Published {
@@ -10,7 +10,7 @@ package final class StoryPublisher {
         package var activity: String
         /// The possible outcomes, as in the record's `Publication`.
         package var outcomes: Set<String>
-        /// The partition: that of the record's key, unless the publication is misplaced.
+        /// The partition. It is the key's own, unless the publication is misplaced.
         package var partition: Int32
         /// The record's time, milliseconds since 1970.
         package var timestampMillis: Int64
@@ -18,10 +18,10 @@ package final class StoryPublisher {
         package var offset: Int64?
     }
 
-    /// The growth of a topic that has got more partitions.
+    /// A new, larger number of partitions of the topic.
     private struct Growth {
         var partitionCount: Int32
-        /// Activities that were published before the growth.
+        /// Activities that were published before the topic grew.
         var known: Set<String>
     }
 
@@ -36,7 +36,7 @@ package final class StoryPublisher {
     package private(set) var records: [Published] = []
     private var deliveredCount = 0
 
-    /// - Parameter log: receives librdkafka's lines; `nil`: standard error.
+    /// - Parameter log: receives librdkafka's lines; `nil`: they go to standard error.
     package init(settings: KafkaSettings, topic: String, partitionCount: Int32, log: KafkaLogHandler? = nil) throws {
         self.settings = settings
         self.topicName = topic
@@ -51,7 +51,7 @@ package final class StoryPublisher {
         try KafkaProducer(ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
     }
 
-    /// Whether Kafka has taken everything published so far.
+    /// Whether Kafka has acknowledged everything published so far.
     package var isDelivered: Bool { self.deliveredCount == self.records.count }
 
     /// Queues one record. Throws when it cannot be queued.
@@ -77,12 +77,12 @@ package final class StoryPublisher {
         return grown >= self.partitionCount || !growth.known.contains(publication.activity) ? grown : partition
     }
 
-    /// Takes a larger number of partitions into account: new records of an activity go to the partition that its key
-    /// has by this number. Workers keep a key's order between an old partition and an added one, but not between two
-    /// old ones. So an activity that is under way moves only to a partition that was added. Everything published so far
-    /// has to be delivered. Throws when there can be no new producer.
+    /// Uses a larger number of partitions from now on. Records of new activities go to the partition that their key has
+    /// by this number. Workers keep a key's order between an old partition and an added one, but not between two old
+    /// ones. So an activity that was published before moves only to an added partition. Kafka must have acknowledged
+    /// everything published so far. Throws when no new producer can be made.
     package func grow(to partitionCount: Int32) throws {
-        // The former producer would use the old number for minutes.
+        // The old producer would continue with the old number for minutes.
         self.producer = try Self.producer(self.settings, self.log)
         self.topic = try self.producer.topic(self.topicName)
         self.growth = Growth(partitionCount: partitionCount, known: Set(self.records.map(\.activity)))
@@ -108,8 +108,8 @@ package final class StoryPublisher {
         }
     }
 
-    /// Takes the deliveries that Kafka has acknowledged. Throws when it refused a record, because the story cannot be
-    /// judged without it.
+    /// Takes Kafka's acknowledgements. Throws when it refused a record, because the story cannot be judged without that
+    /// record.
     package func drain() throws {
         var refusal: KafkaError?
         self.producer.drainDeliveries(max: 100_000) { delivery in

@@ -3,7 +3,7 @@ package import KafkaLog
 
 /// Reads whole topics, as a consumer without a group does.
 package enum TopicReading {
-    /// All records of a topic, partition by partition. The reader blocks, so it runs on a thread of its own.
+    /// All records of a topic, partition by partition. Reading blocks, so it runs on a thread of its own.
     /// - Parameter limit: time limit for each partition.
     package static func readAll(
         _ topic: String, partitionCount: Int32, settings: KafkaSettings, within limit: Duration

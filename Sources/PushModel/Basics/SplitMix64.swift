@@ -1,9 +1,9 @@
-/// A small seeded generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). One seed replays a whole run, on
-/// every machine.
+/// A small seeded generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Equal seeds
+/// give equal numbers, on every machine.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
-    /// Begins the sequence that `seed` names.
+    /// Begins the sequence that belongs to `seed`.
     @inlinable public init(seed: UInt64) { self.state = seed }
 
     /// The next 64 bits of the sequence.

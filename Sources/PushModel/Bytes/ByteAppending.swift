@@ -7,7 +7,7 @@ extension Array where Element == UInt8 {
 
     /// Appends the UTF-8 bytes of a literal, as one block.
     @inlinable public mutating func append(utf8 text: StaticString) {
-        // A literal lives as long as the program, and `utf8CodeUnitCount` is its length.
+        // A literal exists until the program ends, and `utf8CodeUnitCount` is its length.
         unsafe self.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
@@ -18,12 +18,12 @@ extension Span where Element == UInt8 {
         guard self.count == other.count else { return false }
         var index = 0
         while self.count - index >= 8 {
-            // Eight bytes are present in both.
+            // Both arrays have eight bytes at `index`.
             guard unsafe self.word(uncheckedAt: index) == other.word(uncheckedAt: index) else { return false }
             index &+= 8
         }
         if index > 0, index < self.count {
-            // The last eight bytes overlap those already compared.
+            // The last eight bytes overlap bytes that were compared already.
             let last = self.count &- 8
             return unsafe self.word(uncheckedAt: last) == other.word(uncheckedAt: last)
         }

@@ -1,17 +1,17 @@
-/// Writes pieces one after the other into memory that nobody shares. Each of the thirty small pieces of a record only
-/// compares two addresses. An array would also check for a shared copy, thirty times.
+/// Writes pieces one after the other into memory that nothing else uses. For each of the thirty small pieces of a
+/// record, it only compares two addresses. An array would also check thirty times whether its storage is shared.
 ///
-/// `Array.append(using:_:)` makes a cursor. A piece that does not fit goes on in memory of the cursor's own, twice as
-/// large.
+/// `Array.append(using:_:)` makes a cursor. When a piece does not fit, the cursor moves what was written to memory of
+/// its own, at least twice as large.
 @safe public struct ByteCursor: ~Copyable {
     @usableFromInline var start: UnsafeMutablePointer<UInt8>
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
     @usableFromInline var end: UnsafeMutablePointer<UInt8>
-    /// The memory is the cursor's own.
+    /// Whether the memory is the cursor's own.
     @usableFromInline var isGrown = false
 
     @inlinable init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
-        // Memory of at least one byte has an address.
+        // A buffer of at least one byte has an address.
         unsafe self.start = memory.baseAddress!
         unsafe self.next = self.start
         unsafe self.end = self.start + memory.count
@@ -23,7 +23,7 @@
     /// Bytes written so far.
     @inlinable public var count: Int { unsafe self.next - self.start }
 
-    /// The address for the next `byteCount` bytes, which count as written.
+    /// The address for the next `byteCount` bytes. They are counted as written.
     @inlinable mutating func room(_ byteCount: Int) -> UnsafeMutablePointer<UInt8> {
         if unsafe byteCount > self.end - self.next { self.grow(byteCount) }
         let start = unsafe self.next
@@ -31,12 +31,12 @@
         return unsafe start
     }
 
-    /// Makes room for `byteCount` bytes more.
+    /// Makes room for `byteCount` more bytes.
     @inline(never) @usableFromInline mutating func grow(_ byteCount: Int) {
         let count = self.count
         let capacity = 2 * max(unsafe self.end - self.start, count + byteCount)
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        // `count` bytes have been written, and fit.
+        // `count` bytes have been written, and the new memory has room for them.
         unsafe memory.initialize(from: self.start, count: count)
         if self.isGrown { unsafe self.start.deallocate() }
         unsafe self.start = memory
@@ -52,7 +52,7 @@
 
     /// Appends the UTF-8 bytes of a literal.
     @inlinable public mutating func append(_ text: StaticString) {
-        // A literal lives as long as the program, and `utf8CodeUnitCount` is its length.
+        // A literal exists until the program ends, and `utf8CodeUnitCount` is its length.
         unsafe self.room(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
@@ -73,14 +73,14 @@
     /// Appends an integer in decimal: 1 to 20 digits.
     @inlinable public mutating func append(decimal value: UInt64) {
         if unsafe self.end - self.next < DecimalDigits.byteCountMax { self.grow(DecimalDigits.byteCountMax) }
-        // There is room for any number, and this many bytes of it were written.
+        // There is room for the longest number. `write` returns how many bytes it wrote.
         unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
     }
 
     /// Appends sixteen lower-case hexadecimal digits.
     @inlinable public mutating func append(hex value: UInt64) {
         let start = unsafe self.room(16)
-        // Both halves are eight of the sixteen bytes reserved. The digits are the bytes of a word, lowest first.
+        // Each half is eight of the sixteen bytes reserved. The lowest byte of a word is its first digit.
         let high = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value >> 32))
         let low = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value))
         unsafe UnsafeMutableRawPointer(start).storeBytes(of: high.littleEndian, as: UInt64.self)
@@ -115,7 +115,7 @@
     /// Appends an unsigned integer as LEB128: seven bits a byte, the lowest first.
     @inlinable public mutating func append(leb128 value: UInt64) {
         if unsafe self.end - self.next < Self.leb128ByteCountMax { self.grow(Self.leb128ByteCountMax) }
-        // There is room for any number.
+        // There is room for the longest number.
         var next = unsafe self.next
         var rest = value
         while rest >= 0x80 {
@@ -127,7 +127,7 @@
         unsafe self.next = next + 1
     }
 
-    /// The most bytes a LEB128 number takes: 64 bits, seven in each byte.
+    /// Maximum number of bytes of a LEB128 number: 64 bits, seven in each byte.
     @usableFromInline static var leb128ByteCountMax: Int { 10 }
 
     /// Appends a JSON string (RFC 8259 §7), quotes included. A byte that is not UTF-8 becomes U+FFFD.
@@ -172,11 +172,11 @@
         }
     }
 
-    /// Moves the last `byteCount` bytes to `index`, in front of those that are there.
+    /// Moves the last `byteCount` bytes to `index`. The bytes from `index` on move back.
     mutating func moveLast(_ byteCount: Int, to index: Int) {
         for _ in 0..<byteCount {
             let last = self.count - 1
-            // Both indexes are within what has been written.
+            // Both indexes are within the bytes that have been written.
             let byte = unsafe self.start[last]
             unsafe (self.start + index + 1).update(from: self.start + index, count: last - index)
             unsafe self.start[index] = byte
@@ -185,18 +185,18 @@
 
     // MARK: On the stack
 
-    /// Number of bytes that still have room.
+    /// Number of bytes that still fit.
     var roomCount: Int { unsafe self.end - self.next }
 
-    /// Moves what was written to the end of `target`, and begins again.
+    /// Appends what was written to `target`, and starts again with empty memory.
     mutating func flush(to target: inout [UInt8]) {
         // `count` bytes have been written from the start on.
         unsafe target.append(contentsOf: UnsafeBufferPointer(start: self.start, count: self.count))
         unsafe self.next = self.start
     }
 
-    /// Calls `body` with a cursor over memory on the stack. If there were more than 1,024 bytes, or a number unknown to
-    /// the compiler, the memory would be on the heap.
+    /// Calls `body` with a cursor over memory on the stack. The size must be a constant of at most 1,024 bytes, because
+    /// Swift would otherwise use the heap.
     @inline(__always) static func onStack(_ body: (inout ByteCursor) -> Void) {
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.stackByteCount) { memory in
             var cursor = unsafe ByteCursor(memory)
@@ -208,8 +208,8 @@
 }
 
 extension Array where Element == UInt8 {
-    /// Appends what `body` writes. It is composed in `scratch`, which the caller keeps from record to record. `scratch`
-    /// grows to the size of the largest record. Its content means nothing between two calls.
+    /// Appends what `body` writes. It is written to `scratch` first, which the caller keeps for the next record.
+    /// `scratch` grows to the size of the largest record. Its content has no meaning between two calls.
     @inlinable public mutating func append(using scratch: inout [UInt8], _ body: (inout ByteCursor) -> Void) {
         if scratch.isEmpty { scratch.append(contentsOf: repeatElement(0, count: 4_096)) }
         let byteCount = unsafe scratch.withUnsafeMutableBufferPointer { memory in
@@ -226,8 +226,8 @@ extension Array where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Whether the bytes are all ASCII and none needs a JSON escape. Reads eight bytes at a time. If the count is no
-    /// multiple of eight, the last eight overlap those before.
+    /// Whether the bytes are all ASCII and none needs a JSON escape. Reads eight bytes at a time. If the count is not a
+    /// multiple of eight, the last eight overlap bytes that were read already.
     @inlinable public var isPlainASCII: Bool {
         guard self.count >= 8 else {
             for index in 0..<self.count {
@@ -238,7 +238,7 @@ extension Span where Element == UInt8 {
             }
             return true
         }
-        // Eight bytes are present at each index up to `last`.
+        // There are eight bytes at each index up to `last`.
         let last = self.count &- 8
         var stops = unsafe Self.stops(in: self.word(uncheckedAt: last))
         var index = 0

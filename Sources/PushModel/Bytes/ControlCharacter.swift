@@ -1,7 +1,7 @@
-/// Characters that a terminal or a reader of logs obeys instead of showing them.
+/// Characters that have an effect on a terminal, or on a reader of logs, instead of being shown.
 public enum ControlCharacter {
-    /// Whether a scalar is a control character (C0, DEL, C1) or a separator of lines or paragraphs. The marks,
-    /// embeddings, overrides and isolates that change the direction of text (UAX 9 §2) count, too.
+    /// Whether a scalar is a control character (C0, DEL, C1) or a separator of lines or paragraphs. Characters that
+    /// change the direction of text count, too: marks, embeddings, overrides and isolates (UAX 9 §2).
     public static func contains(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true

@@ -1,10 +1,10 @@
 /// Integers as decimal ASCII digits.
 public enum DecimalDigits {
-    /// Length of the longest number, `UInt64.max`.
+    /// Number of digits of the longest number, `UInt64.max`.
     @inlinable static var byteCountMax: Int { 20 }
 
-    /// The number that digits alone spell. `nil` for anything else, or for more than an `Int64` holds. Nothing is
-    /// allocated.
+    /// The number that `text` spells in digits. `nil` if there is any other character, or the number is larger than an
+    /// `Int64`. Nothing is allocated.
     public static func value(of text: Span<UInt8>) -> Int64? {
         guard !text.isEmpty else { return nil }
         var value: Int64 = 0
@@ -35,8 +35,8 @@ public enum DecimalDigits {
         }
     }
 
-    /// Writes `value` to `target`, where `byteCountMax` bytes are free, and returns its length. The bytes behind it, up
-    /// to the eighth, are undefined.
+    /// Writes `value` to `target`, where `byteCountMax` bytes are free, and returns its length. Up to the eighth byte,
+    /// bytes after the number are undefined.
     @unsafe @usableFromInline static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         guard value >= Self.eightDigitsBound else { return unsafe Self.writeShort(value, to: target) }
         let upper = value / Self.eightDigitsBound
@@ -46,7 +46,7 @@ public enum DecimalDigits {
         return count &+ 8
     }
 
-    /// Writes a number of more than sixteen digits: four at most, then eight and eight.
+    /// Writes a number of more than sixteen digits: first up to four digits, then eight and eight.
     @inline(never) @unsafe private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         let upper = value / Self.eightDigitsBound
         let first = upper / Self.eightDigitsBound
@@ -62,13 +62,13 @@ public enum DecimalDigits {
         unsafe target.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
     }
 
-    /// Writes at most eight digits, without leading zeros. Eight bytes are stored.
+    /// Writes at most eight digits, without leading zeros. It always stores eight bytes.
     @inline(__always) @unsafe private static func writeShort(
         _ value: UInt64, to target: UnsafeMutableRawPointer
     ) -> Int {
         if value < 100 {
-            // The numbers here are mostly the upper parts of dates, which have ten or thirteen digits. Such a part has
-            // two digits, for which this is enough.
+            // Most numbers here are the upper parts of dates, which have ten or thirteen digits. Such a part often has
+            // two digits.
             let tens = (value &* 103) >> 10
             let both = tens | (value &- tens &* 10) << 8
             let isShort = value < 10
@@ -84,9 +84,9 @@ public enum DecimalDigits {
 
     private static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
-    /// The eight digits of a number below 10^8 as the bytes of a word, 0...9 each, the first in the lowest. The number
-    /// is halved into parts of four digits, two and one, in all parts at once. The factors are reciprocals, and exact
-    /// in the range they are used in.
+    /// The eight digits of a number below 10^8 as the bytes of a word, 0...9 each. The first digit is in the lowest
+    /// byte. The number is split into parts of four digits, then two, then one, all parts at the same time. The factors
+    /// are reciprocals, and exact for these ranges.
     @inline(__always) private static func eightDigits(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000
         let fours = upper | (value &- upper &* 10_000) << 32
@@ -103,7 +103,7 @@ public enum DecimalDigits {
 
     /// Number of digits of `value`.
     @inlinable public static func count(_ value: UInt64) -> Int {
-        // 1,233 / 4,096 is log10(2), near enough for 64 bits: it gives the number of digits, or one less.
+        // 1,233 / 4,096 is close to log10(2). For 64 bits it gives the number of digits, or one less.
         let bits = 64 &- (value | 1).leadingZeroBitCount
         let least = (bits &* 1_233) >> 12
         return least &+ (value >= Self.power(least) ? 1 : 0)

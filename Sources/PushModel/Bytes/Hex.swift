@@ -1,26 +1,25 @@
-/// Hexadecimal, as device tokens are written in APNs paths and in events. Every push encodes a token, so eight digits
-/// are handled at a time: the bytes of one word whose lowest byte is the first digit. No branch depends on a digit: the
-/// digits of tokens are random, and half of all predictions would be wrong.
+/// Hexadecimal digits, in which device tokens are written in APNs paths and in events. Every push encodes a token, so
+/// eight digits are processed at a time, as one word with the first digit in its lowest byte. No branch depends on a
+/// digit. A token's digits are random, so the processor would predict half of such branches wrong.
 public enum Hex {
     @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
 
-    /// Number of bytes that are handled before they are appended: nearly always a whole token. Their digits have room
-    /// on the stack.
+    /// Maximum number of bytes in a piece, which is processed before it is appended. A whole token nearly always fits.
+    /// The piece's digits fit on the stack.
     private static var pieceByteCount: Int { 256 }
 
     /// Appends two lower-case digits per byte.
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
         var start = 0
         repeat {
-            // The digits are written to the stack first, because an array that grows by words checks and moves its end
-            // for each of them. The number is a constant: otherwise the memory would be on the heap.
+            // The digits are written to the stack first, because an array checks its storage for each word that is
+            // appended. The size is a constant, because the memory would otherwise be on the heap.
             unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { digits in
                 let piece = bytes.extracting(start..<min(bytes.count, start + Self.pieceByteCount))
                 let start = digits.baseAddress!
                 var index = 0
                 while piece.count &- index >= 8 {
-                    // Eight bytes are present, and their sixteen digits have room: `digits` holds two for each byte of
-                    // a piece.
+                    // The piece has eight more bytes, and `digits` has room for two digits for each byte of a piece.
                     unsafe start.storeBytes(
                         of: Self.digits(ofEight: piece.word(uncheckedAt: index)), toByteOffset: 2 &* index,
                         as: SIMD8<UInt16>.self)
@@ -46,8 +45,8 @@ public enum Hex {
         }
     }
 
-    /// Appends the bytes that `digits` (either case) spell. Returns `false`, with `target` as it was, when the count is odd or a
-    /// character is no hexadecimal digit.
+    /// Appends the bytes that `digits` spell, in either case. Returns `false` and leaves `target` unchanged when the
+    /// count is odd, or a character is not a hexadecimal digit.
     public static func decode(_ digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
         let countBefore = target.count
@@ -63,13 +62,13 @@ public enum Hex {
         return true
     }
 
-    /// Decodes a piece: an even number of digits, `pieceByteCount` bytes at most.
+    /// Decodes a piece: an even number of digits, for at most `pieceByteCount` bytes.
     private static func decode(piece digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { bytes in
             let start = bytes.baseAddress!
             var index = 0
             while digits.count &- index >= 8 {
-                // Eight digits are present, and their four bytes have room: `bytes` holds one for each two digits.
+                // The piece has eight more digits, and `bytes` has room for one byte for each two digits.
                 let word = unsafe digits.word(uncheckedAt: index)
                 guard Self.areDigits(word) else { return false }
                 unsafe start.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
@@ -87,13 +86,14 @@ public enum Hex {
         }
     }
 
-    /// Whether one of `digits` is an upper-case letter. The answer is undefined when some are no hexadecimal digits.
+    /// Whether one of `digits` is an upper-case letter. The answer is undefined if one of them is not a hexadecimal
+    /// digit.
     public static func hasUpperCaseLetter(_ digits: Span<UInt8>) -> Bool {
-        // An upper-case letter has bit 6, and not bit 5, which a digit has.
+        // An upper-case letter has bit 6 and not bit 5. A lower-case letter has both, and a decimal digit has bit 5.
         var letters: UInt64 = 0
         var index = 0
         while digits.count &- index >= 8 {
-            // Eight bytes are present.
+            // There are eight more bytes.
             let word = unsafe digits.word(uncheckedAt: index)
             letters |= word & ~(word << 1)
             index &+= 8
@@ -111,7 +111,7 @@ public enum Hex {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
-    /// The value of a digit of either case; 255 for any other character.
+    /// The value of a digit in either case; 255 for any other character.
     @inlinable public static func value(of digit: UInt8) -> UInt8 {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -121,7 +121,7 @@ public enum Hex {
         }
     }
 
-    /// The eight digits of a number, as the bytes of one word whose lowest byte is the first digit.
+    /// The eight digits of a number, as the bytes of one word. The first digit is in the lowest byte.
     @inlinable static func digits(ofBigEndian value: UInt32) -> UInt64 { Self.digits(of: value.byteSwapped) }
 
     /// The eight digits of four bytes.
@@ -130,16 +130,18 @@ public enum Hex {
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         let values = (word >> 4 | word << 8) & (Self.eachByte &* 15)
-        // Adding 6 to a value of 10 or more carries into the fifth bit. Those are letters, 39 further on in ASCII.
+        // Adding 6 to a value of 10 or more carries into the fifth bit, which marks letters. In ASCII, `a` is 39 places
+        // behind where it would follow `9`.
         let letters = (values &+ Self.eachByte &* 6) >> 4 & Self.eachByte
         return values &+ Self.eachByte &* 0x30 &+ letters &* 39
     }
 
-    /// The sixteen digits of eight bytes, the first byte lowest: each pair in a lane, in the order of memory.
+    /// The sixteen digits of eight bytes, where the first byte is the lowest. Each lane has the two digits of one byte,
+    /// in the order of memory.
     @inline(__always) private static func digits(ofEight bytes: UInt64) -> SIMD8<UInt16> {
         let lanes = SIMD8<UInt16>(truncatingIfNeeded: unsafe unsafeBitCast(bytes.littleEndian, to: SIMD8<UInt8>.self))
         let values = lanes &>> 4 | (lanes & 15) &<< 8
-        // These are the letters, as in `digits(of:)`.
+        // These bits mark the letters, as in `digits(of:)`.
         let letters = (values &+ 0x0606) &>> 4 & 0x0101
         let digits = values &+ 0x3030 &+ letters &* 39
         #if _endian(big)
@@ -149,17 +151,18 @@ public enum Hex {
         #endif
     }
 
-    /// The four bytes that eight digits spell. The result is undefined for anything else.
+    /// The four bytes that eight digits spell. The result is undefined if a character is not a digit.
     private static func bytes(of digits: UInt64) -> UInt32 {
-        // A letter has bit 6, and its low half counts from 1.
+        // A letter has bit 6. Its low half is 1 for `a`, so 9 is added.
         let values = (digits & (Self.eachByte &* 15)) &+ (digits >> 6 & Self.eachByte) &* 9
         var word = (values << 4 | values >> 8) & 0x00FF_00FF_00FF_00FF
         word = (word | word >> 8) & 0x0000_FFFF_0000_FFFF
         return UInt32(truncatingIfNeeded: word | word >> 16)
     }
 
-    /// Whether all eight bytes are digits. A top bit is set where a sum reaches 128: the byte is then at or above the
-    /// lower end, or above the upper end. A byte of 128 or more may carry into its neighbour, but fails by itself.
+    /// Whether all eight bytes are hexadecimal digits. Each sum sets a byte's top bit when the byte reaches a limit:
+    /// the lower end of a range, or the byte after its upper end. A byte of 128 or more may carry into its neighbour,
+    /// but it makes the result `false` itself.
     private static func areDigits(_ word: UInt64) -> Bool {
         let lower = word | Self.eachByte &* 0x20
         let decimals = (word &+ Self.eachByte &* (0x80 - 0x30)) & ~(word &+ Self.eachByte &* (0x80 - 0x3A))

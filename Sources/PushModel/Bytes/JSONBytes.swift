@@ -1,7 +1,7 @@
-/// Writes JSON (RFC 8259) values into a byte buffer that the caller reuses. It writes values and names. The caller
-/// writes commas, colons and brackets, as plain bytes or with `append(utf8:)`.
+/// Writes JSON values (RFC 8259) and names into a byte buffer that the caller reuses. The caller writes commas, colons
+/// and brackets, as plain bytes or with `append(utf8:)`.
 public enum JSONBytes {
-    /// Appends `text` as a JSON string, quotes included. A byte that is not UTF-8 becomes U+FFFD, so that the result is
+    /// Appends `text` as a JSON string with quotes. A byte that is not UTF-8 becomes U+FFFD, so that the result is
     /// always valid.
     public static func appendString(_ text: Span<UInt8>, to target: inout [UInt8]) {
         ByteCursor.onStack { cursor in
@@ -10,12 +10,12 @@ public enum JSONBytes {
         }
     }
 
-    /// Appends `text` as a JSON string, quotes included.
+    /// Appends `text` as a JSON string with quotes.
     public static func appendString(_ text: String, to target: inout [UInt8]) {
         Self.appendString(Array(text.utf8).span, to: &target)
     }
 
-    /// Appends a literal as a JSON string, quotes included. The literal is a name, and must hold nothing that JSON
+    /// Appends a literal, which is a name, as a JSON string with quotes. It must not contain a character that JSON
     /// escapes.
     @inlinable public static func appendString(literal text: StaticString, to target: inout [UInt8]) {
         target.append(UInt8(ascii: "\""))

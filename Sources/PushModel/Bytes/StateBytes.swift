@@ -1,5 +1,5 @@
-/// The primitive parts of records in `state`, and of those in `routed` that are no events. Integers are LEB128, and
-/// signed ones are zigzag encoded first. Byte runs follow their count.
+/// Writes the basic parts of records in `state`, and of messages between workers in `routed`. Integers are LEB128;
+/// signed ones are zigzag encoded first. A byte run is preceded by its number of bytes.
 extension ByteCursor {
     /// Writes one byte.
     @inlinable public mutating func byte(_ value: UInt8) { self.append(value) }
@@ -12,20 +12,20 @@ extension ByteCursor {
         self.unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
-    /// Writes `nil` as one zero byte, and a value behind a byte of one.
+    /// Writes `nil` as one zero byte, and any value as a byte of one followed by the value.
     @inlinable public mutating func optional(_ value: Int64?) {
         guard let value else { return self.byte(0) }
         self.byte(1)
         self.signed(value)
     }
 
-    /// Writes a byte run behind its count.
+    /// Writes the number of bytes, then the bytes.
     @inlinable public mutating func run(_ span: Span<UInt8>) {
         self.unsigned(UInt64(span.count))
         self.append(span)
     }
 
-    /// Appends what `body` writes, as a byte run after its count.
+    /// Writes what `body` writes, as a byte run: the number of bytes, then the bytes.
     public mutating func run(_ body: (inout ByteCursor) -> Void) {
         let begin = self.count
         body(&self)
@@ -41,20 +41,20 @@ extension ByteCursor {
     }
 }
 
-/// Reads what the functions above have written. A record that is cut short, or has an impossible count, throws; nothing
-/// traps. Nothing is copied, because a restore reads millions of records.
+/// Reads what the functions above have written. It throws if a record is cut short or has an impossible count, and
+/// never traps. Nothing is copied, because a restore reads millions of records.
 public struct StateReader: ~Escapable {
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var index = 0
 
-    /// - Parameter bytes: read from their beginning, and borrowed as long as the reader lives.
+    /// - Parameter bytes: read from their beginning, and borrowed while the reader exists.
     @_lifetime(copy bytes)
     @inlinable public init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// Whether all bytes have been read.
     @inlinable public var isAtEnd: Bool { self.index == self.bytes.count }
 
-    /// Refuses a record that goes on after `what`.
+    /// Throws if the record has bytes after `what`.
     @inlinable public func checkEnd(behind what: StaticString) throws(StateError) {
         guard self.isAtEnd else { throw .bytes(behind: what) }
     }
@@ -104,10 +104,10 @@ public struct StateReader: ~Escapable {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// Reads a count of something.
+    /// Reads a count.
     /// - Parameters:
     ///   - max: a larger count is refused.
-    ///   - what: is counted, as the refusal names it.
+    ///   - what: the name of what is counted, for the refusal.
     @inlinable public mutating func count(atMost max: Int, _ what: StaticString) throws(StateError) -> Int {
         let count = try self.unsigned()
         guard count <= UInt64(max) else { throw .tooMany(count, what) }
@@ -119,7 +119,7 @@ public struct StateReader: ~Escapable {
         guard self.bytes.count - self.index >= 8 else { throw .truncated }
         var word: UInt64 = 0
         for offset in 0..<8 {
-            // Eight bytes are present.
+            // There are eight more bytes.
             word |= UInt64(unsafe self.bytes[unchecked: self.index &+ offset]) &<< UInt64(8 &* offset)
         }
         self.index &+= 8
@@ -140,14 +140,14 @@ public struct StateReader: ~Escapable {
         self.bytes(try self.runRange(byteCountMax: byteCountMax))
     }
 
-    /// A copy of the bytes that `runRange` has found.
+    /// A copy of the bytes in a range that `runRange` has returned.
     public func bytes(_ range: Range<Int>) -> [UInt8] {
         var copy: [UInt8] = []
         copy.append(copying: self.bytes.extracting(range))
         return copy
     }
 
-    /// Reads a byte run, and returns its range in the bytes that are read.
+    /// Reads a byte run, and returns its range in `bytes`.
     /// - Parameter byteCountMax: a longer run is refused.
     @inlinable public mutating func runRange(byteCountMax: Int) throws(StateError) -> Range<Int> {
         let count = try self.unsigned()
@@ -168,7 +168,7 @@ public enum StateError: Error, Equatable, Sendable {
     case unknownVersion(UInt8)
 }
 
-/// Refusals whose texts are put together away from the reading of good records.
+/// Errors made in functions of their own, so that the code for good records stays small.
 extension StateError {
     @inline(never) @usableFromInline static func tooMany(_ count: UInt64, _ what: StaticString) -> StateError {
         .malformed("\(count) \(what)")

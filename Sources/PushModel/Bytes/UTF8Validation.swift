@@ -1,10 +1,12 @@
-/// Well-formed UTF-8 as RFC 3629 §4 and the Unicode standard's table 3-7 define it: shortest form, no surrogates, up to U+10FFFF.
+/// Checks UTF-8, as RFC 3629 §4 and table 3-7 of the Unicode standard define it: shortest form, no surrogates, up to
+/// U+10FFFF.
 public enum UTF8Validation {
-    /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when none does.
+    /// The length, 1 to 4 bytes, of the well-formed sequence that begins at `index`; 0 if there is none.
     @inline(__always) public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
         guard bytes.count &- index >= 4 else { return Self.sequenceByteCountAtEnd(in: bytes, at: index) }
-        // Four bytes are present, the first of them lowest. Each line first compares the fixed bits of all bytes of a
-        // form. It then checks the bits in which overlong forms, surrogates and the upper end differ.
+        // There are four bytes, and the first is the lowest of the word. Each line below first compares the fixed bits
+        // of a form, in all its bytes. It then checks the bits that show overlong forms, surrogates and values above
+        // U+10FFFF.
         let word = unsafe UInt32(
             littleEndian: bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
         if word & 0x80 == 0 { return 1 }
@@ -20,11 +22,12 @@ public enum UTF8Validation {
         return 0
     }
 
-    /// Length in bytes of the sequence at an index among the last three bytes. It is written like table 3-7.
+    /// The length in bytes of a sequence that begins in the last three bytes. The code follows table 3-7.
     @usableFromInline static func sequenceByteCountAtEnd(in bytes: Span<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         let byteCount: Int
-        /// The range of the second byte. Overlong forms, surrogates and the upper end differ in this byte only.
+        /// The allowed range of the second byte. Only this byte shows overlong forms, surrogates and values above
+        /// U+10FFFF.
         let second: ClosedRange<UInt8>
         switch lead {
         case 0x00...0x7F: return 1
@@ -43,24 +46,23 @@ public enum UTF8Validation {
         return byteCount
     }
 
-    /// The index of the first byte that belongs to no well-formed sequence; `nil` when all bytes are well-formed.
+    /// The index of the first byte that is not in a well-formed sequence; `nil` when all bytes are well-formed.
     public static func firstFault(in bytes: Span<UInt8>) -> Int? {
         var index = 0
         while bytes.count - index >= 8 {
-            // Eight bytes are present. ASCII is well-formed, and anything else that begins in this word is checked
-            // below.
+            // There are eight more bytes. ASCII is well-formed. A word with other bytes is checked below.
             let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
             index += 8
         }
         if index > 0, index < bytes.count, bytes.count - index < 8 {
-            // The last eight bytes overlap those already seen. A sequence may have been cut unless all of them are
-            // ASCII.
+            // The last eight bytes overlap bytes that were checked already. If they are all ASCII, no sequence begins
+            // or ends in them.
             let word = unsafe bytes.word(uncheckedAt: bytes.count - 8)
             if word & 0x8080_8080_8080_8080 == 0 { return nil }
         }
         while index < bytes.count {
-            // Eight bytes are present, and all of them are ASCII.
+            // There are eight more bytes, and all of them are ASCII.
             while bytes.count &- index >= 8, unsafe bytes.word(uncheckedAt: index) & 0x8080_8080_8080_8080 == 0 {
                 index &+= 8
             }

@@ -1,5 +1,5 @@
 /// The fields of `alert` in a Live Activity (Apple: "Starting and updating Live Activities with ActivityKit push
-/// notifications"). The alert is checked here and carried unchanged.
+/// notifications"). The alert is checked here, and passed on unchanged.
 enum AlertField: UInt8, CaseIterable {
     case title, body, sound
 
@@ -21,8 +21,8 @@ enum AlertField: UInt8, CaseIterable {
 }
 
 extension EventReader {
-    /// Reads the object `alert`, and returns its bytes unchanged. `null` has no bytes: it withdraws an alert that was
-    /// given before.
+    /// Reads the object `alert`, and returns the range of its bytes. For `null` the range is empty: it withdraws an
+    /// alert that was given before.
     mutating func alert(_ bytes: Span<UInt8>, isWithdrawn: inout Bool) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             guard try self.kind(bytes) == .null else {
@@ -57,7 +57,7 @@ extension EventReader {
         return ByteRange(start: start, count: self.cursor.index - start)
     }
 
-    /// Passes the next member's name; `nil` at the alert's end.
+    /// Passes the next member's name, and returns its field; `nil` at the alert's end.
     private mutating func alertField(_ bytes: Span<UInt8>, isFirst: Bool) throws(EventRejection) -> AlertField? {
         if let start = self.cursor.memberStart(bytes, isFirst: isFirst) {
             if self.passesName(bytes, at: start, "title\":") { return .title }
@@ -101,8 +101,8 @@ extension EventReader {
         }
     }
 
-    /// Passes the next member's name, and returns whether it is “loc-key” and not “loc-args”; `nil` at the object's
-    /// end.
+    /// Passes the next member's name: “loc-key” or “loc-args”.
+    /// - Returns: whether the name is “loc-key”; `nil` at the object's end.
     private mutating func nameIsKey(
         _ bytes: Span<UInt8>, of part: AlertField, isFirst: Bool
     ) throws(EventRejection) -> Bool? {
@@ -132,8 +132,8 @@ extension EventReader {
         }
     }
 
-    /// The rejection of a field that an alert does not have. Ordinary notifications spell localized texts otherwise,
-    /// and the phone would show nothing.
+    /// The rejection of a field that the alert of a Live Activity does not have. Ordinary notifications have other
+    /// fields for localized texts, with which the phone would show nothing.
     private static func foreignAlertField(_ name: [UInt8]) -> EventRejection {
         let text = String(decoding: name, as: UTF8.self)
         let part: String

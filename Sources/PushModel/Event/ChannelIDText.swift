@@ -1,6 +1,7 @@
 /// The form of a channel's id in events and in APNs' answers.
 public enum ChannelIDText {
-    /// Whether a text may be an id from Apple: base64, with at most two `=` at its end. Apple promises no length.
+    /// Whether a text may be an id from Apple: base64, with at most two `=` at its end. Apple does not specify the
+    /// length.
     public static func isBase64(_ text: [UInt8]) -> Bool {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let areDigits = digits.allSatisfy {

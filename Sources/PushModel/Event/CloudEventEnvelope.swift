@@ -1,23 +1,22 @@
 /// A CloudEvent in structured mode: one JSON object with the event in its `data` (CloudEvents 1.0, JSON event format).
 ///
-/// Its other attributes are ignored. A producer's `time`, for example, is when something happened upstream, and not the
-/// time of the record.
+/// Its other attributes are ignored. A producer's `time`, for example, is when something happened upstream, which may
+/// be long before the record's time.
 struct CloudEventEnvelope {
     /// Index at which the event's object begins.
     let dataStart: Int
     /// The `id` of the CloudEvent.
     let id: JSONString
 
-    /// What `find` has found: an envelope, a faulty one, or none.
+    /// The result of `find`.
     enum Finding {
-        /// The value has no `specversion`, or is no JSON object.
+        /// The value has no `specversion`, or is not a JSON object.
         case noEnvelope
         case envelope(CloudEventEnvelope)
         case refused(EventRejection)
     }
 
-    /// Reads all members of the value's object. It is called only for values that are no
-    /// event.
+    /// Reads all members of the value's object. It is called only for values that could not be read as an event.
     /// - Parameter start: index at which the JSON begins.
     static func find(in value: Span<UInt8>, from start: Int) -> Finding {
         var reader = EventReader()

@@ -1,25 +1,26 @@
 /// Reads one record's value (contract: What an event is) in one pass over the bytes, without building a tree. It checks
-/// the whole value against RFC 8259. It checks every field against the rules that need neither key, clock nor
-/// configuration; `EventRules` has the others.
+/// that the whole value is JSON (RFC 8259). It checks every rule that needs neither key, clock nor configuration.
+/// `EventRules` has the other rules.
 public enum EventDecoder {
-    /// The largest value of an event: 16 KiB.
+    /// Maximum number of bytes of an event's value: 16 KiB.
     public static let valueByteCountMax = 16_384
-    /// How deep objects and arrays may nest, the event's own object included.
+    /// How deep objects and arrays may nest, including the event's own object.
     public static let depthMax = JSONCursor.depthMax
-    /// The longest `app`, in bytes. Bundle ids are shorter.
+    /// Maximum number of bytes of `app`. Bundle ids are shorter.
     public static let appByteCountMax = 255
-    /// The longest `id`, audience, channel and activity id, in bytes: the length of the longest key.
+    /// Maximum number of bytes of `id` and of ids of audiences, channels and activities. It equals the maximum for
+    /// keys.
     public static let idByteCountMax = EventRules.keyByteCountMax
-    /// The longest device token, in bytes; it has twice as many digits. Apple names no length. Tokens seen so far have
-    /// 32 to 100 bytes.
+    /// Maximum number of bytes of a device token, which has twice as many digits. Apple does not specify the length.
+    /// Tokens seen so far have 32 to 100 bytes.
     public static let tokenByteCountMax = 256
-    /// The earliest `stale-date` and `expires`, in September 2001. A smaller number is a duration, or a date as Swift
-    /// encodes it by default.
+    /// The earliest `stale-date` and `expires`, in September 2001. A smaller number is probably a duration, or a date
+    /// as Swift encodes it by default.
     public static let expirySecondsMin: Int64 = 1_000_000_000
 
-    /// Decodes `value` into `event`, which is reset first. The event's `text` keeps its storage, so that an event like
-    /// those before it allocates nothing. A registration for an audience gets the `target` `.audience`. When this
-    /// throws, `event` holds nothing of use.
+    /// Decodes `value` into `event`, which is reset first. The event's `text` keeps its storage, so most events
+    /// allocate nothing. A registration for an audience gets the `target` `.audience`. If this throws, the content of
+    /// `event` must not be used.
     /// - Parameter framing: what may surround the event's JSON object.
     public static func decode(
         _ value: Span<UInt8>, framing: EventFraming = .auto, into event: inout DecodedEvent
@@ -32,8 +33,9 @@ public enum EventDecoder {
         }
     }
 
-    /// Decodes an event that a serializer has framed. An event without a frame never gets here.
-    /// - Parameter rejection: why the value is no event as it is.
+    /// Decodes an event with a frame that a serializer has added. It is called only when a value could not be read
+    /// without a frame.
+    /// - Parameter rejection: why the value is not an event without removing the frame.
     @inline(never) private static func decodeFramed(
         _ value: Span<UInt8>, framing: EventFraming, refusedFor rejection: EventRejection,
         into event: inout DecodedEvent
@@ -61,7 +63,7 @@ public enum EventDecoder {
         }
     }
 
-    /// Calls `decodeObject` for the rare cases, which share one copy of its code.
+    /// Calls `decodeObject` for rare cases. They share one copy of the code, which is inlined elsewhere.
     @inline(never) private static func decodePart(
         _ value: Span<UInt8>, from start: Int, isWhole: Bool, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -79,7 +81,7 @@ public enum EventDecoder {
     }
 
     /// Decodes the object that begins at `start`.
-    /// - Parameter isWhole: nothing but white space may follow it.
+    /// - Parameter isWhole: whether only white space may follow the object.
     @inline(__always) private static func decodeObject(
         _ value: Span<UInt8>, from start: Int, isWhole: Bool, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -133,7 +135,7 @@ public enum EventDecoder {
 }
 
 extension EventReader {
-    /// Reads the value of any field but `priority`, whose default depends on the others.
+    /// Reads the value of any field except `priority`, whose default depends on other fields.
     @inline(__always) fileprivate mutating func read(
         _ field: EventField, _ bytes: Span<UInt8>, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -153,7 +155,7 @@ extension EventReader {
         case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
         case .dismissalDate:
-            // Any past date means now. Even a date before 1970, such as `Date.distantPast`, is taken.
+            // Any past date means now. So a date before 1970, such as `Date.distantPast`, is accepted.
             event.dismissalDateSeconds = max(0, try self.seconds(bytes, least: .min))
         case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .attributesType:
@@ -180,7 +182,7 @@ extension EventReader {
     }
 
     fileprivate mutating func eventKind(_ bytes: Span<UInt8>) throws(EventRejection) -> EventKind {
-        // The usual spelling. The code that follows handles escapes, too.
+        // These lines are for the usual spelling. The code below handles escapes, too.
         if self.passes(bytes, "\"update\"") { return .update }
         if self.passes(bytes, "\"register\"") { return .register }
         let word = try self.string(bytes, expected: "the kind of the event")
@@ -213,14 +215,14 @@ extension EventReader {
         throw self.wrongValue(bytes, word.withQuotes, expected: "\(EventShape.priorities)")
     }
 
-    /// Reads `input-push-token`, for which Apple allows the number 1 only.
+    /// Reads `input-push-token`. Apple allows only the number 1.
     fileprivate mutating func inputPushToken(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
         let number = try self.number(bytes, expected: "the number 1").spelling
         guard bytes.spells("1", in: number) else { throw self.wrongValue(bytes, number, expected: "the number 1") }
         return true
     }
 
-    /// Passes a field that no event has, when its name begins with `x-`; rejects any other.
+    /// Passes an unknown field if its name begins with `x-`. Rejects any other unknown field.
     fileprivate mutating func passForeignField(_ bytes: Span<UInt8>, _ name: JSONString) throws(EventRejection) {
         let text = JSONEscape.text(of: name, in: bytes)
         if text.starts(with: "x-".utf8) {

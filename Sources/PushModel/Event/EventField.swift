@@ -33,9 +33,9 @@ enum EventField: UInt8, CaseIterable {
         }
     }
 
-    /// The field whose name, closing quote and colon begin at `index`, as nearly every producer writes them. The known
-    /// names are compared in place, without looking for the end of the name first. Passes them. Returns `nil` for
-    /// anything else: another name, escapes, white space before the colon.
+    /// Passes the name, closing quote and colon that begin at `index`, if they are spelt as nearly every producer
+    /// spells them. The known names are compared in place, without looking for the name's end first. Returns `nil` for
+    /// another name, escapes, or white space before the colon.
     @inline(never) static func passName(in bytes: Span<UInt8>, _ index: inout Int) -> Self? {
         let start = index
         @inline(__always) func passes(_ text: StaticString) -> Bool {
@@ -77,8 +77,8 @@ enum EventField: UInt8, CaseIterable {
         return nil
     }
 
-    /// The field named by `range`, which holds no escapes. A name that `passName` knows is looked up here only if white
-    /// space or escapes are in it.
+    /// The field named by `range`, which has no escapes. `passName` has handled names in the usual spelling already.
+    /// Here they have white space before the colon, or were spelt with escapes.
     static func named(_ range: ByteRange, in bytes: Span<UInt8>) -> Self? {
         Self.allCases.first { bytes.spells($0.name, in: range) }
     }
@@ -102,7 +102,7 @@ struct EventFieldSet: OptionSet {
 }
 
 extension EventKind {
-    /// The field's name in an event.
+    /// The kind's value in the field `event`.
     public var name: StaticString {
         switch self {
         case .register: "register"
@@ -146,7 +146,7 @@ extension EventKind {
         }
     }
 
-    /// The fields that events of this kind must have. Those of a registration also depend on `audience`.
+    /// The fields that events of this kind must have. A registration's required fields also depend on `audience`.
     var requiredFields: EventFieldSet {
         switch self {
         case .register, .unregister, .end: EventFieldSet(rawValue: 0)

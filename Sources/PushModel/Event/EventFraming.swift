@@ -2,19 +2,19 @@
 public enum EventFraming: String, Sendable, CaseIterable {
     /// Skips a registry's prefix and a byte order mark, and opens a structured CloudEvent.
     case auto
-    /// Allows no framing: such a value is refused with a sentence that says what it is.
+    /// Accepts no framing. A framed value is refused, with a text that says which framing it has.
     case none
 }
 
 /// The bytes before a value's JSON.
 struct EventPrefix {
-    /// Length of what JSON Schema serializers put first: a zero byte, and a schema's number in four bytes, the highest
-    /// first (Confluent's wire format).
+    /// Number of bytes that JSON Schema serializers write first: a zero byte, and the schema's number in four bytes,
+    /// the highest first (Confluent's wire format).
     static let registryByteCount = 5
-    /// U+FEFF in UTF-8 (RFC 8259 §8.1 forbids writing it, and allows skipping it).
+    /// U+FEFF in UTF-8. RFC 8259 §8.1 does not allow writers to add it, and allows readers to skip it.
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The schema's number; `nil` without a registry's prefix.
+    /// The schema's number; `nil` when there is no registry's prefix.
     private(set) var schemaID: UInt32?
     private var hasByteOrderMark = false
     /// The number of bytes before the JSON.
@@ -31,7 +31,7 @@ struct EventPrefix {
         self.byteCount += mark.count
     }
 
-    /// The number in a registry's prefix. `nil` if `bytes` do not begin with such a prefix, or end after it.
+    /// The number in a registry's prefix. `nil` if `bytes` do not begin with such a prefix, or have nothing after it.
     static func schemaID(_ bytes: Span<UInt8>) -> UInt32? {
         guard bytes.count > Self.registryByteCount, bytes[0] == 0 else { return nil }
         var number: UInt32 = 0
@@ -39,7 +39,7 @@ struct EventPrefix {
         return number
     }
 
-    /// The prefix's name in a rejection; `nil` without a prefix.
+    /// The prefix's name in a rejection; `nil` when there is no prefix.
     private var name: String? {
         switch (self.schemaID, self.hasByteOrderMark) {
         case (let number?, _): "the five bytes of a schema registry (schema \(number))"
@@ -48,7 +48,7 @@ struct EventPrefix {
         }
     }
 
-    /// Why a value with this prefix is refused where framing is not allowed; `nil` without a prefix.
+    /// Why a value with this prefix is refused where framing is not allowed; `nil` when there is no prefix.
     var refusal: EventRejection? {
         guard let name = self.name else { return nil }
         return EventRejection(
@@ -57,7 +57,8 @@ struct EventPrefix {
         )
     }
 
-    /// The rejection of a fault behind the prefix, with a hint that the value may not be JSON at all.
+    /// The rejection with a hint that the value may not be JSON, if the fault is in the value after a registry's
+    /// prefix.
     func explained(_ rejection: EventRejection) -> EventRejection {
         guard let number = self.schemaID, rejection.field == "value" else { return rejection }
         return EventRejection(

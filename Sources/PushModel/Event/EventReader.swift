@@ -1,18 +1,18 @@
-/// Reads JSON values for `EventDecoder`, each with the name of its field. Turns a fault into a rejection that anyone
-/// understands. The text of a rejection is made only when one is thrown.
+/// Reads JSON values for `EventDecoder`, and knows which field is being read. It turns a fault into a rejection in
+/// plain words. The text of a rejection is made only when one is thrown.
 struct EventReader {
-    /// The last second with ten digits, in the year 2286. A larger number was not counted in seconds.
+    /// The last second since 1970 that has ten digits, in the year 2286. A larger number is not in seconds.
     static let secondsMax: Int64 = 9_999_999_999
-    /// Number of bytes up to which a number without exponent is a finite `Double`.
+    /// Maximum number of bytes with which a number without exponent is certainly a finite `Double`.
     private static let finiteByteCountMax = 300
 
     var cursor = JSONCursor()
-    /// The field that is being read, for faults of syntax.
+    /// The field that is being read. It is named in rejections.
     var field = FieldPath.value
 
     // MARK: Pieces of JSON
 
-    /// Whether `byte` is the next one that is no white space.
+    /// Whether `byte` is the next byte after white space.
     @inline(__always) mutating func begins(_ bytes: Span<UInt8>, with byte: UInt8) -> Bool {
         self.cursor.significantByte(bytes) == byte
     }
@@ -26,8 +26,8 @@ struct EventReader {
         do { try self.cursor.openObject(bytes) } catch { throw self.rejection(of: error) }
     }
 
-    /// The next member's name, if it is one of `EventField` in its ordinary spelling. Otherwise returns `nil` and
-    /// passes nothing.
+    /// Passes the next member's name if it is one of `EventField` in the usual spelling, and returns the field.
+    /// Otherwise returns `nil` and passes nothing.
     @inline(__always) mutating func knownName(_ bytes: Span<UInt8>, isFirst: Bool) -> EventField? {
         guard var index = self.cursor.memberStart(bytes, isFirst: isFirst),
             let field = EventField.passName(in: bytes, &index)
@@ -36,15 +36,16 @@ struct EventReader {
         return field
     }
 
-    /// Whether the next member's name is spelt exactly so, and passes it then. `start` is the result of
-    /// `JSONCursor.memberStart`, and `text` ends with the quote and the colon.
+    /// Passes the next member's name if it is spelt exactly as `text`, and returns whether it is. `start` is the result
+    /// of `JSONCursor.memberStart`. `text` ends with the quote and the colon.
     @inline(__always) mutating func passesName(_ bytes: Span<UInt8>, at start: Int, _ text: StaticString) -> Bool {
         guard bytes.spells(text, at: start) else { return false }
         self.cursor.index = start &+ text.utf8CodeUnitCount
         return true
     }
 
-    /// Whether the next value is spelt exactly so, and passes it then. `text` is a whole string with its quotes.
+    /// Passes the next value if it is spelt exactly as `text`, and returns whether it is. `text` is a whole string with
+    /// its quotes.
     @inline(__always) mutating func passes(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard self.begins(bytes, with: UInt8(ascii: "\"")), bytes.spells(text, at: self.cursor.index) else {
             return false
@@ -53,7 +54,7 @@ struct EventReader {
         return true
     }
 
-    /// Passes a number that ends the member; `false` if another value is next.
+    /// Passes a number if it is spelt exactly as `text` and ends the member, and returns whether it is.
     @inline(__always) mutating func passesNumber(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard self.beginsNumber(bytes), bytes.spells(text, at: self.cursor.index) else { return false }
         let end = self.cursor.index &+ text.utf8CodeUnitCount
@@ -82,7 +83,7 @@ struct EventReader {
 
     // MARK: Values of one kind
 
-    /// Reads a whole object, and returns its range.
+    /// Passes an object with everything in it, and returns its range.
     mutating func object(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "a JSON object")
@@ -108,7 +109,7 @@ struct EventReader {
         return range.count == 4
     }
 
-    /// Reads text of 1 to `byteCountMax` bytes, and appends it to `text` without escapes.
+    /// Reads a string of 1 to `byteCountMax` bytes, and appends its text to `text` without escapes.
     mutating func text(
         _ bytes: Span<UInt8>, byteCountMax: Int, expected: StaticString, into text: inout [UInt8]
     ) throws(EventRejection) -> ByteRange {
@@ -121,7 +122,7 @@ struct EventReader {
         return ByteRange(start: start, count: byteCount)
     }
 
-    /// Reads whole seconds since 1970, `least` or later.
+    /// Reads a whole number of seconds since 1970, which must be at least `least`.
     mutating func seconds(_ bytes: Span<UInt8>, least: Int64) throws(EventRejection) -> Int64 {
         if let seconds = self.tenDigits(bytes), seconds >= least {
             self.cursor.index &+= 10
@@ -140,12 +141,12 @@ struct EventReader {
         return seconds
     }
 
-    /// The next value, if it is a whole number of ten digits: a date between 2001 and 2286. The value is not passed.
+    /// The next value, if it is a whole number of ten digits, as dates from 2001 to 2286 are. The value is not passed.
     @inline(__always) private mutating func tenDigits(_ bytes: Span<UInt8>) -> Int64? {
         let first = self.cursor.significantByte(bytes)
         let index = self.cursor.index
         guard first > UInt8(ascii: "0"), bytes.count &- index > 10 else { return nil }
-        // More than ten bytes are present.
+        // There are more than ten bytes.
         let word = unsafe bytes.word(uncheckedAt: index)
         let (ninth, tenth, next) = unsafe (
             bytes[unchecked: index &+ 8] &- UInt8(ascii: "0"), bytes[unchecked: index &+ 9] &- UInt8(ascii: "0"),
@@ -172,7 +173,7 @@ struct EventReader {
         return spelling
     }
 
-    /// Whether `string` reads `text` once its escapes are resolved.
+    /// Whether the text of `string`, with its escapes resolved, equals `text`.
     func spells(_ bytes: Span<UInt8>, _ string: JSONString, _ text: StaticString) -> Bool {
         guard string.hasEscapes else { return bytes.spells(text, in: string.content) }
         let plain = JSONEscape.text(of: string, in: bytes)
@@ -186,7 +187,7 @@ struct EventReader {
         EventRejection(field: "\(self.field.text)", reason: reason)
     }
 
-    /// Passes the value that begins here, and rejects it with a quotation.
+    /// The rejection of the value that begins here. Its text shows the value. The value is passed.
     @inline(never) mutating func wrongValue(_ bytes: Span<UInt8>, expected: String) -> EventRejection {
         do {
             let isNull = try self.cursor.peekKind(bytes) == .null
@@ -206,14 +207,14 @@ struct EventReader {
 
     // MARK: Numbers
 
-    /// The value of a whole number's spelling, limited to the range of `Int64`.
+    /// The value of a whole number, clamped to the range of `Int64`.
     static func integer(_ bytes: Span<UInt8>, _ spelling: ByteRange) -> Int64 {
         let isNegative = bytes[Int(spelling.start)] == UInt8(ascii: "-")
         var value: Int64 = 0
         var digits = spelling.range
         if isNegative { digits = digits.lowerBound + 1..<digits.upperBound }
         if digits.count <= 18 {
-            // This many digits always fit, and the cursor has passed all of them.
+            // A number of this length always fits, and the cursor has checked that all its bytes are there.
             var index = digits.lowerBound
             if digits.count >= 8 {
                 value = Self.eightDigits(unsafe bytes.word(uncheckedAt: index))
@@ -234,8 +235,8 @@ struct EventReader {
         return isNegative ? -value : value
     }
 
-    /// The number that eight digits spell, the first of them in the lowest byte. Neighbours are joined to two, four and
-    /// eight digits.
+    /// The number that eight digits spell, with the first digit in the lowest byte. Neighbouring digits are joined to
+    /// groups of two, then four, then eight.
     @inline(__always) private static func eightDigits(_ word: UInt64) -> Int64 {
         var value = word & 0x0F0F_0F0F_0F0F_0F0F
         value = (value &* 10 &+ value >> 8) & 0x00FF_00FF_00FF_00FF
@@ -249,7 +250,7 @@ struct EventReader {
         return false
     }
 
-    /// A guess at what a number out of range is.
+    /// A hint at what a number out of range may be.
     private static func hint(seconds: Int64) -> String {
         switch seconds {
         case 100_000_000_000_000_000...: "; this looks like nanoseconds, divide it by 1,000,000,000"

@@ -1,19 +1,18 @@
 /// The rejection of an event's app.
 extension EventRules {
-    /// Number of configured apps that a rejection names.
+    /// Maximum number of configured apps that a rejection names.
     static let namedAppsMax = 5
-    /// Number of slips that a misspelt bundle id may have.
+    /// Maximum number of slips in a bundle id for which a rejection suggests another.
     private static let appSlipsMax = 2
 
-    /// The rejection of an event that names no app although several are configured.
+    /// The rejection of an event that does not name its app, although several apps are configured.
     /// - Parameter count: number of configured apps.
     @inline(never)
     public static func missingApp(configuredCount count: Int) -> EventRejection {
         EventRejection(field: "app", reason: "is missing: expected a bundle id, as \(count) apps are configured")
     }
 
-    /// The rejection of an app that is not configured. It names the configured apps, and the one that was probably
-    /// meant.
+    /// The rejection of an app that is not configured. It names configured apps, and the one that was probably meant.
     /// - Parameter configured: bundle ids of all configured apps.
     @inline(never)
     public static func unknownApp(_ given: Span<UInt8>, configured: [String]) -> EventRejection {
@@ -24,7 +23,7 @@ extension EventRules {
         let rest = configured.count - Self.namedAppsMax
         var bytes: [UInt8] = []
         bytes.append(copying: given.extracting(first: 256))
-        // Names of other lengths are not compared, so that a flood of foreign events costs little.
+        // Bundle ids whose lengths differ too much are not compared, so that a flood of foreign events costs little.
         let near = configured.first { bundleID in
             abs(bundleID.utf8.count - bytes.count) <= Self.appSlipsMax
                 && FieldSuggestion.slips(bytes, Array(bundleID.utf8)) <= Self.appSlipsMax

@@ -1,13 +1,13 @@
-/// The rule for the members of an audience: the key of a member's record is its token, so that members spread over all
-/// partitions.
+/// The rule for keys of members of audiences: the key of a member's record is its token, so that members spread over
+/// all partitions.
 extension EventRules {
-    /// The longest token of a member, in bytes. A key must hold its digits.
+    /// Maximum number of bytes of a member's token. A key has room for twice as many digits.
     public static let memberTokenByteCountMax = EventRules.keyByteCountMax / 2
 
     /// Appends the bytes of the token that the key of a member's registration spells, in lower-case hexadecimal digits.
-    /// No other spelling is taken, because it would belong to another partition.
+    /// Any other spelling is rejected, because it would belong to another partition.
     ///
-    /// When this throws, `token` is as it was. The rejection shows no part of the key.
+    /// If this throws, `token` is unchanged. The rejection shows no part of the key.
     public static func memberToken(key: Span<UInt8>, into token: inout [UInt8]) throws(EventRejection) {
         guard !key.isEmpty, key.count <= 2 * Self.memberTokenByteCountMax, !Hex.hasUpperCaseLetter(key),
             Hex.decode(key, to: &token)
@@ -18,7 +18,7 @@ extension EventRules {
 
     private static func whyNoMemberToken(_ key: Span<UInt8>) -> String {
         if key.isEmpty { return "is empty: expected the member's token in hexadecimal digits" }
-        // A person counts characters, not the bytes of one.
+        // Characters are counted, because people do not count bytes.
         let characterCount = key.indices.count { key[$0] & 0xC0 != 0x80 }
         for index in 0..<key.count where Hex.value(of: key[index]) > 15 {
             return

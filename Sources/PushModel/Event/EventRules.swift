@@ -1,23 +1,23 @@
 /// The rules of an event (contract: What an event is) that need more than the value's own bytes: the record's key, the
-/// worker's clock or the finished payload. Each rejects as `EventDecoder` does.
+/// worker's clock or the finished payload. They throw the same kind of rejections as `EventDecoder`.
 public enum EventRules {
-    /// The longest key, in bytes.
+    /// Maximum number of bytes of a key.
     public static let keyByteCountMax = 256
-    /// How far `timestamp` may be ahead of the worker's clock, seconds. The phone ignores every update older than the
-    /// newest it has, so a single wrong stamp would silence the activity.
+    /// How far `timestamp` may be ahead of the worker's clock, in seconds. A phone ignores updates that are older than
+    /// its newest one. So a single stamp that is too late would make it ignore all updates for that time.
     public static let timestampAheadSecondsMax: Int64 = 300
 
-    /// `apns-expiration` when the event gives none: how long APNs keeps a push for a phone that is off. 15 minutes for
-    /// an update, 8 hours for an end.
+    /// `apns-expiration`, in seconds from now, when the event gives none: 15 minutes for an update, 8 hours for an end.
+    /// APNs keeps a push that long for a phone that is off.
     public static func expirationSeconds(of kind: EventKind) -> Int64 { kind == .end ? 8 * 3_600 : 900 }
 
-    /// The longest time for which a channel that stores messages is asked to keep one, seconds. Apple allows 8 h
-    /// ("Sending broadcast push notification requests to APNs") and refuses more. Five minutes less allow for clocks
-    /// that differ from Apple's.
+    /// The longest time for which a channel that stores messages is asked to keep one, in seconds. Apple allows 8 hours
+    /// ("Sending broadcast push notification requests to APNs"). Five minutes less allow for a clock that differs from
+    /// Apple's.
     public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600 - 300
 
-    /// Checks a record's key: 1 to 256 bytes of UTF-8, as the producer meant them. A key with a serializer's additions
-    /// is refused. They are not removed, because the producer's client chose the partition with them.
+    /// Checks a record's key, which must be 1 to 256 bytes of UTF-8. A key to which a serializer has added bytes is
+    /// rejected. The bytes cannot be removed here, because the producer has chosen the partition by the whole key.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
         if key.isEmpty {
             throw EventRejection(
@@ -50,7 +50,8 @@ public enum EventRules {
     static let secondsFrom1970To2001: Int64 = 978_307_200
     static let epoch2001Hint =
         "; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
-    /// Distance from now, seconds, within which a `dismissal-date` counted from 2001 is recognized.
+    /// Distance from now in seconds, after conversion, within which a `dismissal-date` is taken for one counted from
+    /// 2001.
     static let dismissalNearSecondsMax: Int64 = 86_400
 
     /// Checks that `dismissal-date` was not counted from 2001. Any other past date is allowed, and means now.
@@ -73,18 +74,18 @@ public enum EventRules {
                 + "\(Self.timestampAheadSecondsMax) s are allowed, because the phone would ignore everything after it")
     }
 
-    /// The smallest stamp of ten digits, for checking sizes. A push's stamp may be later than its event's time, and
-    /// must not make the payload longer than was checked.
+    /// The smallest stamp of ten digits, which is used to check the size of a payload. A push's stamp may be later than
+    /// its event's time, and have more digits.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 
-    /// Rejects `open` in a worker that keeps no channels for the audiences of the event's app.
+    /// Rejects `open` in a worker that keeps no channels for audiences of the event's app.
     public static func refuseOpen(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.kind == .open else { return }
         throw EventRejection(
             field: "event", reason: "is “open”: this worker opens channels where “audience.channel” is “auto” alone")
     }
 
-    /// Checks the event's target. A member's key is checked by `memberToken`.
+    /// Checks the event's target. `memberToken` checks the key of a member.
     /// - Parameter key: the record's key.
     public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
         switch event.target {
@@ -105,8 +106,8 @@ public enum EventRules {
         }
     }
 
-    /// Checks that the id in `to` equals the record's key. The key decides the partition, which holds everything about
-    /// that id.
+    /// Checks that the id in `to` equals the record's key. Everything about an id is in the partition that the key
+    /// chooses.
     private static func checkID(
         _ range: ByteRange, of event: borrowing DecodedEvent, key: Span<UInt8>, field: String, what: String
     ) throws(EventRejection) {
@@ -119,16 +120,16 @@ public enum EventRules {
                 + "\(what) id")
     }
 
-    /// Whether the payload may be too large. It has few bytes beside the event's own, so only a large event is
-    /// measured. Payloads of a channel may be larger, so some of its events are measured in vain.
+    /// Whether the payload may be too large. A payload has few bytes that are not from the event, so only a large event
+    /// is measured. Payloads of a channel may be larger, so some of its events are measured unnecessarily.
     @inlinable public static func mayBeTooLarge(valueByteCount: Int) -> Bool {
         valueByteCount > PayloadWriter.payloadByteCountMax - PayloadWriter.framingByteCountMax
     }
 
-    /// Checks the time and the size of the event's content. Registrations have none.
+    /// Checks the times and the size of the event's content. A registration has none.
     /// - Parameters:
     ///   - value: the record's value.
-    ///   - eventSeconds: the event's time, or else its record's.
+    ///   - eventSeconds: the event's time; if it has none, the record's.
     public static func checkContent(
         _ event: borrowing DecodedEvent, value: Span<UInt8>, eventSeconds: Int64, nowSeconds: Int64
     ) throws(EventRejection) {
@@ -162,12 +163,12 @@ public enum EventRules {
         }
     }
 
-    /// The rejection of a payload over its limit, naming what is big in it.
+    /// The rejection of a payload over its limit. It names the large parts.
     ///
     /// - Parameters:
     ///   - byteCount: the result of `PayloadWriter.byteCount`.
-    ///   - limit: such as `PayloadWriter.payloadByteCountMax`.
-    ///   - sparedByteCount: how many bytes shorter it would be without unnecessary escapes.
+    ///   - limit: the limit, such as `PayloadWriter.payloadByteCountMax`.
+    ///   - sparedByteCount: number of bytes that would be saved without unnecessary escapes.
     public static func payloadTooLarge(
         byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int, sparedByteCount: Int = 0
     ) -> EventRejection {

@@ -1,9 +1,11 @@
-/// The rules that tie an event's fields to its kind and to each other (contract: What an event is; fan-out contract: Joins and leaves).
+/// The rules about which fields an event of a kind has, and which fields go together (contract: What an event is;
+/// fan-out contract: Joins and leaves).
 enum EventShape {
     /// The values of `priority`, for a rejection.
     static let priorities: StaticString = "10, 5, “high” or “low” (1 is for channels)"
 
-    /// Checks a decoded event whose fields were `seen`, and sets the target of a registration for an audience.
+    /// Checks a decoded event, and sets the target of a registration for an audience.
+    /// - Parameter seen: the fields that the event has.
     static func check(_ event: inout DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
         guard seen.contains(.event) else {
             throw EventRejection(
@@ -35,7 +37,7 @@ enum EventShape {
         }
     }
 
-    /// Checks that priority 1 is used for broadcasts only: Apple would refuse it in a push to one phone.
+    /// Checks that only broadcasts have priority 1. Apple would refuse it in a push to one phone.
     static func checkLowestPriority(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.target != .channel else { return }
         throw EventRejection(field: "priority", reason: "is 1: expected \(Self.priorities)")
@@ -45,7 +47,7 @@ enum EventShape {
         [.init(.audience), .init(.tokenType), .init(.channelCapable), .init(.channel)]
     }
 
-    /// Checks a join or a leave. A leave may repeat what its join said, but only its `audience` counts.
+    /// Checks a join or a leave. A leave may have the fields of its join, but only `audience` has an effect.
     @inline(never) private static func checkMember(
         _ event: inout DecodedEvent, seen: EventFieldSet
     ) throws(EventRejection) {

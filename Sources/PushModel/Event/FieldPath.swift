@@ -1,15 +1,16 @@
-/// A reader's position in an event, in one byte or two. It is set for every field, but spelt out only in a rejection.
+/// A reader's position in an event, in one or two bytes. It is set for every field, but becomes a text only for a
+/// rejection.
 enum FieldPath: Equatable {
     /// The record's value itself.
     case value
-    /// A field of the producer's own.
+    /// A field that Mailboat does not know.
     case foreign
     case field(EventField)
     /// A field inside `to`.
     case target(TargetField)
     /// A field inside `alert`.
     case alert(AlertField)
-    /// A field inside the object that `title` or `body` of an alert may be.
+    /// A field inside `title` or `body` of an alert, if that is an object.
     case localizedKey(AlertField), localizedArguments(AlertField)
 
     var text: StaticString {

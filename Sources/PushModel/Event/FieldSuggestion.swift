@@ -1,9 +1,9 @@
-/// Finds the name that a misspelt one probably meant. It runs for rejections only.
+/// Finds the name that was probably meant by a misspelt one. It is used only for rejections.
 enum FieldSuggestion {
-    /// Length up to which names are compared.
+    /// Maximum number of bytes of a name that is compared.
     static let byteCountMax = 48
 
-    /// The one of `names` nearest to `name`, if it is near: it differs in capitals or underscores only, or in at most
+    /// The one of `names` that is most similar to `name`. `nil` if they differ by more than capitals, underscores, or
     /// two slips.
     static func nearest(to name: [UInt8], among names: [StaticString]) -> StaticString? {
         guard !name.isEmpty, name.count <= Self.byteCountMax else { return nil }
@@ -11,7 +11,7 @@ enum FieldSuggestion {
         var best: (name: StaticString, slips: Int)?
         for candidate in names {
             let slips = Self.slips(folded, Array("\(candidate)".utf8))
-            // A short name is near to many others, so at most a third of it may differ.
+            // A short name is similar to many others, so at most a third of its characters may differ.
             guard slips <= min(2, candidate.utf8CodeUnitCount / 3), slips < best?.slips ?? .max else { continue }
             best = (candidate, slips)
         }

@@ -1,4 +1,4 @@
-/// The rejection of a field that no event has.
+/// The rejection of a field that Mailboat does not know.
 enum ForeignField {
     static func rejection(of name: [UInt8]) -> EventRejection {
         EventRejection(
@@ -7,7 +7,7 @@ enum ForeignField {
                 + (Self.advice(for: name) ?? ". Fields of your own may begin with “x-”"))
     }
 
-    /// The rejection of a field inside an object of the event.
+    /// The rejection of an unknown field inside an object of the event.
     static func rejection(of name: [UInt8], in object: StaticString, knows names: [StaticString]) -> EventRejection {
         let near = FieldSuggestion.nearest(to: name, among: names).map { ". Did you mean “\($0)”?" }
         return EventRejection(
@@ -15,14 +15,14 @@ enum ForeignField {
             reason: "is not a field of “\(object)”" + (near ?? ": expected \(RejectionText.list(names))"))
     }
 
-    /// The name as a rejection shows it. An empty name is shown as `""`, because a rejection always names the field.
+    /// The name as a rejection shows it. An empty name is shown as `""`, because a rejection must show a name.
     private static func shown(_ name: [UInt8]) -> String { name.isEmpty ? "\"\"" : RejectionText.quoted(name.span) }
 
     private static func advice(for name: [UInt8]) -> String? {
         guard name.count <= FieldSuggestion.byteCountMax else { return nil }
         switch String(decoding: FieldSuggestion.folded(name), as: UTF8.self) {
         case "aps": return ": write the content of “aps” directly into the event"
-        // Other names for the event's `id`. Outcomes have it as `event-id`.
+        // These are other names for the event's `id`. Outcomes have it as `event-id`.
         case "event-id", "eventid", "event-i-d": return ". Did you mean “id”?"
         case "apns-priority": return ". Did you mean “priority”?"
         case "apns-expiration", "expiration", "ttl": return ". Did you mean “expires”?"

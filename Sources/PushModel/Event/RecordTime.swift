@@ -1,11 +1,11 @@
-/// Whether a Kafka record's own time can be true. A producer's client writes it, and some write seconds, 0, or the time
-/// of a wrong clock.
+/// Decides whether a Kafka record's own time can be true. A producer's client writes it. Some write seconds, 0, or the
+/// time of a wrong clock.
 ///
 /// An impossible time is replaced by the worker's clock. It does not decide the order of events: see
 /// `Intake.orderSeconds`.
 public enum RecordTime {
-    /// 2017-01-01 00:00 UTC, seconds since 1970. Live Activities are younger, and so is Kafka's record time for most of
-    /// its users. An earlier time was counted in other units or from another year.
+    /// 2017-01-01 00:00 UTC, seconds since 1970. Live Activities did not exist before, so an earlier time is in other
+    /// units or from a wrong clock.
     public static let earliestSeconds: Int64 = 1_483_228_800
 
     /// Whether a time is after the start of 2017 and at most five minutes ahead of the worker's clock, as a `timestamp`

@@ -1,12 +1,12 @@
 /// The wording of rejections: the given value, shortened and printable, then what was expected.
 public enum RejectionText {
-    /// Number of bytes of a value that are shown.
+    /// Maximum number of bytes of a value that are shown.
     public static let quotedByteCountMax = 40
 
-    /// Bytes of an event for a person to read. Anything like a token is shortened, control characters are replaced, and
-    /// the text is cut at a character after `byteCountMax` bytes.
+    /// Bytes of an event as text for a person. Anything like a token is shortened, and control characters are replaced.
+    /// The text is cut after a whole character at `byteCountMax` bytes.
     public static func quoted(_ value: Span<UInt8>, byteCountMax: Int = Self.quotedByteCountMax) -> String {
-        // Shortening removes most of a token, so more bytes are shortened than are shown.
+        // Shortening may remove most of a token, so it gets more bytes than are shown.
         let shortened = TokenText.shortened(value.extracting(first: 16 * byteCountMax))
         let bytes = shortened.span
         var shown: [UInt8] = []

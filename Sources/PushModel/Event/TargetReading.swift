@@ -25,9 +25,9 @@ enum TargetField: UInt8, CaseIterable {
     }
 }
 
-/// Reading of `to`, and of the tokens, environments and channels in registrations.
+/// Reads `to`, and the tokens, environments and channels in registrations.
 extension EventReader {
-    /// Reads the object `to`: one address and, for a token or a channel, its environment.
+    /// Reads the object `to`. It has one address and, for a token or a channel, its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}")
@@ -133,7 +133,8 @@ extension EventReader {
             expected: "“production” or “development”" + (isSandbox ? " (which is Apple's name for its sandbox)" : ""))
     }
 
-    /// Reads a device token, and appends the bytes that its digits spell to `text`. A rejection shows no part of it.
+    /// Reads a device token, and appends its bytes, decoded from hexadecimal, to `text`. A rejection shows no part of
+    /// the token.
     mutating func token(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "\"")) else {
             let kind = try self.kind(bytes)
@@ -142,7 +143,7 @@ extension EventReader {
         }
         let string = try self.string(bytes, expected: "a token")
         let start = text.count
-        // Any string may have escapes. The digits are then decoded from the resolved text.
+        // Any JSON string may have escapes. They are resolved before the digits are decoded.
         let isDecoded: Bool
         if string.hasEscapes {
             let plain = JSONEscape.text(of: string, in: bytes)
@@ -160,7 +161,7 @@ extension EventReader {
     private func tokenRejection(_ digits: [UInt8]) -> EventRejection {
         if digits.isEmpty { return self.reject("is empty: expected hexadecimal digits") }
         if let index = digits.firstIndex(where: { Hex.value(of: $0) > 15 }) {
-            // A person counts characters, not the bytes of one.
+            // Characters are counted, because people do not count bytes.
             return self.reject(
                 "is not hexadecimal at character \(index + 1) of \(digits.count { $0 & 0xC0 != 0x80 }): expected the digits 0-9 and a-f only, "
                     + "not base64 and without spaces or brackets")
@@ -173,7 +174,7 @@ extension EventReader {
             "has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
     }
 
-    /// Reads which of Apple's two kinds of token a member has.
+    /// Reads the type of a member's token. Returns whether it is a push-to-start token.
     mutating func tokenTypeIsStart(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
         let word = try self.string(bytes, expected: "“update” or “start”")
         if self.spells(bytes, word, "start") { return true }
@@ -189,7 +190,7 @@ extension EventReader {
         return ByteRange(start: start, count: text.count - start)
     }
 
-    /// Reads a channel id as Apple gives it: base64 of any length.
+    /// Reads a channel id in base64, as Apple gives it. It may have any length.
     mutating func channel(_ bytes: Span<UInt8>) throws(EventRejection) -> JSONString {
         let string = try self.string(bytes, expected: "a channel id in base64")
         let text = JSONEscape.text(of: string, in: bytes)

@@ -1,13 +1,13 @@
-/// Device tokens where none belongs: a producer used one as a key, an id or the name of an app. Anyone who has a token
-/// can push to that phone, so no message may show it whole.
+/// Shortens device tokens in texts that should not contain any. A producer may have used a token as a key, an id or an
+/// app's name. A message must not show a whole token, because anyone who has it can push to the phone.
 public enum TokenText {
-    /// The most hexadecimal digits in a row that do not look like a token. Identifiers without hyphens have 32; Apple's
-    /// tokens have 64 and more.
+    /// Maximum number of hexadecimal digits in a row that do not count as a token. Identifiers without hyphens have 32.
+    /// Apple's tokens have 64 or more.
     static let digitCountMax = 32
-    /// Number of digits that are shown: enough to distinguish two tokens, not enough to push.
+    /// Number of digits that are shown. They distinguish tokens, but are useless for a push.
     static let digitsShown = 8
 
-    /// The text with each long run of hexadecimal digits cut: `0a1b2c3d…(64 digits)`.
+    /// The text, in which each long run of hexadecimal digits is cut, as in `0a1b2c3d…(64 digits)`.
     public static func shortened(_ text: String) -> String {
         // Nearly all texts need no change.
         guard Self.hasLongRun(text.utf8) else { return text }
@@ -15,7 +15,7 @@ public enum TokenText {
         return String(decoding: Self.shortened(bytes.span), as: UTF8.self)
     }
 
-    /// The bytes, which need not be UTF-8, with each long run of hexadecimal digits cut.
+    /// The bytes, in which each long run of hexadecimal digits is cut. They need not be UTF-8.
     static func shortened(_ bytes: Span<UInt8>) -> [UInt8] {
         var shown: [UInt8] = []
         var start = 0
@@ -26,7 +26,7 @@ public enum TokenText {
                 shown.append(copying: bytes.extracting(start..<start + Self.digitsShown))
                 shown += "…(\(end - start) digits)".utf8
             } else {
-                // The character that ends the run is passed with it, unless the text ends there.
+                // The character that ends the run is copied, too, unless the text ends there.
                 end = min(end + 1, bytes.count)
                 shown.append(copying: bytes.extracting(start..<end))
             }

@@ -1,4 +1,4 @@
-/// The kind of a JSON value, known from its first byte.
+/// The kind of a JSON value. The value's first byte shows it.
 public enum JSONKind: Equatable, Sendable {
     /// The kinds that begin with `{`, `[`, `"`, a digit or `-`, `t` or `f`, and `n`.
     case object, array, string, number, bool, null
@@ -8,7 +8,7 @@ public enum JSONKind: Equatable, Sendable {
 public struct JSONString: Equatable, Sendable {
     /// The bytes between the quotes.
     public var content: ByteRange
-    /// Whether the content has a backslash. Without one the content is the text.
+    /// Whether the content has a backslash. If not, the content is the text itself.
     public var hasEscapes: Bool
 
     /// A string that `JSONCursor` has found.
@@ -31,19 +31,19 @@ public struct JSONNumber: Equatable, Sendable {
     public var isWhole: Bool
 }
 
-/// Walks once through JSON text (RFC 8259), value by value. It checks every byte it passes: brackets, commas, spelling
-/// of numbers, escapes, surrogate pairs, UTF-8, depth. It stores only its position. The buffer is passed with each
-/// call, and must be the same each time.
+/// Walks once through JSON text (RFC 8259), value by value. It checks every byte that it passes: brackets, commas, the
+/// spelling of numbers, escapes, surrogate pairs, UTF-8 and depth. It stores only its position. The caller passes the
+/// buffer with each call, and must always pass the same one.
 ///
-/// A value is read either whole (`skipValue`) or piece by piece: `openObject`, then `nextName` and a value alternately,
-/// until `nextName` returns `nil`.
+/// A value is read either whole (`skipValue`) or in pieces: `openObject`, then `nextName` and a value in turn, until
+/// `nextName` returns `nil`.
 public struct JSONCursor: Sendable {
     /// Number of objects and arrays that may be nested in each other.
     public static let depthMax = 64
 
     /// The index of the next byte to read.
     public internal(set) var index = 0
-    /// Number of containers opened with `openObject` and not yet closed.
+    /// Number of objects that `openObject` has entered and that have not ended.
     private var depth = 0
 
     /// A cursor at the first byte.
@@ -51,7 +51,7 @@ public struct JSONCursor: Sendable {
 
     // MARK: Looking
 
-    /// Passes white space, and returns the kind of the value that begins here. Throws if none does.
+    /// Passes white space, and returns the kind of the next value. Throws if no value begins here.
     @inline(__always) public mutating func peekKind(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONKind {
         switch self.nextSignificant(bytes) {
         case UInt8(ascii: "\""): return .string
@@ -64,7 +64,7 @@ public struct JSONCursor: Sendable {
         }
     }
 
-    /// Passes white space, and returns the next byte without consuming it; 0 at the end. JSON has no 0 outside strings.
+    /// Passes white space, and returns the next byte without passing it; 0 at the end. JSON has no 0 outside strings.
     @inline(__always) mutating func significantByte(_ bytes: Span<UInt8>) -> UInt8 { self.nextSignificant(bytes) }
 
     /// Throws unless only white space is left.
@@ -83,8 +83,8 @@ public struct JSONCursor: Sendable {
         self.index &+= 1
     }
 
-    /// Passes the comma, the name and the colon of the next member in the object entered last. At its end, leaves the
-    /// object and returns `nil`. `isFirst` says that no member of it was read yet.
+    /// Passes the comma, the name and the colon of the next member, in the object that was entered last. At the
+    /// object's end, leaves the object and returns `nil`. `isFirst` says that none of its members was read yet.
     @inline(__always) public mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault)
         -> JSONString?
     {
@@ -107,8 +107,8 @@ public struct JSONCursor: Sendable {
         return name
     }
 
-    /// Index at which the next member's name begins, past its quote; `nil` without a next member. Nothing is passed:
-    /// `nextName` can still be called.
+    /// The index of the next member's name, after its opening quote; `nil` if there is no next member. Nothing is
+    /// passed, so `nextName` can still be called.
     @inline(__always) func memberStart(_ bytes: Span<UInt8>, isFirst: Bool) -> Int? {
         var index = self.index
         if !isFirst {
@@ -119,9 +119,9 @@ public struct JSONCursor: Sendable {
         return index &+ 1
     }
 
-    /// Passes the opening bracket (`isFirst`) or the comma before the next element of an array. At the end passes the
-    /// bracket and returns `false`. Only strings, numbers and literals may be read as elements this way, because the
-    /// array does not count towards the depth.
+    /// Passes an array's opening bracket (`isFirst`), or the comma before its next element. At the array's end, passes
+    /// the closing bracket and returns `false`. Elements must be strings, numbers or literals, because the array is not
+    /// counted in the depth.
     public mutating func nextElement(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> Bool {
         let byte = self.nextSignificant(bytes)
         if isFirst {
@@ -155,7 +155,7 @@ public struct JSONCursor: Sendable {
         return JSONNumber(spelling: ByteRange(start: start, count: end &- start), isWhole: isWhole)
     }
 
-    /// Reads any value, with everything nested in it, and returns its range.
+    /// Passes any value, with everything nested in it, and returns its range.
     public mutating func skipValue(_ bytes: Span<UInt8>) throws(JSONFault) -> ByteRange {
         _ = self.nextSignificant(bytes)
         let start = self.index
@@ -165,7 +165,7 @@ public struct JSONCursor: Sendable {
 
     // MARK: Pieces
 
-    /// Passes white space, and returns the next byte without consuming it; 0 at the end.
+    /// Passes white space, and returns the next byte without passing it; 0 at the end.
     @inline(__always) private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
         JSONGrammar.significant(bytes, &self.index)
     }
@@ -174,7 +174,7 @@ public struct JSONCursor: Sendable {
         JSONGrammar.fault(kind, bytes, self.index)
     }
 
-    /// Reads from the opening quote of a string to past the closing one.
+    /// Passes a string, from its opening quote to its closing quote.
     @inline(__always) private mutating func stringBody(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
         let start = self.index &+ 1
         var (end, hasEscapes) = (bytes.endOfPlainRun(from: start), false)

@@ -22,7 +22,7 @@ public enum JSONEscape {
                 var scalar = Self.codeUnit(in: bytes, at: index + 2) ?? 0xFFFD
                 index += 6
                 if (0xD800...0xDBFF).contains(scalar) {
-                    // The cursor has checked that the other half follows.
+                    // The cursor has checked that the second half of the pair follows.
                     scalar =
                         0x10000 + (scalar - 0xD800) << 10
                         + ((Self.codeUnit(in: bytes, at: index + 2) ?? 0xDC00) - 0xDC00)
@@ -43,8 +43,7 @@ public enum JSONEscape {
         return text
     }
 
-    /// The index past the escape that begins with the backslash at `index`. Both halves of a surrogate pair count as
-    /// one.
+    /// The index after the escape that begins with the backslash at `index`. A surrogate pair counts as one escape.
     static func end(in bytes: Span<UInt8>, at index: Int) throws(JSONFault) -> Int {
         guard index + 1 < bytes.count else { throw JSONFault(.unexpectedEnd, at: bytes.count) }
         switch bytes[index + 1] {
@@ -69,8 +68,8 @@ public enum JSONEscape {
         }
     }
 
-    /// Number of bytes that a piece of JSON would be shorter if its `\u` escapes were written in UTF-8. Escapes that
-    /// JSON requires stay.
+    /// Number of bytes by which a piece of JSON would be shorter if its `\u` escapes were written in UTF-8. Escapes
+    /// that JSON requires are not counted.
     static func sparedByteCount(in json: Span<UInt8>) -> Int {
         var sparedByteCount = 0
         var index = 0
@@ -89,7 +88,7 @@ public enum JSONEscape {
             case ..<0x80: sparedByteCount += 5
             case ..<0x800: sparedByteCount += 4
             case 0xD800...0xDBFF:
-                // A pair is two escapes, and four bytes of UTF-8.
+                // A surrogate pair has twelve bytes as escapes, and four in UTF-8.
                 sparedByteCount += 8
                 index += 6
             default: sparedByteCount += 3
@@ -110,7 +109,7 @@ public enum JSONEscape {
         return unit
     }
 
-    /// Appends `scalar`, which is no surrogate and at most U+10FFFF, as UTF-8.
+    /// Appends `scalar` as UTF-8. It must not be a surrogate, and is at most U+10FFFF.
     private static func append(scalar: UInt32, to target: inout [UInt8]) {
         func tail(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: scalar >> shift & 0x3F | 0x80) }
         switch scalar {

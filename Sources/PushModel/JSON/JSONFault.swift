@@ -4,28 +4,28 @@ public struct JSONFault: Error, Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// The bytes end inside a value.
         case unexpectedEnd
-        /// Another byte is where one of these must begin.
+        /// Another byte is at the place where one of these must begin.
         case expectedValue, expectedObject, expectedString, expectedColon, expectedName, expectedNameOrEnd,
             expectedCommaOrEnd
-        /// A byte order mark is where a value must begin.
+        /// A byte order mark is at the place where a value must begin.
         case byteOrderMark
-        /// A number with a leading zero, a lone sign, a point without digits and the like.
+        /// A number is malformed, for example with a leading zero, a sign alone, or a point without digits.
         case malformedNumber
-        /// A backslash is followed by none of the escapes of RFC 8259 §7.
+        /// A backslash does not begin one of the escapes of RFC 8259 §7.
         case malformedEscape
-        /// A `\uD800`…`\uDFFF` that is no half of a pair.
+        /// A `\uD800`…`\uDFFF` is not half of a pair.
         case loneSurrogate
-        /// A byte below 0x20 inside a string.
+        /// A string has a byte below 0x20.
         case controlCharacter
         /// The bytes of a string or a name are not UTF-8.
         case malformedUTF8
-        /// More than `JSONCursor.depthMax` objects and arrays inside each other.
+        /// More than `JSONCursor.depthMax` objects and arrays are nested.
         case tooDeep
-        /// Something follows the value.
+        /// There are more bytes after the value.
         case trailingBytes
     }
 
-    /// What was wrong.
+    /// What is wrong.
     public var kind: Kind
     /// The index of the byte at fault.
     public var index: Int

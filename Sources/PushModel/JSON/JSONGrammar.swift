@@ -1,10 +1,10 @@
-/// The smallest pieces of RFC 8259: white space, numbers, literals and the parts of strings that are not plain ASCII.
-/// Each function begins at an index, which is never negative. It returns where the piece ends, or throws what is wrong.
-/// The caller keeps the index in a local.
+/// Reads the smallest pieces of RFC 8259: white space, numbers, literals, and the parts of strings that are not plain
+/// ASCII. Each function begins at an index, which is never negative. It returns the index after the piece, or throws
+/// what is wrong. The caller keeps the index in a local variable, which is fast.
 enum JSONGrammar {
-    /// Passes white space, and returns the next byte without consuming it; 0 at the end. JSON has no 0 outside strings.
+    /// Passes white space, and returns the next byte without passing it; 0 at the end. JSON has no 0 outside strings.
     @inline(__always) static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
-        // Mostly there is no white space.
+        // Usually there is no white space.
         let byte = bytes.byte(orZeroAt: index)
         if byte > 0x20 { return byte }
         index = Self.endOfWhiteSpace(bytes, index)
@@ -33,8 +33,8 @@ enum JSONGrammar {
         index += text.utf8CodeUnitCount
     }
 
-    /// Where the number ends that begins at `start`, and whether it has only the first two parts of `-? (0 | 1-9
-    /// digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6).
+    /// The end of the number that begins at `start`, and whether the number is whole: without the last two parts of `-?
+    /// (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6).
     @inline(__always) static func numberEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
@@ -66,14 +66,14 @@ enum JSONGrammar {
         return index
     }
 
-    /// The end of one digit or more.
+    /// The index after one or more digits.
     static func digitsEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
         let index = bytes.endOfDigits(from: start)
         guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
         return index
     }
 
-    /// The end of a string that, at `start`, has something else than plain ASCII, or a fault.
+    /// The end of a string in which, at `start`, there is a fault or something other than plain ASCII.
     @inline(never) static func richStringEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {

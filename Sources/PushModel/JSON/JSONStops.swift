@@ -1,19 +1,19 @@
 import CProcessor
 
-/// Finds the bytes at which runs of plain characters inside strings end, one after the other. It searches 64 bytes at
-/// once, and then walks through the result bit by bit. The caller that walks over the text keeps it. The text is passed
-/// with each call, and must be the same each time.
+/// Finds the ends of runs of plain characters in strings, one after the other. It searches 64 bytes at once, and then
+/// returns its findings one by one. The code that walks over the text keeps an instance. It passes the text with each
+/// call, and must always pass the same one.
 struct JSONStops {
     private static var blockByteCount: Int { 64 }
 
-    /// The index of the first byte that was searched last. Each bit of `rest` is one byte.
+    /// The index of the first of the 64 bytes that were searched last. Each bit of `rest` stands for one of them.
     private var base = 0
-    /// Stops among those bytes that were not returned yet; 0 before the first search. The end of the text, and every
+    /// The stops that were found and not returned yet; 0 before the first search. The end of the text, and every
     /// position after it, counts as a stop.
     private var rest: UInt64 = 0
 
-    /// The end of the plain run behind the quote at `quote`: the next stop, or the text's count. Strings are asked for
-    /// in order. After white space between them, call `dropping`.
+    /// The end of the plain run after the quote at `quote`: the next stop, or the text's count. Call it for strings in
+    /// their order. Call `dropping` after white space between strings.
     @inline(__always) mutating func next(after quote: Int, in bytes: Span<UInt8>) -> Int {
         if self.rest == 0 { self = Self.from(quote, in: bytes) }
         // The quote itself is a stop.
@@ -24,13 +24,13 @@ struct JSONStops {
         return stop
     }
 
-    /// Drops the stops before `index`, where no string is: line ends and tabs are stops, too.
+    /// Drops the stops before `index` that are not in a string. Line ends and tabs are such stops.
     @inline(never) consuming func dropping(before index: Int) -> JSONStops {
         while self.rest != 0, self.base &+ self.rest.trailingZeroBitCount < index { self.rest &= self.rest &- 1 }
         return self
     }
 
-    /// The stops among the 64 bytes from `index` on. `index` is not negative and not past the text's count.
+    /// The stops among the 64 bytes from `index` on. `index` must be from 0 to the text's count.
     @inline(never) static func from(_ index: Int, in bytes: Span<UInt8>) -> JSONStops {
         var stops = JSONStops()
         stops.base = index
@@ -40,8 +40,8 @@ struct JSONStops {
             return stops
         }
         if bytes.count >= Self.blockByteCount {
-            // The last 64 bytes. The first of them are before `index`, and at the very end all of them are. The shift
-            // then has no effect.
+            // The last 64 bytes of the text are searched, and those before `index` are shifted out. At the text's end, the
+            // shift has no effect, but then all bits are set below.
             stops.rest =
                 Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
@@ -54,7 +54,7 @@ struct JSONStops {
         return stops
     }
 
-    /// Stops among the 64 bytes from `index` on, which must all be present.
+    /// The stops among the 64 bytes from `index` on. The text must have all of them.
     @inline(__always) private static func stops(in bytes: Span<UInt8>, at index: Int) -> UInt64 {
         unsafe bytes.withUnsafeBufferPointer { unsafe mailboat_json_stops($0.baseAddress! + index) }
     }

@@ -1,10 +1,10 @@
-/// Walks over a whole value, with everything nested in it.
+/// Passes a whole value, with everything nested in it.
 enum JSONWalk {
     /// The end of the value whose first byte is at `start`. Throws what is wrong with the value.
-    /// - Parameter openCountMax: how many objects and arrays may be nested in each other; at most 64.
+    /// - Parameter openCountMax: how many objects and arrays may be nested, at most 64.
     static func valueEnd(_ bytes: Span<UInt8>, _ start: Int, openCountMax: Int) throws(JSONFault) -> Int {
         var (index, stops) = (start, JSONStops())
-        // One bit per open container, the innermost last: 1 for an object.
+        // One bit for each open container, 1 for an object. The lowest bit is the innermost container.
         var (openCount, objects) = (0, UInt64(0))
         value: while true {
             switch Self.significant(bytes, &index, &stops) {
@@ -29,8 +29,8 @@ enum JSONWalk {
             case UInt8(ascii: "n"): try JSONGrammar.passLiteral("null", bytes, &index)
             default: throw JSONGrammar.fault(.expectedValue, bytes, index)
             }
-            // After a value, or before the end of an empty container: close the containers that end here, or pass the
-            // comma to the next value.
+            // A value has ended, or an empty container begins. Closes the containers that end here, or passes the comma
+            // before the next value.
             while openCount > 0 {
                 let isObject = objects & 1 == 1
                 let byte = Self.significant(bytes, &index, &stops)
@@ -49,11 +49,11 @@ enum JSONWalk {
         }
     }
 
-    /// Passes white space, and returns the next byte without consuming it; 0 at the end.
+    /// Passes white space, and returns the next byte without passing it; 0 at the end.
     @inline(__always) private static func significant(
         _ bytes: Span<UInt8>, _ index: inout Int, _ stops: inout JSONStops
     ) -> UInt8 {
-        // Mostly there is no white space.
+        // Usually there is no white space.
         let byte = bytes.byte(orZeroAt: index)
         if byte > 0x20 { return byte }
         index = JSONGrammar.endOfWhiteSpace(bytes, index)
@@ -61,7 +61,7 @@ enum JSONWalk {
         return bytes.byte(orZeroAt: index)
     }
 
-    /// The index past a member's name and its colon.
+    /// The index after a member's name and its colon.
     @inline(__always) private static func nameEnd(
         _ bytes: Span<UInt8>, _ start: Int, _ stops: inout JSONStops, isFirst: Bool
     ) throws(JSONFault) -> Int {
@@ -70,7 +70,7 @@ enum JSONWalk {
             throw JSONGrammar.fault(isFirst ? .expectedNameOrEnd : .expectedName, bytes, index)
         }
         index = stops.next(after: index, in: bytes)
-        // The usual spelling.
+        // This is the usual spelling.
         if bytes.spells("\":", at: index) { return index &+ 2 }
         if bytes.byte(orZeroAt: index) == UInt8(ascii: "\"") {
             index &+= 1
@@ -84,7 +84,7 @@ enum JSONWalk {
         return index &+ 1
     }
 
-    /// The index past the closing quote of the string whose opening quote is at `start`.
+    /// The index after the closing quote of the string whose opening quote is at `start`.
     @inline(__always) private static func stringEnd(
         _ bytes: Span<UInt8>, _ start: Int, _ stops: inout JSONStops
     ) throws(JSONFault) -> Int {

@@ -1,13 +1,13 @@
-/// Writes JSON (RFC 8259) into a byte buffer. Commas, colons and brackets are the writer's own. The caller names members and values
-/// in their order, and nests objects and arrays by closures.
+/// Writes JSON (RFC 8259) into a byte buffer. The writer adds commas, colons and brackets. The caller names members and
+/// values in their order, and nests objects and arrays by closures.
 ///
-/// A member without a value (`nil`, or JSON of no bytes) is left out. Nothing is allocated but the buffer.
+/// A member without a value (`nil`, or JSON of no bytes) is left out. Nothing is allocated except the buffer.
 public struct JSONWriter: ~Copyable {
     /// What has been written.
     public private(set) var bytes: [UInt8]
-    /// Whether a value is before the next one in the same object or array.
+    /// Whether the next value needs a comma, because another is before it in the same object or array.
     private var needsComma = false
-    /// Whether each element of the innermost array begins a line.
+    /// Whether each element of the innermost array begins a new line.
     private var isOneALine = false
 
     private init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
@@ -19,7 +19,7 @@ public struct JSONWriter: ~Copyable {
         return writer.bytes
     }
 
-    /// Appends the text that `body` writes to `target`.
+    /// Appends to `target` the text that `body` writes.
     public static func append(to target: inout [UInt8], _ body: (inout JSONWriter) -> Void) {
         var writer = JSONWriter([])
         swap(&writer.bytes, &target)
@@ -42,7 +42,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes an array.
     /// - Parameters:
-    ///   - isOneALine: whether each element and the closing bracket begin a line.
+    ///   - isOneALine: whether each element, and the closing bracket, begins a new line.
     ///   - write: writes one element as one value.
     public mutating func array<Elements: Sequence>(
         _ elements: Elements, isOneALine: Bool = false, _ write: (Elements.Element, inout JSONWriter) -> Void
@@ -83,13 +83,13 @@ public struct JSONWriter: ~Copyable {
         self.value(text)
     }
 
-    /// Writes a member whose value is a string, given as UTF-8.
+    /// Writes a member whose value is a string, given in UTF-8.
     public mutating func member(_ name: StaticString, utf8 text: Span<UInt8>) {
         self.name(name)
         self.value(utf8: text)
     }
 
-    /// Writes a member whose value is a string without any character that JSON escapes.
+    /// Writes a member whose value is a literal. It must not contain a character that JSON escapes.
     public mutating func member(_ name: StaticString, literal text: StaticString) {
         self.name(name)
         self.beginValue()
@@ -97,7 +97,7 @@ public struct JSONWriter: ~Copyable {
         self.needsComma = true
     }
 
-    /// Writes a member whose value is a whole number. One that a signed 64-bit number cannot hold is clamped.
+    /// Writes a member whose value is a whole number, clamped to the range of `Int64`.
     @inlinable public mutating func member(_ name: StaticString, _ number: (some BinaryInteger)?) {
         if let number { self.member(name, integer: Int64(clamping: number)) }
     }
@@ -117,14 +117,14 @@ public struct JSONWriter: ~Copyable {
         if let flag { self.member(name, json: (flag ? "true" : "false").utf8) }
     }
 
-    /// Writes a member whose value is JSON already. No bytes: the member is left out.
+    /// Writes a member whose value is JSON already. If there are no bytes, the member is left out.
     public mutating func member(_ name: StaticString, json: some Collection<UInt8>) {
         guard !json.isEmpty else { return }
         self.name(name)
         self.value(json: json)
     }
 
-    /// Writes a member whose value is JSON already. No bytes: the member is left out.
+    /// Writes a member whose value is JSON already. If there are no bytes, the member is left out.
     public mutating func member(_ name: StaticString, json: Span<UInt8>) {
         guard !json.isEmpty else { return }
         self.name(name)
@@ -133,7 +133,7 @@ public struct JSONWriter: ~Copyable {
         self.needsComma = true
     }
 
-    /// Writes the name of a member; its value comes next.
+    /// Writes the name of a member. The caller then writes its value.
     public mutating func name(_ name: StaticString) {
         self.beginValue()
         JSONBytes.appendString(literal: name, to: &self.bytes)
@@ -141,7 +141,7 @@ public struct JSONWriter: ~Copyable {
         self.needsComma = false
     }
 
-    /// Writes the name of a member that is not known beforehand; its value comes next.
+    /// Writes the name of a member, with escapes where they are needed. The caller then writes its value.
     public mutating func name(escaping name: String) {
         self.value(name)
         self.bytes.append(UInt8(ascii: ":"))
@@ -157,7 +157,7 @@ public struct JSONWriter: ~Copyable {
         self.needsComma = true
     }
 
-    /// Writes a string, given as UTF-8.
+    /// Writes a string, given in UTF-8.
     public mutating func value(utf8 text: Span<UInt8>) {
         self.beginValue()
         JSONBytes.appendString(text, to: &self.bytes)

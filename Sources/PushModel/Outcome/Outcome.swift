@@ -1,6 +1,6 @@
 /// What became of an event (contract: Conservation). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
-    /// The outcomes, each explained on the page Outcomes.
+    /// The outcomes. The page Outcomes of the documentation explains each.
     case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
         deadLettered, fannedOut
 
@@ -21,7 +21,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// - Parameter name: the spelling. The result is `nil` for any other.
+    /// - Parameter name: the spelling. The result is `nil` if no outcome is spelt that way.
     public init?(named name: String) {
         guard let outcome = Self.allCases.first(where: { "\($0.name)" == name }) else { return nil }
         self = outcome
@@ -30,11 +30,11 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
 
 /// Which outcomes are written to the outcomes topic (`outcomes.publish`).
 public enum OutcomePublication: String, Sendable, CaseIterable {
-    /// All outcomes, or a part; `includes` says which.
+    /// All outcomes, or a part of them, as `includes` decides.
     case all, pushes, failures
 
-    /// Whether `outcome` is written. `pushes` is everything but `superseded` and `applied`. `failures` is what did not
-    /// reach the device as meant.
+    /// Whether `outcome` is written. `pushes` leaves out `superseded` and `applied`. `failures` includes only what did
+    /// not reach the device as it should.
     public func includes(_ outcome: Outcome) -> Bool {
         switch (self, outcome) {
         case (.all, _): true
@@ -50,13 +50,14 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
     public var includesPasses: Bool { self != .failures }
 }
 
-/// An event's identity: its first position in Kafka (contract: Identity). A forwarded record keeps its original one.
+/// An event's identity: where it was first stored in Kafka (contract: Identity). A forwarded record keeps the identity
+/// of the original.
 public struct SourcePosition: Hashable, Sendable {
     /// Index into the worker's list of input topics.
     public var topic: UInt16
     /// Partition of that topic.
     public var partition: Int32
-    /// The record's own offset, not that of the next one to read.
+    /// The offset of the record itself.
     public var offset: Int64
 
     @inlinable public init(topic: UInt16, partition: Int32, offset: Int64) {

@@ -1,25 +1,25 @@
-/// Headers of the records that a worker writes, for what Kafka does not know of them. Other workers and tools read
-/// them, so a name that was used once stays.
+/// Headers of records that a worker writes. Other workers and tools read them, so a name must never change.
 public enum RecordHeader: CaseIterable, Sendable {
-    /// The first position of a forwarded record or a dead letter, and its time there, in milliseconds since 1970.
+    /// Where a forwarded record or a dead letter was first stored, and its time there, in milliseconds since 1970.
     case topic, partition, offset, timestamp
-    /// Why a record could not be taken, and the field that is at fault.
+    /// Why a record could not be taken, and which field is wrong.
     case reason, field
-    /// The epoch of a tombstone's writer. A tombstone has no value that could hold it.
+    /// The epoch of a tombstone's writer. Other records have the epoch in their value, which a tombstone lacks.
     case epoch
-    /// How far the owner of a marker in `state` stamps past the owners before it (`FormerOwners.takeoversRead`). It is
-    /// written until the marker is refreshed.
+    /// The number of owners that a marker's owner knows of, itself included (`FormerOwners.takeoversRead`). It decides
+    /// how far this owner's stamps are ahead of former owners' stamps. A marker that is written again does not have it.
     case takeovers
-    /// Offset up to which `state` was acknowledged and is lost. It is on a marker that no owner wrote: a person accepts
-    /// the loss.
+    /// The offset up to which `state` had been acknowledged before it was lost. It is on a marker that a command writes
+    /// when a person accepts the loss.
     case acceptedEnd
-    /// Kind of a record of the routed topic that is no event: `question`, `version`, `void`, `report` or `pause`.
+    /// The kind of a message between workers in the routed topic, such as `question`, `version`, `void`, `report` or
+    /// `pause`.
     case kind
     /// Position of the dead letter that was sent back, as `<partition>:<offset>`.
     case republished
-    /// Number of bytes of the value that was left out of a dead letter.
+    /// Number of bytes of the value, if it was left out of a dead letter.
     case valueBytes
-    /// The beginning of a key that was too long for a dead letter, and the key's number of bytes.
+    /// The beginning of a key that was too long for a dead letter, and the number of bytes of the whole key.
     case keyPrefix, keyBytes
 
     /// The header's name in the record.
@@ -45,6 +45,6 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// The name as a `String`.
     public var text: String { "\(self.name)" }
 
-    /// The prefix of all these names, and of those that a later release may add.
+    /// The prefix of all these names. A later release may add names with this prefix.
     public static var prefix: String { "mailboat-" }
 }

@@ -1,17 +1,18 @@
-/// What one push carries beside its event name, stamp and alert. The ranges index one buffer, `source`, that the caller
-/// keeps: the record's value, or the engine's own copy of its parts. A part that is absent is an empty range or `nil`.
+/// What one push carries apart from its event name, stamp and alert. The ranges index one buffer, `source`, that the
+/// caller keeps: the record's value, or the engine's own copy of its parts. A part that is absent is an empty range or
+/// `nil`.
 public struct PayloadContent: Equatable, Sendable {
     /// The JSON object `content-state`.
     public var contentState = ByteRange()
-    /// The JSON string `attributes-type`, quotes included. Written for `start` only.
+    /// The JSON string `attributes-type`, with its quotes. Written for `start` only.
     public var attributesType = ByteRange()
     /// The JSON object `attributes`. Written for `start` only.
     public var attributes = ByteRange()
     /// The JSON number `relevance-score`.
     public var relevanceScore = ByteRange()
-    /// The JSON string `input-push-channel`, quotes included. Written for `start` only.
+    /// The JSON string `input-push-channel`, with its quotes. Written for `start` only.
     public var inputPushChannel = ByteRange()
-    /// Whether `input-push-token` is written, as Apple's `1`. For `start` only.
+    /// Whether `input-push-token` is written, as `1`, which Apple requires. Only for `start`.
     public var inputPushToken = false
     /// `stale-date`, seconds since 1970.
     public var staleDateSeconds: Int64?

@@ -1,17 +1,18 @@
 /// Writes the body of a Live Activity push: `{"aps":{…}}` (Apple: "Starting and updating Live Activities with
-/// ActivityKit push notifications"). The parts are copied byte for byte; nothing is parsed or checked again.
+/// ActivityKit push notifications"). The parts are copied byte for byte. Nothing is parsed or checked again.
 public enum PayloadWriter {
-    /// Apple's limit for the body of a push to a device, Live Activities included, bytes.
+    /// Apple's maximum number of bytes for the body of a push to a device. It also applies to Live Activities.
     public static let payloadByteCountMax = 4_096
-    /// Largest payload of a broadcast, bytes (Apple: "Sending broadcast push notification requests to APNs").
+    /// Maximum number of bytes of a broadcast's payload (Apple: "Sending broadcast push notification requests to
+    /// APNs").
     public static let broadcastByteCountMax = 5_120
-    /// Largest content of a Live Activity, bytes (Apple: "Displaying live data with Live Activities", 4 KB). This limit
-    /// is stricter than the body's only for a broadcast.
+    /// Maximum number of bytes of a Live Activity's content (Apple: "Displaying live data with Live Activities", 4 KB).
+    /// It matters only for broadcasts, because other bodies have the same limit.
     public static let contentStateByteCountMax = 4_096
-    /// Most bytes of a body beside its parts, which are copied from the event's value: names, brackets, stamp, dates.
+    /// Maximum number of bytes of a body that are not copied from the event's value: names, brackets, stamp and dates.
     public static let framingByteCountMax = 320
 
-    /// The largest body that APNs takes for an event with this target.
+    /// Maximum number of bytes of the body for an event with this target.
     public static func payloadByteCountMax(for target: EventTarget) -> Int {
         switch target {
         case .channel: Self.broadcastByteCountMax
@@ -19,13 +20,13 @@ public enum PayloadWriter {
         }
     }
 
-    /// Appends the body to `body`. Nothing is allocated beyond `body`'s own growth.
+    /// Appends the push's body to `body`. Nothing is allocated apart from `body`'s own growth.
     ///
     /// - Parameters:
     ///   - kind: `start`, `update` or `end`.
     ///   - stampSeconds: `aps.timestamp`, seconds since 1970.
-    ///   - content: what is carried; its ranges must lie inside `source`.
-    ///   - alert: the JSON object, or no bytes for none.
+    ///   - content: what the push carries. Its ranges must be inside `source`.
+    ///   - alert: the JSON object; empty when there is no alert.
     public static func append(
         kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>,
         to body: inout [UInt8]
@@ -39,7 +40,7 @@ public enum PayloadWriter {
         }
     }
 
-    /// Number of bytes that `append` would add for the same arguments.
+    /// Number of bytes that `append` would add with the same arguments.
     public static func byteCount(
         kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>
     ) -> Int {
@@ -48,7 +49,7 @@ public enum PayloadWriter {
         return count.byteCount
     }
 
-    /// Writes the body to `sink`. One function serves writing and counting, so that the two cannot disagree.
+    /// Writes the body to `sink`. The same function writes and counts, so that the two always agree.
     private static func write<Sink: PayloadSink & ~Copyable>(
         _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>,
         _ alert: Span<UInt8>,
@@ -104,18 +105,18 @@ public enum PayloadWriter {
     }
 }
 
-/// Takes a payload's bytes, or only counts them. It is concrete at every use inside this module.
+/// Takes a payload's bytes, or only counts them. The compiler knows the concrete type at every use in this module.
 private protocol PayloadSink: ~Copyable {
     mutating func put(_ text: StaticString)
     mutating func put(_ bytes: Span<UInt8>)
     mutating func put(number: Int64)
 }
 
-/// Composes on the stack what mostly fits there, and appends it at the end in one piece. Longer parts are appended
-/// directly.
+/// Writes to memory on the stack, where most bodies fit, and appends that to the body at the end. Longer parts are
+/// appended directly.
 private struct BodySink: ~Copyable, PayloadSink {
-    /// Room for all names, signs and numbers of a body, kept free behind each carried part. Together they have 252
-    /// bytes.
+    /// Number of bytes that stay free on the stack after each copied part, for all names, signs and numbers of a body.
+    /// These have at most 252 bytes.
     static var fixedByteCountMax: Int { 384 }
 
     var cursor: ByteCursor

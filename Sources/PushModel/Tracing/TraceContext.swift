@@ -4,9 +4,9 @@ public struct TraceContext: Sendable, Hashable {
     public var traceIDHigh: UInt64
     /// The second half of the trace's id.
     public var traceIDLow: UInt64
-    /// The span itself, or the span that something is done for; not 0.
+    /// The id of the span, or of the span below which something is done; not 0.
     public var spanID: UInt64
-    /// Whether an earlier party records the trace: bit 0 of the flags.
+    /// Whether a system that had the trace before records it: bit 0 of the flags.
     public var isSampled: Bool
 
     /// A context from the parts of a header.
@@ -20,9 +20,9 @@ public struct TraceContext: Sendable, Hashable {
     /// Number of bytes of a header of version 00.
     @inlinable public static var headerByteCount: Int { 55 }
 
-    /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, with lower-case digits. In a later version only
-    /// these parts count, as W3C's Trace Context §4.3 requires. Version ff is invalid.
-    /// - Returns: `nil` for anything else.
+    /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, with lower-case digits. A later version may
+    /// have more parts, which are ignored, as W3C's Trace Context §4.3 requires. Version ff is invalid.
+    /// - Returns: `nil` if the value has another form.
     public init?(traceparent: Span<UInt8>) {
         let dash = UInt8(ascii: "-")
         guard traceparent.count >= Self.headerByteCount,
@@ -37,25 +37,25 @@ public struct TraceContext: Sendable, Hashable {
         self.init(traceIDHigh: high, traceIDLow: low, spanID: span, isSampled: flags & 1 != 0)
     }
 
-    /// The number that at most 16 lower-case hexadecimal digits spell.
+    /// The number that at most 16 lower-case hexadecimal digits spell; `nil` if a character is not such a digit.
     private static func number(_ digits: Span<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for index in digits.indices {
             let value = Hex.value(of: digits[index])
-            // An upper-case letter has a value, but is refused here.
+            // `Hex.value` accepts upper-case letters, which are refused here.
             guard value < 16, digits[index] == Hex.digit(value) else { return nil }
             number = number << 4 | UInt64(value)
         }
         return number
     }
 
-    /// Number of bytes of an event's carried text that are its `traceparent`. A traced event carries that header,
-    /// followed directly by `tracestate` if there is one. An untraced event carries what arrived.
+    /// Number of bytes of `traceparent` in the text that an event carries. A traced event carries this header, followed
+    /// directly by `tracestate` if there is one. An untraced event carries the `traceparent` that arrived.
     @inlinable public static func headerByteCount(ofCarried byteCount: Int, isTraced: Bool) -> Int {
         isTraced ? min(byteCount, Self.headerByteCount) : byteCount
     }
 
-    /// The value of the header, always of version 00. The only flag that it has is `isSampled`.
+    /// The value of the header, always in version 00. Its only flag is `isSampled`.
     public var traceparent: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(Self.headerByteCount)

@@ -1,15 +1,15 @@
-/// What other tracing systems say about a trace: the value of the header `tracestate`
+/// Checks what other tracing systems say about a trace: the value of the header `tracestate`
 /// (https://www.w3.org/TR/trace-context/, §3.3).
 public enum TraceState {
-    /// Most bytes that are passed on: the least that Trace Context §3.3.1.5 recommends.
+    /// Maximum number of bytes that are passed on. Trace Context §3.3.1.5 recommends at least as many.
     public static var byteCountMax: Int { 512 }
-    /// Most entries of the list (Trace Context §3.3.1.1).
+    /// Maximum number of entries in the list (Trace Context §3.3.1.1).
     static var memberCountMax: Int { 32 }
-    /// Most bytes of a key, and of a value.
+    /// Maximum number of bytes of a key, and of a value.
     static var partByteCountMax: Int { 256 }
 
-    /// Whether a value is a valid list, and short enough to be passed on: members `key=value`, separated by commas, no
-    /// key twice. Spaces and tabs around members, and empty members, are allowed.
+    /// Whether a value is a valid list, and short enough to be passed on. Its members are `key=value`, separated by
+    /// commas, and each key occurs once. Spaces and tabs around members, and empty members, are allowed.
     public static func isValid(_ value: Span<UInt8>) -> Bool {
         guard !value.isEmpty, value.count <= Self.byteCountMax else { return false }
         var keys: [Range<Int>] = []
