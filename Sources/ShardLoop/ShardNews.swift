@@ -12,7 +12,7 @@ public enum ShardNews: Sendable {
     case restored(partition: Int32, recordCount: Int64, durationMillis: Int64, starts: [CommitPosition])
     /// The positions in the partition's `state` do not apply to the log, and every event in the log is taken as new.
     case voided(partition: Int32, cause: VoidCause)
-    /// Restores take long. The numbers are the progress of all of them together.
+    /// Restores take a long time. The numbers are the progress of all of them together.
     case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
     /// Another worker has written to the `state` of a partition of this shard. What it wrote is being read.
     case gapFound(StateGap)

@@ -1,5 +1,5 @@
-/// Whether outcomes agree that several owners of a partition, one after the other, gave for one source position
-/// (contract: Conservation).
+/// Whether the outcomes of one source position agree. Several owners of its partition, one after the other, may have
+/// written them (contract: Conservation).
 ///
 /// An outcome is written to Kafka before the `state` record that says that the event is done. If an owner dies between
 /// the two, its successor reads the event again without knowing the first outcome. The successor may give another

@@ -26,7 +26,7 @@ package struct StoryEvent: Sendable {
     package var staleDateSeconds: Int64?
     /// When an ended activity leaves the screen, seconds since 1970; `nil`: the field is left out.
     package var dismissalDateSeconds: Int64?
-    /// When the event is no longer worth a push, seconds since 1970; `nil`: never.
+    /// When the event is no longer worth a push, seconds since 1970; `nil`: it has no such time.
     package var expiresSeconds: Int64?
     /// The relevance score, a JSON number.
     package var relevanceScore: String?
@@ -34,8 +34,8 @@ package struct StoryEvent: Sendable {
     package var channel: String?
     /// The audience's id, which is also the key of the record. Only an update or end may have one.
     package var audience: String?
-    /// Whether the event has `"alert": null`, which withdraws earlier alerts that have not been sent. It excludes
-    /// `alert`.
+    /// Whether the event has `"alert": null`, which withdraws earlier alerts that have not been sent. An event cannot
+    /// have both this and `alert`.
     package var withdrawsAlert = false
     /// The start token in hexadecimal; only for a `start`.
     package var startToken: String?

@@ -130,8 +130,8 @@ public enum Hex {
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         let values = (word >> 4 | word << 8) & (Self.eachByte &* 15)
-        // Adding 6 to a value of 10 or more carries into the fifth bit, which marks letters. In ASCII, `a` is 39 places
-        // behind where it would follow `9`.
+        // Adding 6 to a value of 10 or more carries into the fifth bit, which marks letters. In ASCII, `a` is 39 more
+        // than the character after `9`.
         let letters = (values &+ Self.eachByte &* 6) >> 4 & Self.eachByte
         return values &+ Self.eachByte &* 0x30 &+ letters &* 39
     }

@@ -78,7 +78,7 @@ enum EventField: UInt8, CaseIterable {
     }
 
     /// The field named by `range`, which has no escapes. `passName` has handled names in the usual spelling already.
-    /// Here they have white space before the colon, or were spelt with escapes.
+    /// The remaining names have white space before the colon, or were spelt with escapes.
     static func named(_ range: ByteRange, in bytes: Span<UInt8>) -> Self? {
         Self.allCases.first { bytes.spells($0.name, in: range) }
     }

@@ -4,7 +4,7 @@ public enum EventRules {
     /// Maximum number of bytes of a key.
     public static let keyByteCountMax = 256
     /// How far `timestamp` may be ahead of the worker's clock, in seconds. A phone ignores updates that are older than
-    /// its newest one. So a single stamp that is too late would make it ignore all updates for that time.
+    /// its newest one. After a stamp that is too far ahead, it would ignore all updates until that time.
     public static let timestampAheadSecondsMax: Int64 = 300
 
     /// `apns-expiration`, in seconds from now, when the event gives none: 15 minutes for an update, 8 hours for an end.

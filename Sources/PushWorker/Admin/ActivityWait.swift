@@ -31,7 +31,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
 
     /// The kind of wait.
     public var cause: Cause
-    /// A text that follows “it waits for”, without a time that passes.
+    /// A text that follows “it waits for”. It does not contain the remaining time.
     public var text: String
     /// Milliseconds until the wait ends by itself; `nil`: time alone does not end it.
     public var endsInMillis: Int64?

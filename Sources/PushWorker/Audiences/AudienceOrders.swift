@@ -13,7 +13,7 @@ final class AudienceOrders: Sendable {
         case unreached(count: Int, first: String)
     }
 
-    /// Time limit for Kafka.
+    /// How long Kafka may take to acknowledge the records of an order, in milliseconds.
     static let limitMillis = 5_000
 
     let partitionCount: Int32

@@ -11,7 +11,7 @@ public struct PartitionBroadcast {
 
     /// - Parameters:
     ///   - producer: must not be used by anybody else. Its records are given up after `limit`.
-    ///   - limit: time limit for Kafka.
+    ///   - limit: how long Kafka may take to acknowledge the records.
     public init(_ producer: KafkaProducer, limit: Duration) {
         self.producer = producer
         self.limit = limit

@@ -67,7 +67,7 @@ public final class ChannelDesk: Sendable {
                 client: try await Self.client(plan, providerTokens: providerTokens, limits: limits, logger: logger)))
     }
 
-    /// A client for the routes of management services only, because a route for pushes may keep a connection open.
+    /// A client for the routes of management services only. A route for pushes might keep a connection open.
     private static func client(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits, logger: Logger
     ) async throws -> ChannelClient {
@@ -90,7 +90,7 @@ public final class ChannelDesk: Sendable {
         pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) async throws -> Task<Void, Never>? {
         let (homes, ways) = (Self.homes(of: plan).map(\.home), Self.ways(of: plan))
-        // An app may have been given another key, or another host.
+        // The client is replaced only if apps, keys or hosts have changed.
         guard self.state.withLock({ $0.homes != homes || $0.ways != ways }) else { return nil }
         let client = try await Self.client(
             plan, providerTokens: providerTokens, limits: self.limits, logger: self.logger)

@@ -41,7 +41,7 @@ extension WorkerConfiguration {
         for client in self.clients {
             guard let refusal = client.refusal(self.kafka) else { continue }
             let fault = self.fault(refusal, of: client)
-            // Two clients mostly report the same fault.
+            // Different clients usually report the same fault.
             if !faults.contains(where: { $0.description == fault.description }) { faults.append(fault) }
         }
         return faults

@@ -6,7 +6,7 @@ import Foundation
 ///
 /// A worker refuses everything that the schema refuses. It also refuses more, such as a duration out of range or an
 /// invalid path. The schema requires no setting, because the environment may contain it. Groups may be nested or
-/// written with dots. Editors offer groups; names with dots they only check (`doNotSuggest`).
+/// written with dots. Editors suggest groups. Names with dots are checked, but not suggested (`doNotSuggest`).
 public enum SettingsSchema {
     /// The schema as text, in JSON Schema draft 7, which editors understand.
     public static var text: String {
@@ -85,7 +85,7 @@ public enum SettingsSchema {
         }
         for (name, node) in nodes {
             let word = String(name.dropFirst(start.count))
-            // In draft 7, other members beside `$ref` are ignored, so the reference is put into `allOf`.
+            // In draft 7, other members next to `$ref` are ignored, so the reference is put into `allOf`.
             let unoffered: SchemaNode = ["allOf": [node], "doNotSuggest": true]
             properties[word] = word.contains(".") ? unoffered : node
         }

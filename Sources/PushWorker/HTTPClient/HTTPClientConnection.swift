@@ -30,7 +30,7 @@ final class HTTPClientConnection: Sendable {
             do {
                 return try await self.exchange(request, by: channel, until: deadline)
             } catch let failure as HTTPClientRequest.Failure where failure.isBeforeAnswer {
-                // The server has closed the idle connection, perhaps just now.
+                // The server has closed the kept connection, so the request is sent on a new one.
             }
         }
         let channel = try await Self.connect(to: self.endpoint, tls: tls, until: deadline).get()
@@ -161,7 +161,7 @@ private final class HTTPExchangeHandler: ChannelDuplexHandler {
             let room = HTTPClientRequest.answerByteCountMax - (self.answer?.body.count ?? 0)
             self.answer?.body += bytes.readableBytesView.prefix(room)
             guard bytes.readableBytes > room else { return }
-            // The body may never end.
+            // The rest of the body is not awaited, because the body may never end.
             self.answer?.isBodyCut = true
             self.isKept = false
             self.finish(context)

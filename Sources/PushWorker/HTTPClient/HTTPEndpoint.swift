@@ -2,7 +2,7 @@ import Redaction
 
 /// An HTTP server that a setting names by its URL: a collector, or a token endpoint.
 struct HTTPEndpoint: Hashable, Sendable {
-    /// Whether the URL is one of HTTPS.
+    /// Whether the scheme of the URL is HTTPS.
     var isSecure: Bool
     /// A host name or an address, without brackets.
     var host: String
@@ -18,7 +18,7 @@ struct HTTPEndpoint: Hashable, Sendable {
     /// - Parameters:
     ///   - plainPort: the port of plain HTTP, if the URL has none.
     ///   - usualPath: the path, if the URL has none.
-    /// - Returns: `nil` when `text` is not such a URL.
+    /// - Returns: `nil` when `text` is not a URL of HTTP or HTTPS.
     init?(_ text: String, plainPort: Int = 80, path usualPath: String = "/") {
         self.init(text, plainPort: plainPort, asking: { $0.isEmpty || $0 == "/" ? usualPath : $0 })
     }
@@ -27,7 +27,7 @@ struct HTTPEndpoint: Hashable, Sendable {
     /// - Parameters:
     ///   - plainPort: the port of plain HTTP, if the URL has none.
     ///   - path: makes the path of requests from the URL's path and query.
-    /// - Returns: `nil` when `text` is not such a URL.
+    /// - Returns: `nil` when `text` is not a URL of HTTP or HTTPS.
     init?(_ text: String, plainPort: Int, asking path: (String) -> String) {
         guard text.utf8.count <= Self.byteCountMax, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             return nil
@@ -42,8 +42,8 @@ struct HTTPEndpoint: Hashable, Sendable {
         }
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let given = rest.dropFirst(authority.count)
-        // A user in a URL is refused, because a secret would be shown wherever settings are. A fragment has a meaning
-        // only in browsers.
+        // A user in a URL is refused, because settings are shown and a user may contain a secret. A fragment has a
+        // meaning only in browsers.
         guard !authority.contains("@"), !given.contains("#"), given.isEmpty || given.hasPrefix("/") else {
             return nil
         }

@@ -125,7 +125,7 @@ final class Committer: Sendable {
     }
 
     /// Adds the routed topic's position from time to time. Its metadata says what was read from the inputs. Kafka
-    /// deletes the group's commits for a deleted input topic, but not this one.
+    /// deletes the group's commits for a deleted input topic, but the routed topic's commit remains.
     private func addWitness(of position: CommitPosition, _ nowMillis: Int64, _ state: inout State) {
         let routed = UInt16(self.inputTopics.count - 1)
         guard position.topic != routed, state.witnessDueMillis[position.partition] ?? .min <= nowMillis else { return }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Asks the cluster for the size limits of topics: at the start, and again after a record was refused for its size.
 final class LimitReader: Sendable {
-    /// How long a question waits at most. Records that were too large are tried again, which shows when a limit was
-    /// raised.
+    /// How long a request waits at most, in milliseconds. Records that were too large are tried again, which shows when
+    /// a limit was raised.
     static let intervalMillis: Int64 = 5_000
 
     private struct State {

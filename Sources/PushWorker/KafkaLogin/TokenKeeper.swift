@@ -28,7 +28,7 @@ package final class TokenKeeper: Sendable {
     private static let idleMillisMax: Int64 = 30_000
     /// Longest time between two checks whether the token has expired.
     private static let turnMillisMax: Int64 = 1_000
-    /// How long a caller waits for the source's answer. No source takes longer.
+    /// How long a caller waits for the source's answer, in milliseconds. It is longer than a source may take.
     private static let answerMillisMax: Int64 = 20_000
 
     /// The tokens that clients read.

@@ -17,7 +17,7 @@ struct DrainEstimate: Sendable, Equatable {
     private var lastWaiting: Int = 0
     /// Time with work, in milliseconds. It decays, so that the recent pace counts.
     private var busyMillis = 0.0
-    /// Number of members served in `busyMillis`. It decays likewise.
+    /// Number of members served in `busyMillis`. It decays, too.
     private var servedCount = 0.0
     /// The estimate; 0 without work.
     private(set) var seconds = 0.0

@@ -95,7 +95,7 @@ public struct LatencyDistribution: Sendable, Equatable {
     func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
         var (sum, next) = (UInt64(0), 0)
         return bounds.map { bound in
-            // Each bucket is read once, no matter how many bounds there are.
+            // Each bucket is read once, even if there are many bounds.
             let end = Self.bucket(of: bound * 1_000) + 1
             while next < end {
                 sum += self.counts[next]

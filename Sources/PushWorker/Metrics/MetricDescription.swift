@@ -7,7 +7,7 @@ final class MetricDescription: Sendable {
     /// for no.
     let unit: String
     let help: String
-    /// Names of the labels of the metric's samples; for a histogram without `le`.
+    /// Names of the labels of the metric's samples. The label `le` of a histogram is left out.
     let labels: [String]
 
     /// The name, and the head in each format, as the bytes of the page.

@@ -10,7 +10,7 @@ public final class HangUps: Sendable {
     let wishes: AsyncStream<Void>
     private let wishing: AsyncStream<Void>.Continuation
 
-    /// Catches each SIGHUP from when this has returned.
+    /// Starts to catch SIGHUP. No signal is missed after this has returned.
     public init() async {
         self.signals = await UnixSignalsSequence(trapping: .sighup)
         (self.wishes, self.wishing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

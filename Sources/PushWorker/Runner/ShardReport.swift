@@ -44,7 +44,7 @@ extension ShardReport {
     /// Takes the numbers of this moment. Latencies are not among them: they are recorded in each turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
-        // Apps are only ever added.
+        // Apps are never removed.
         if self.bundleIDs.count < self.engine.apps.count {
             self.bundleIDs = loop.engine.configuration.apps.map(\.bundleID)
         }

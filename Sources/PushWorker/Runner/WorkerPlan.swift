@@ -134,8 +134,8 @@ struct WorkerPlan {
         return settings
     }
 
-    /// Makes the TLS contexts of some routes, one for all routes that trust the same authorities. Reads files: not to
-    /// be called on a loop.
+    /// Makes the TLS contexts of some routes, one for all routes that trust the same authorities. It reads files, so it
+    /// must not be called on an event loop.
     /// - Throws: when trust roots cannot be read.
     mutating func makeTLSContexts(of routes: Range<Int>) throws(TransportError) {
         for index in routes where self.routes[index].tlsContext == nil {
@@ -178,7 +178,7 @@ struct WorkerPlan {
         guard before != after else { return }
         for route in routes.indices where routes[route].providerKey == index && routes[route].name.hasPrefix(before) {
             var name = after + routes[route].name.dropFirst(before.count)
-            // The name may have belonged to another key's route before.
+            // Another route may have this name already.
             var number = 2
             while routes.contains(where: { $0.name == name }) {
                 name = "\(after)\(routes[route].name.dropFirst(before.count))#\(number)"

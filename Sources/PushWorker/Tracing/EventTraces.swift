@@ -41,7 +41,7 @@ final class EventTraces {
     private var random: SplitMix64
     private var live: [SourcePosition: EventTrace] = [:]
     private var fanOuts: FanOutTraces
-    /// The names of first spans, by topic.
+    /// The name of an event's first span, by topic index.
     private let spanNames: [String]
     private var rate = TraceRate()
     private var now = EngineTime(steadyMillis: 0, wallMillis: 0)

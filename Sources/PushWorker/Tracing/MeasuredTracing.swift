@@ -14,7 +14,7 @@ package final class MeasuredTracing {
         var settings = WorkerConfiguration.Tracing()
         settings.otlpEndpoint = "http://127.0.0.1:1"
         settings.sampleRatio = share
-        // Without this, the limit per second would decide how many events are traced.
+        // The default limit per second would decide how many events are traced, so there is no limit here.
         settings.samplesPerSecondMax = .max
         guard (0...1).contains(share), let tracer = OTLPTracer(settings, logger: .init(label: "measured")) else {
             return nil

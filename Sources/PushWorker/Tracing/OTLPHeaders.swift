@@ -2,7 +2,8 @@ import Foundation
 import LocalFiles
 import Redaction
 
-/// Header fields that a collector needs, such as `authorization`. They are read from a file, because they are secrets.
+/// Header fields that a collector needs, such as `authorization`. They are secrets, so they are read from a file or the
+/// environment.
 struct OTLPHeaders: Equatable, Sendable {
     /// Maximum number of fields.
     static let countMax = 32

@@ -80,7 +80,7 @@ private enum W3CTraceStateKey: ServiceContextKey {
 }
 
 extension ServiceContext {
-    /// The trace context of the span for which something is done.
+    /// The trace context of the span that is being worked on.
     var w3cTrace: TraceContext? {
         get { self[W3CTraceKey.self] }
         set { self[W3CTraceKey.self] = newValue }

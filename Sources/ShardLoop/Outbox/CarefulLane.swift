@@ -1,7 +1,6 @@
 /// Decides how many records of a lane leave together, in a lane where Kafka has refused records and any of them may be
-/// the cause. Such a group leaves when Kafka has answered for the group before. The first group is one record. Each
-/// time a whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. It is
-/// pure.
+/// the cause. A group leaves when Kafka has answered for the group before. The first group is one record. Each time a
+/// whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. It is pure.
 struct CarefulLane {
     /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64

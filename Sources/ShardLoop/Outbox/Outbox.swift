@@ -19,7 +19,8 @@ struct Outbox: ~Copyable {
     var underWay = UnderWayCount()
     var renewal = ProducerRenewal()
     var deliveries = DeliveryBatch()
-    /// Records that librdkafka refused in the call. They are handled in the next function that has the engine.
+    /// Records that librdkafka refused when they were produced. They are handled in the next function that has the
+    /// engine.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
     var refusals = RefusalDesk()
     /// Size limits of the topics, as far as they are known. A larger record is refused before it leaves.
@@ -370,7 +371,7 @@ struct Outbox: ~Copyable {
         self.refusals.forget(partition: partition, acknowledgements: forgotten)
     }
 
-    /// Replaces the part of the batch that has not been handed over by these records.
+    /// Puts these records in the place of the batch's records that have not been handed over.
     mutating func replaceUnsent(by records: [EngineRecord]) {
         self.batch.records = records
         self.order.arrange(records)

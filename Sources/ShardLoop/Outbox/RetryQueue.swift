@@ -5,9 +5,9 @@ import PushModel
 ///
 /// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would
 /// undo it. A failed record is therefore produced again only when Kafka has answered for everything else of its
-/// partition. Until then, later records wait here. A waiting record is dropped as superseded when a later record of its
-/// key is delivered, which had left before. Records of `routed` keep their order in each partition, too. The engine
-/// limits the queue: it stops at `unacknowledgedMax` records.
+/// partition. Until then, later records wait here. A later record of the same key may already be on its way. When it is
+/// delivered, the waiting record is dropped as superseded. Records of `routed` keep their order in each partition, too.
+/// The engine limits the queue: it stops at `unacknowledgedMax` records.
 ///
 /// Kafka may refuse a record because of another in its request. The lane of a refused record therefore becomes careful:
 /// its records leave in groups. Each group leaves when Kafka has answered for the group before. The first group is one
@@ -198,8 +198,8 @@ struct RetryQueue {
         return taken
     }
 
-    /// Removes and returns the records that may leave, in order. The caller gives back those for which there is no room
-    /// with `putBack`. Records that may not leave yet are checked again after a short pause.
+    /// Removes and returns the records that may leave, in order. If there is no room for some of them, the caller gives
+    /// these back with `putBack`. Records that may not leave yet are checked again after a short pause.
     /// - Parameter underWay: numbers of records that Kafka has not answered for.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []

@@ -69,7 +69,7 @@ public enum LogIdentity {
     public static let inputRemedy =
         "it was deleted and created again; stop the group's workers, run 'mailboat offsets reset --to earliest', which shows what would be read, and moves the offset with --execute, and start them again"
 
-    /// Why a partition must halt whose `state` has lost records.
+    /// Why a partition halts when its `state` has lost records.
     public static func stateReason(topic: String, partition: Int32, _ what: String) -> String {
         "the state topic \(topic) has lost records of partition \(partition): \(what); " + Self.stateRemedy
     }

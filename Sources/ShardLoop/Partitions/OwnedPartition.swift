@@ -62,7 +62,7 @@ struct OwnedPartition {
         self.isReadable = Array(repeating: true, count: topicCount)
     }
 
-    /// Sets whether the queue of a topic has something, by the topic's index.
+    /// Sets whether the queue of a topic may have records, by the topic's index.
     mutating func setReadable(_ topic: Int, _ isReadable: Bool) {
         self.isReadable[topic] = isReadable
         self.mayBeReadable = isReadable || self.isReadable.contains(true)
