@@ -601,7 +601,7 @@ MUTATIONS = [
     Mutation(
         "handed-over-unacknowledged", "a partition is handed over as done before its records are acknowledged",
         loop("ShardLoop+Commands"),
-        "            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }\n            // All partitions of the release are checked: an answer may have arrived for one that was done.\n            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }\n",
+        "            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }\n            // All partitions of the release are checked again: an answer may have arrived for one that had finished.\n            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }\n",
         "            let unfinished = [Int32]()\n"),
     Mutation(
         "window-anew", "the window of low priority begins anew with each update",

@@ -191,7 +191,7 @@ extension AppSettings {
             ("budget.frequent-per-hour", self.engine.budgetFrequentPerHour),
         ].min { $0.1 < $1.1 }
         if let (name, count) = smallest, self.engine.budgetReserve >= count {
-            // The smaller value may be the app's own, and the reserve the one for all apps.
+            // The fault names the budget as it was given: by the app itself, or for all apps.
             let other = self.sources[name]?.setting ?? name
             faults.append(
                 self.fault(

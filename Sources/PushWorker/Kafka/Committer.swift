@@ -96,8 +96,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// Commits the positions of these partitions again, soon, even if nothing is read. The commits now say that `state`
-    /// has records of an owner at work.
+    /// Commits the positions of these partitions again soon, even if nothing is read. The new metadata says that
+    /// `state` has records of an owner at work.
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in
             partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {

@@ -226,8 +226,8 @@ struct RetryQueue {
     }
 
     /// Lets records of topics without an order leave. If their lane has become careful, they wait in the lane instead.
-    /// Otherwise they could share the request of a record that counts as alone, and that record would be given up
-    /// because of them.
+    /// In the lane, a group of one record must not share its request: if Kafka refuses that request, the record counts
+    /// as the cause.
     private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
         for entry in entries {
             if self.careful[Lane(entry.topic, entry.partition)] == nil {
@@ -239,7 +239,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes the next group of each careful lane for whose earlier records Kafka has answered.
+    /// Takes the next group of each careful lane, if Kafka has answered for all earlier records of the lane.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,

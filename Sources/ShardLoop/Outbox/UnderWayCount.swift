@@ -2,7 +2,8 @@ import PushEngine
 
 /// Numbers of records that librdkafka has taken and not answered for. They are counted by partition where order
 /// matters, otherwise by topic. While a partition has such records, a failed record is not produced again, because
-/// later ones might be written before it. A record is certainly alone in its request only if there are no such records.
+/// later ones might be written before it. A record is certainly alone in its request only if all other records are
+/// answered.
 struct UnderWayCount {
     private var state: [Int32] = []
     private var routed: [Int32] = []

@@ -43,7 +43,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
             // These are for a topic, a cluster and a transactional id.
             case 29, 31, 53: .notAuthorized
             case 44: .policyViolation
-            // These are the broker's error, and librdkafka's for a topic and for a partition.
+            // The broker's number for both, then librdkafka's numbers for an unknown topic and an unknown partition.
             case 3, -188, -190: .unknownTopic
             // UNSUPPORTED_VERSION, UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, librdkafka's _UNSUPPORTED_FEATURE.
             case 35, 43, 76, -165: .unsupportedVersion
