@@ -509,8 +509,8 @@ def stack_cards(browser, address, shell):
     alerts = "[...document.querySelectorAll('.screen .card-alert')].map((one) => one.innerText).join('; ')"
     if browser.run(f"{alerts}.includes('At the door')"):
         sys.exit("check-dev-page: an alert is told before it came")
-    publish(shell, address, "stacked-1", {"status": "Order 1 is on its way"}, alert={"title": "Order 1", "body": "At the door."})
-    browser.until(f"{alerts}.includes('At the door.')", "the alert of the other card on the device")
+    publish(shell, address, "stacked-1", {"status": "Order 1 is on its way"}, alert={"title": {"loc-key": "Order %@", "loc-args": ["1"]}, "body": "At the door."})
+    browser.until(f"{alerts}.includes('Order 1') && {alerts}.includes('At the door.')", "the alert of the other card on the device")
     publish(shell, address, "stacked-2", {"status": "Order 2 is baking"}, priority=10)
     browser.until(f"{alerts} === ''", "the newer push to the card that is shown, which brought no alert")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Swipe the card away').click()")

@@ -56,10 +56,10 @@ struct GistTests {
         ("%@, %@ and %@", ["a", "b"], "a, b and %@"), ("%0$@ %9$@ 50 %", ["a"], "%0$@ %9$@ 50 %"), ("%@", [], "%@"),
     ])
     func aLocalizedTextHasItsArguments(text: String, arguments: [String], filled: String) {
-        #expect(Gist.filled(text, with: arguments) == filled)
         let list = JSONTree.array(arguments.map { .string($0) })
         let alert: JSONTree = ["title": ["loc-key": .string(text), "loc-args": list], "body": "1:0"]
         #expect(Gist.text(alert: alert, changes: []) == "alert “\(filled)”")
+        #expect(AlertText(["title": "1:0", "body": ["loc-key": .string(text), "loc-args": list]]).body == filled)
     }
 
     @Test func aPushIsToldBySoMuch() throws {

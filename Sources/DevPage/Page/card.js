@@ -58,13 +58,6 @@ function face(face, dates) {
   return el("div", { class: "face" }, parts);
 }
 
-// The text of an alert's title or body. A localized one has its arguments in place of %@ and %1$@, as iOS does where the app has no translation.
-export const alertText = (part) => {
-  if (typeof part === "string") return part;
-  let next = 0;
-  return (part?.["loc-key"] ?? "").replace(/%(?:(\d{1,2})\$)?@/g, (spelt, number) => part["loc-args"]?.[number ? number - 1 : next++] ?? spelt);
-};
-
 const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.card === "ended";
 
 // Cards that the Lock Screen shows: the one of the phone, and others on the same device.
@@ -82,7 +75,7 @@ function lockCard(phone, isCalm, isNamed = false, rings = true) {
   const title = isNamed ? ` of ${phoneLabel(phone)}` : "";
   return [
     ...named,
-    phone.alert && phone.isAlertNew && rings ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
+    phone.alertText && phone.isAlertNew && rings ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${phone.alertText.title}`), phone.alertText.body) : null,
     words[phone.card] ? el("p", { class: `card-state ${phone.card}` }, words[phone.card] + until) : null,
     el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": `Lock Screen card${title}` }, face(phone.face, phone.dates)),
     el("p", { class: "cut", hidden: true }),

@@ -1,6 +1,6 @@
 // Draws the chosen phone, and does to it what can be done to one.
 import { el, ask, say, tone, badge, clock, dateNotes, localTimes, name } from "/elements.js";
-import { lockScreen, islands, isUp, measure, alertText } from "/card.js";
+import { lockScreen, islands, isUp, measure } from "/card.js";
 import { remedyButtons } from "/remedies.js";
 import { tokenButtons } from "/tokens.js";
 import { waitText } from "/timeline.js";
@@ -97,7 +97,7 @@ export class PhonePanel {
     const missing = phone.face?.missing ?? [];
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
-    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alertText ? `, the newest “${phone.alertText.title}”` : "") +
       (others.length ? `, on one device with ${others.map(phoneLabel).join(", ")}` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +

@@ -9,7 +9,7 @@ enum Gist {
     /// The gist of what brings content.
     /// - Parameter changes: the differences from the content before.
     static func text(alert: JSONTree?, changes: [ContentDifference.Change]) -> String {
-        if let title = Self.title(alert) { return "alert “\(Self.short(title))”" }
+        if let title = alert.map({ AlertText($0).title }), !title.isEmpty { return "alert “\(Self.short(title))”" }
         guard let first = changes.first else { return "" }
         let value = first.after.map { ": \($0)" } ?? " removed"
         let text = Self.short((first.path.isEmpty ? "all" : first.path) + value)
@@ -19,28 +19,6 @@ enum Gist {
     }
 
     private static func counted(_ count: Int, _ word: String) -> String { count == 0 ? "" : ", \(count) \(word)" }
-
-    private static func title(_ alert: JSONTree?) -> String? {
-        let title = alert?["title"] ?? alert
-        guard case .string(let words)? = title?["loc-key"] ?? title, !words.isEmpty else { return nil }
-        guard case .array(let arguments)? = title?["loc-args"] else { return words }
-        return Self.filled(words, with: arguments.map(\.plainText))
-    }
-
-    /// A localized text with its arguments in place of `%@` and `%1$@`, as iOS does where the app has no translation.
-    static func filled(_ text: String, with arguments: [String]) -> String {
-        var next = 0
-        return text.replacing(/%(?:(\d{1,2})\$)?@/) { found -> String in
-            let index: Int
-            if let number = found.output.1 {
-                index = (Int(number) ?? 0) - 1
-            } else {
-                index = next
-                next += 1
-            }
-            return arguments.indices.contains(index) ? arguments[index] : String(found.output.0)
-        }
-    }
 
     private static func short(_ text: String) -> String {
         text.count <= Self.characterCountMax ? text : text.prefix(Self.characterCountMax - 1) + "…"
