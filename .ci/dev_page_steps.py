@@ -506,6 +506,13 @@ def stack_cards(browser, address, shell):
     browser.until("document.querySelector('.phone-says .note').className.includes('good') && document.querySelector('.phone-facts').innerText.includes('on one device with stacked-2')", "the first card to be shown, and the device that it is on")
     choose_phone(browser, "stacked-2")
     browser.until(f"{cards} === {both!r} && document.querySelector('.phone-says .note').className.includes('good')", "the same device from the other card")
+    # The card that started first is in the island, until another is more relevant.
+    island = "document.querySelector('.screen .compact').innerText"
+    browser.until(f"{island}.includes('Order 1') && document.querySelector('.islands').innerText.includes('Order 1 is on its way') && document.querySelector('.islands .hint').innerText.includes('started first')", "the first card in the island")
+    publish(shell, address, "stacked-2", {"status": "Order 2 is baking"}, **{"relevance-score": 100})
+    choose_phone(browser, "stacked-1")
+    browser.until(f"{island}.includes('Order 2') && document.querySelector('.islands .hint').innerText.includes('shows stacked-2: its relevance-score is the highest')", "the more relevant card in the island")
+    choose_phone(browser, "stacked-2")
     alerts = "[...document.querySelectorAll('.screen .card-alert')].map((one) => one.innerText).join('; ')"
     if browser.run(f"{alerts}.includes('At the door')"):
         sys.exit("check-dev-page: an alert is told before it came")

@@ -5,7 +5,10 @@ import { phoneLabel } from "/phonelist.js";
 const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 const two = (number) => String(number).padStart(2, "0");
 
-// In an island there is room for the time of day alone. What is long was cut there.
+// A phone reads a date from a number, right or wrong, and none from text.
+const read = (dates) => dates.filter((one) => one.momentSeconds !== null);
+
+// In an island there is room for the time of day alone, or for the year that is wrong. What is long was cut there.
 function islandText(text, dates) {
   const date = dates.find((one) => !one.isTrouble && (text.endsWith("…") ? one.value.startsWith(text.slice(0, -1)) : one.value === text));
   return date && text !== "…" ? momentText(date.momentSeconds).split(" ").at(-1) : text;
@@ -64,7 +67,11 @@ const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.car
 export const isUp = (phone) => phone.face && ["active", "stale", "ended"].includes(phone.card);
 
 // As iOS stacks them: the most relevant first, else the newest.
-const stacked = (phones) => [...phones].sort((one, other) => (other.relevanceScore ?? 0) - (one.relevanceScore ?? 0) || other.id - one.id);
+const moreRelevant = (one, other) => (other.relevanceScore ?? 0) - (one.relevanceScore ?? 0);
+const stacked = (phones) => [...phones].sort((one, other) => moreRelevant(one, other) || other.id - one.id);
+
+// As iOS chooses the one card that its Dynamic Island shows: the most relevant, else the one that started first. A card that has ended is not in it.
+const inIsland = (phones) => phones.filter((one) => !isGone(one)).sort((one, other) => moreRelevant(one, other) || one.id - other.id);
 
 // `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `rings`: a new alert of it is told.
 function lockCard(phone, isCalm, isNamed = false, rings = true) {
@@ -83,7 +90,7 @@ function lockCard(phone, isCalm, isNamed = false, rings = true) {
 }
 
 function compact(phone) {
-  if (isGone(phone)) return el("div", { class: "island compact", "aria-hidden": "true" });
+  if (!phone) return el("div", { class: "island compact", "aria-hidden": "true" });
   return el("div", { class: "island compact", role: "group", "aria-label": "Dynamic Island, compact" },
     el("span", {}, islandText(phone.face.leading, phone.dates)), el("span", { "aria-hidden": "true" }), el("span", {}, islandText(phone.face.trailing, phone.dates)));
 }
@@ -93,7 +100,7 @@ export function lockScreen(phone, beside, isCalm) {
   const now = new Date();
   const newest = Math.max(phone.lastPush, ...beside.map((one) => one.lastPush));
   return el("div", { class: "screen", role: "group", "aria-label": `Lock Screen of phone ${phone.id}` },
-    compact(phone),
+    compact(inIsland([phone, ...beside])[0]),
     el("div", { "aria-hidden": "true" },
       el("p", { class: "lock-date" }, lockDate(now)),
       el("p", { class: "lock-time" }, lockTime(now))),
@@ -101,12 +108,22 @@ export function lockScreen(phone, beside, isCalm) {
     beside.length ? stacked([phone, ...beside]).flatMap((one) => lockCard(one, isCalm && one === phone, true, one === phone || one.lastPush === newest)) : lockCard(phone, isCalm));
 }
 
-export function islands(phone) {
-  if (isGone(phone)) return [];
+// Why the island of a device with several cards shows this one.
+function islandReason(shown, others) {
+  const label = phoneLabel(shown);
+  return others.every((one) => moreRelevant(shown, one) < 0)
+    ? `The Dynamic Island shows ${label}: its relevance-score is the highest on this device.`
+    : `The Dynamic Island shows ${label}: of cards with one relevance-score, the one that started first.`;
+}
+
+export function islands(phone, beside) {
+  const [shown, ...others] = inIsland([phone, ...beside]);
+  if (!shown) return [];
   return [
-    el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(phone.face, phone.dates)), el("p", { class: "cut", hidden: true })),
-    el("figure", {}, el("figcaption", {}, "Minimal, beside another activity"), el("div", { class: "island minimal" }, islandText(phone.face.minimal, phone.dates) || "•")),
-  ];
+    others.length ? el("p", { class: "hint" }, islandReason(shown, others)) : null,
+    el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(shown.face, shown.dates)), el("p", { class: "cut", hidden: true })),
+    el("figure", {}, el("figcaption", {}, "Minimal, beside another app’s activity"), el("div", { class: "island minimal" }, islandText(shown.face.minimal, shown.dates) || "•")),
+  ].filter(Boolean);
 }
 
 // iOS cuts a card, and an expanded island, at 160 points. Says so below what was cut.

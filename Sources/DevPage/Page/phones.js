@@ -90,7 +90,7 @@ export class PhonePanel {
     this.device.className = phone.online ? "device" : "device away";
     this.device.replaceChildren(lockScreen(phone, beside, Date.now() - this.drawnMillis > calmMillis));
     this.drawnMillis = Date.now();
-    this.islands.replaceChildren(...islands(phone));
+    this.islands.replaceChildren(...islands(phone, beside));
     this.drawStanding(phone);
     this.dates.replaceChildren(...dateNotes(phone.dates));
     this.dates.hidden = !phone.dates.length;
