@@ -431,6 +431,13 @@ def say_what_is_not_so(browser, address, shell):
     choose_phone(browser, "truth-1")
     browser.until(f"{note}.className.includes('warn') && {note}.innerText.includes('date?') && document.querySelector('#phone').innerText.includes('A Date in Swift does not decode text')", "a date that is text to be doubted")
     browser.until("[...document.querySelectorAll('#entries > li')].find((one) => one.innerText.includes('update') && one.innerText.includes('truth-1')).querySelector('.badge.warn')", "its line to be doubted")
+    # Counted from 1970, which Swift reads from 2001.
+    sent = int(time.time()) + 25 * 60
+    year = time.localtime(sent + 978_307_200).tm_year
+    publish(shell, address, "truth-1", {"arrivesAt": sent})
+    browser.until(f"document.querySelector('.lock-card dd')?.innerText.includes('{year}') && document.querySelector('.screen .compact').innerText.trim() === '{year}'", "the year that Swift reads on the card and in the island")
+    if browser.run("document.querySelector('.lock-card dd wbr') !== null || document.querySelector('.phone-says .note table').innerText.includes('UTC')"):
+        sys.exit("check-dev-page: a time of day is broken in two, or is not by the browser's clock")
     publish(shell, address, "truth-1", {"status": "Baking"})
     browser.until(f"{note}.className.includes('good')", "the card without a date")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Swipe the card away').click()")
@@ -446,13 +453,13 @@ def take_swift(browser, address, shell):
     browser.until("document.getElementById('schema-answer').innerText.includes('It is a Swift type')", "the Swift type to be taken")
     publish(shell, address, "swift-1", {"minutes": 25, "arrivesAt": "2026-11-27T17:05:00Z"})
     choose_phone(browser, "swift-1")
-    browser.until(f"{note}.innerText.includes('send 817491900')", "the number to send")
+    browser.until(f"{note}.innerText.includes('send 817491900') && document.querySelector('.screen .lock-empty') && !document.querySelector('.lock-card')", "the number to send, and nothing on the phone")
     publish(shell, address, "swift-1", {"minutes": 12.5, "arrivesAt": 817491900})
     browser.until(f"{note}.innerText.includes('expected an Int')", "a whole number to be asked for")
     publish(shell, address, "swift-1", {"minutes": 12, "arrivesAt": 817491900})
     browser.until(f"{note}.className.includes('good')", "what fits the type")
     publish(shell, address, "swift-1", {"Minutes": 12})
-    browser.until(f"{note}.innerText.includes('which is another key for Swift; also missing: “arrivesAt”')", "all that is missing to be named")
+    browser.until(f"{note}.innerText.includes('which is another key for Swift; also missing: “arrivesAt”') && document.querySelector('.lock-card').innerText.includes('12')", "all that is missing to be named, on a phone that shows what it showed")
     open_tab(browser, "Publish")
     use_key(browser, "swift-1")
     browser.until("[...document.getElementById('publish-sample').options].some((one) => one.text === 'From your Swift type')", "a sample made from the type")

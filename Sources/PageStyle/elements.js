@@ -93,10 +93,10 @@ function distanceText(seconds) {
 
 // A right date in one line; of a doubtful one, what it is read from 1970 and from 2001.
 export function dateNotes(dates) {
-  const reading = (label, text) => el("tr", {}, el("th", { scope: "row" }, label), el("td", {}, text ?? "a year far away"));
+  const reading = (label, isNear, seconds) => el("tr", {}, el("th", { scope: "row" }, label), el("td", {}, isNear ? momentText(seconds) : "a year far away"));
   return dates.map((date) => !date.isTrouble
     ? el("p", { class: "hint" }, el("b", {}, `${date.path} `), `${date.value} is right for a Date: ${momentText(date.momentSeconds)}, ${distanceText(date.momentSeconds)}.`)
     : el("div", { class: "note warn" }, el("b", {}, `${date.path} is ${date.meaning === "text" ? `“${date.value}”` : date.value}. `), date.advice,
       date.meaning === "text" ? null : el("table", {}, el("tbody", {},
-        reading("read as seconds since 1970", date.asSecondsSince1970), reading("read as a Date in Swift, seconds since 2001", date.asSecondsSince2001)))));
+        reading("read as seconds since 1970", date.asSecondsSince1970, Number(date.value)), reading("read as a Date in Swift, seconds since 2001", date.asSecondsSince2001, date.momentSeconds)))));
 }

@@ -47,14 +47,20 @@ struct DateLensTests {
     /// A value is shown as a date only if the app's type says so.
     @Test func aTypeSaysWhatIsADate() throws {
         let schema = try ContentSchema(swift: "struct ContentState: Codable { var at: Date; var serial: Int }")
-        func meanings(_ at: String) -> [DateLens.Meaning] {
+        func findings(_ at: String) -> [DateLens.Finding] {
             DateLens.findings(
                 in: ["at": .number(at), "serial": .number("1764000000"), "note": "2026-11-27T17:05:00Z"], schema: schema
-            ).map(\.meaning)
+            )
         }
+        func meanings(_ at: String) -> [DateLens.Meaning] { findings(at).map(\.meaning) }
+        func advice(_ at: String) -> String { findings(at).first?.advice ?? "" }
         #expect(meanings("817491900") == [.secondsSince2001])
         #expect(meanings("1764000000") == [.secondsSince1970])
         #expect(meanings("12") == [.farAway])
+        #expect(
+            advice("1764000000")
+                == "The app decodes a Date here, and reads the year 2056, because it counts from 2001: send 785692800.")
+        #expect(advice("1764000000000").hasSuffix("it counts seconds from 2001. Send 785692800."))
         #expect(meanings("1e300") == [.farAway])
         let text = try ContentSchema(["at": "soon"])
         #expect(

@@ -201,6 +201,11 @@ struct PhoneStandingTests {
         timeline.setShown(dated, isOnline: true, of: id)
         let doubtful = try Self.status(timeline, id)
         #expect(doubtful.word == .doubtfulDate && doubtful.text.contains("send 785692800"), "\(doubtful.text)")
+        #expect(doubtful.text.hasSuffix("Give your Swift type in the tab App, and the page knows."), "\(doubtful.text)")
+        timeline.setSchemas(["": try ContentSchema(swift: "struct ContentState: Codable { var at: Date }")])
+        let wrong = try Self.status(timeline, id)
+        #expect(wrong.word == .doubtfulDate && wrong.text.hasSuffix("from 2001: send 785692800."), "\(wrong.text)")
+        timeline.setSchemas([:])
 
         timeline.setShown(Self.card(), isOnline: true, of: id)
         func wait(_ cause: String) -> EventWait {

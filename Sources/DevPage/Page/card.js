@@ -10,12 +10,13 @@ const read = (dates) => dates.filter((one) => one.momentSeconds !== null);
 
 // In an island there is room for the time of day alone, or for the year that is wrong. What is long was cut there.
 function islandText(text, dates) {
-  const date = dates.find((one) => !one.isTrouble && (text.endsWith("…") ? one.value.startsWith(text.slice(0, -1)) : one.value === text));
-  return date && text !== "…" ? momentText(date.momentSeconds).split(" ").at(-1) : text;
+  const date = read(dates).find((one) => text.endsWith("…") ? one.value.startsWith(text.slice(0, -1)) : one.value === text);
+  if (!date || text === "…") return text;
+  return date.isTrouble ? String(new Date(date.momentSeconds * 1000).getFullYear()) : momentText(date.momentSeconds).split(" ").at(-1);
 }
 
 function momentOf(row, dates) {
-  const date = dates.find((one) => one.path === row.key && !one.isTrouble);
+  const date = read(dates).find((one) => one.path === row.key);
   return date && momentText(date.momentSeconds);
 }
 
@@ -45,7 +46,7 @@ setInterval(() => {
   for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
 }, 1000);
 
-// A number that is right for a Date is drawn as one: an app would hardly draw the number.
+// A number that looks like a date is drawn as Swift reads a Date, in a wrong year, too: an app would hardly draw the number.
 function face(face, dates) {
   if (!face) return el("div", { class: "face" });
   const parts = [];
@@ -57,7 +58,7 @@ function face(face, dates) {
   if (face.headline) parts.push(el("p", { class: "headline" }, face.headline));
   if (face.progress !== null) parts.push(el("progress", { max: 1, value: face.progress, "aria-label": "progress" }));
   if (face.timer !== null) parts.push(el("p", { class: "timer", "data-timer": String(face.timer) }, timerText(face.timer)));
-  if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, name(momentOf(row, dates) ?? row.value))])));
+  if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, momentOf(row, dates) ?? name(row.value))])));
   return el("div", { class: "face" }, parts);
 }
 

@@ -102,7 +102,7 @@ public enum DateLens {
         case .number(let spelling):
             let isDate = shape?.isDate ?? false
             guard isDate || !isExact, let value = tree.double else { break }
-            let found = Self.finding(value, spelling: spelling, path: path)
+            let found = Self.finding(value, spelling: spelling, path: path, isDate: isDate)
             let far = isDate ? Self.farAway(value, spelling: spelling, path: path) : nil
             if let finding = found ?? far { findings.append(finding) }
         case .string(let text):
@@ -119,7 +119,8 @@ public enum DateLens {
         }
     }
 
-    private static func finding(_ value: Double, spelling: String, path: String) -> Finding? {
+    /// - Parameter isDate: whether the app is known to decode a `Date` here.
+    private static func finding(_ value: Double, spelling: String, path: String, isDate: Bool = false) -> Finding? {
         // Beyond these values no reading has a year in range, and a conversion could trap.
         guard value >= 0, value < 4e12 else { return nil }
         let seconds = Int64(value)
@@ -136,7 +137,7 @@ public enum DateLens {
         let onThePhone = Self.reading(seconds + Self.referenceSeconds)
         return Finding(
             path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(seconds),
-            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds),
+            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds, isDate: isDate),
             sendSeconds: Self.sendSeconds(meaning, seconds: seconds),
             momentSeconds: seconds + Self.referenceSeconds)
     }
@@ -158,19 +159,23 @@ public enum DateLens {
         }
     }
 
-    private static func advice(_ meaning: Meaning, seconds: Int64) -> String {
+    private static func advice(_ meaning: Meaning, seconds: Int64, isDate: Bool) -> String {
         let send = Self.sendSeconds(meaning, seconds: seconds)
         let year = CivilTime(secondsSince1970: seconds + Self.referenceSeconds).year
         switch meaning {
         case .secondsSince2001: return "This is right for a Date in Swift."
         case .secondsSince1970:
-            return "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send "
-                + "\(send)."
+            return isDate
+                ? "The app decodes a Date here, and reads the year \(year), because it counts from 2001: send \(send)."
+                : "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send \(send)."
         case .millisecondsSince1970:
             let moment = CivilTime(secondsSince1970: seconds / 1_000).minuteText
-            return
-                "This looks like milliseconds since 1970 (\(moment)). A Date in Swift reads the year \(year), because "
-                + "it counts seconds from 2001. If this is a Date, send \(send)."
+            let looks = "This looks like milliseconds since 1970 (\(moment)). "
+            return isDate
+                ? looks + "The app decodes a Date here, and reads the year \(year): it counts seconds from 2001. "
+                    + "Send \(send)."
+                : looks + "A Date in Swift reads the year \(year), because it counts seconds from 2001. "
+                    + "If this is a Date, send \(send)."
         case .text, .farAway: return ""
         }
     }
