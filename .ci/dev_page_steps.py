@@ -463,6 +463,9 @@ def take_swift(browser, address, shell):
     open_tab(browser, "Publish")
     use_key(browser, "swift-1")
     browser.until("[...document.getElementById('publish-sample').options].some((one) => one.text === 'From your Swift type')", "a sample made from the type")
+    for name, target in (("Channel", "{ id: 'a' }"), ("Audience", "{ name: 'a', members: 0, shown: [], counts: {} }")):
+        browser.run(f"import('/publish.js').then((page) => page.writeFor{name}({target}))")
+        browser.until("JSON.parse(document.getElementById('publish-event').value)['content-state'].arrivesAt > 0", f"an event for the {name.lower()} that the type decodes")
     write_sample(browser, "From your Swift type")
     browser.run("document.getElementById('publish').requestSubmit()")
     browser.until(f"{note}.className.includes('good') && document.querySelector('.lock-card').innerText.includes('courier')", "the sample that was made from the type")

@@ -208,23 +208,32 @@ export function write(key, event) {
   text.focus();
 }
 
+// The sample that is made from what the app decodes.
+const isFromApp = (sample) => sample.name.startsWith("From your");
+
+// What the app decodes, if that is known; else a match.
+function firstContent() {
+  const own = samples.find(isFromApp);
+  return own ? parse(moved(own.text, Date.now() - takenMillis))["content-state"] : { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
+}
+
 // One for all phones that listen.
 export function writeForChannel(channel) {
-  const shown = channel.contentState ?? { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
+  const shown = channel.contentState ?? firstContent();
   write(channel.id, { event: "update", to: { channel: channel.id }, priority: 10,
     "content-state": typeof shown.homeScore === "number" ? { ...shown, homeScore: shown.homeScore + 1 } : shown });
 }
 
-// The first is quiet and says 0:0. The next is a goal.
+// The first is quiet. In a match it says 0:0, and the next is a goal.
 export function writeForAudience(audience) {
   const before = audience.shown[0]?.contentState;
   const isStart = audience.members > 0 && audience.counts.untouched === audience.members && audience.startMembers > 0;
   const event = { event: isStart ? "start" : "update", to: { audience: audience.name }, priority: 10 };
   if (isStart) Object.assign(event, { "attributes-type": "MatchAttributes", attributes: { home: "Lions", away: "Bears" } });
-  event["content-state"] = !before ? { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 }
+  event["content-state"] = !before ? firstContent()
     : typeof before.homeScore === "number" ? { ...before, homeScore: before.homeScore + 1 } : before;
   if (isStart) event.alert = { title: "Kick-off", body: "The match begins." };
-  else if (before) event.alert = { title: "Goal!", body: "Lions score." };
+  else if (typeof before?.homeScore === "number") event.alert = { title: "Goal!", body: "Lions score." };
   write(audience.name, event);
 }
 
@@ -289,7 +298,7 @@ export function drawAbout(about) {
   const [text, key] = [byID("publish-event"), byID("publish-activity")];
   if (!key.value) key.value = given = "order-1";
   drawSamples(about);
-  if (!text.value) begin(Math.max(0, samples.findIndex((sample) => sample.name.startsWith("From your"))));
+  if (!text.value) begin(Math.max(0, samples.findIndex(isFromApp)));
   chooseSample(sampleOf(text.value));
   if (!byID("new-activity-id").value) byID("new-activity-id").value = "order-2";
   drawHints();
