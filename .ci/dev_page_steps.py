@@ -467,11 +467,29 @@ def take_swift(browser, address, shell):
         browser.run(f"import('/publish.js').then((page) => page.writeFor{name}({target}))")
         browser.until("JSON.parse(document.getElementById('publish-event').value)['content-state'].arrivesAt > 0", f"an event for the {name.lower()} that the type decodes")
     write_sample(browser, "From your Swift type")
+    renew_a_sample(browser)
     browser.run("document.getElementById('publish').requestSubmit()")
     browser.until(f"{note}.className.includes('good') && document.querySelector('.lock-card').innerText.includes('courier')", "the sample that was made from the type")
     open_tab(browser, "App")
     browser.run("document.getElementById('schema-none').click()")
     browser.until("document.getElementById('schema-none').hidden", "the type to be taken away")
+
+
+def renew_a_sample(browser):
+    """After a reload, the date of a sample lies as far ahead. What somebody has changed stays to the letter."""
+    text = "document.getElementById('publish-event').value"
+    date = f"JSON.parse({text} || '{{}}')['content-state']?.arrivesAt"
+    made = browser.run(date)
+    time.sleep(2)
+    browser.reload()
+    browser.until(f"{date} > {made} && document.getElementById('publish-sample').selectedOptions[0]?.text === 'From your Swift type'", "the date of the sample to be renewed")
+    browser.run(f"{{ const field = document.getElementById('publish-event'); field.value = field.value.replace('\"text\"', '\"Anne\"'); field.dispatchEvent(new Event('input')); }}")
+    written = browser.run(text)
+    time.sleep(2)
+    browser.reload()
+    browser.until("document.getElementById('publish-sample').selectedOptions[0]?.text === '—' && document.querySelector('#phones [aria-pressed=true]')", "no sample to be named for what was changed")
+    if "Anne" not in written or browser.run(text) != written:
+        sys.exit(f"check-dev-page: what was written is changed: {written}")
 
 
 def give_tokens(browser, address, shell):

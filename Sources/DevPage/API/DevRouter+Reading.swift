@@ -24,6 +24,7 @@ extension DevRouter {
     func about() -> JSONTree {
         let settings = self.house.settings
         let snippets = DevSnippets(settings: settings, origin: self.origin())
+        let nowSeconds = self.house.nowMillis / 1_000
         return [
             "run": .string(self.run), "app": .string(settings.app.isEmpty ? settings.appNamed : settings.app),
             "bootstrap": .string(settings.bootstrapShown), "apns": .string(settings.apnsShown),
@@ -34,9 +35,10 @@ extension DevRouter {
                 snippets.all.map { ["name": .string($0.name), "text": .string($0.text)] }),
             "samples": .array(
                 snippets.samples(
-                    nowSeconds: self.house.nowMillis / 1_000,
+                    nowSeconds: nowSeconds,
                     given: self.house.store.schemas.schema(ofApp: self.house.app)
                 ).map { ["name": .string($0.name), "text": .string($0.text)] }),
+            "sampleMoments": .array(DevSnippets.moments(nowSeconds: nowSeconds).map { .integer($0) }),
         ]
     }
 

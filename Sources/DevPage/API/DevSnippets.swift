@@ -25,6 +25,17 @@ struct DevSnippets {
         return (Self.samples(nowSeconds: nowSeconds) + (own.map { [$0] } ?? [])).map { ($0.0, self.naming($0.1)) }
     }
 
+    /// The moments that stand in the samples. The page puts later ones in their places as time goes on.
+    static func moments(nowSeconds: Int64) -> [Int64] {
+        [
+            Self.deliverySeconds(nowSeconds), Self.dismissalSeconds(nowSeconds),
+            ContentSchema.exampleDate(nowSeconds: nowSeconds),
+        ]
+    }
+
+    private static func deliverySeconds(_ nowSeconds: Int64) -> Int64 { nowSeconds + 25 * 60 }
+    private static func dismissalSeconds(_ nowSeconds: Int64) -> Int64 { nowSeconds + 15 * 60 }
+
     private static func samples(nowSeconds: Int64) -> [(name: String, text: String)] {
         [
             ("Delivery", Self.delivery),
@@ -38,7 +49,7 @@ struct DevSnippets {
             ),
             (
                 "A date from a server",
-                #"{"event": "update", "priority": 10, "content-state": {"status": "Baking", "estimatedDeliveryTime": \#(nowSeconds + 25 * 60)}}"#
+                #"{"event": "update", "priority": 10, "content-state": {"status": "Baking", "estimatedDeliveryTime": \#(Self.deliverySeconds(nowSeconds))}}"#
             ),
             ("End", #"{"event": "end", "content-state": {"status": "Delivered", "progress": 1}}"#),
             (
@@ -48,7 +59,7 @@ struct DevSnippets {
             ("Register", #"{"event": "register", "token": "\#(Self.token)"}"#),
             (
                 "End, with dismissal",
-                #"{"event": "end", "dismissal-date": \#(nowSeconds + 15 * 60), "content-state": {"status": "Delivered", "progress": 1}}"#
+                #"{"event": "end", "dismissal-date": \#(Self.dismissalSeconds(nowSeconds)), "content-state": {"status": "Delivered", "progress": 1}}"#
             ),
         ]
     }

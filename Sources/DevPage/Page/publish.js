@@ -10,19 +10,30 @@ const pretty = (text) => { const event = parse(text); return event === null ? te
 const drafts = ["publish-activity", "publish-event", "new-activity-id"];
 
 function keepDrafts() {
-  try { for (const id of drafts) sessionStorage.setItem(`mailboat-${id}`, byID(id).value); sessionStorage.setItem("mailboat-given", given); } catch { /* not allowed: nothing is kept */ }
+  try {
+    for (const id of drafts) sessionStorage.setItem(`mailboat-${id}`, byID(id).value);
+    sessionStorage.setItem("mailboat-given", given);
+    sessionStorage.setItem("mailboat-begun", JSON.stringify(begun));
+  } catch { /* not allowed: nothing is kept */ }
 }
 
 function restoreDrafts() {
-  try { for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? ""; given = sessionStorage.getItem("mailboat-given") ?? ""; } catch { /* not allowed: nothing is kept */ }
+  try {
+    for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? "";
+    given = sessionStorage.getItem("mailboat-given") ?? "";
+    begun = parse(sessionStorage.getItem("mailboat-begun")) ?? begun;
+  } catch { /* not allowed: nothing is kept */ }
 }
 
 // What the form has to know: the phone that is shown, that of an activity, all phones, and the audience of a name.
 const known = { shown: () => undefined, of: () => undefined, phones: () => [], audience: () => undefined };
 
-// Samples of events, as the server has them, and when it had them.
+// Samples of events, as the server has them, the moments that it has put into them, and when.
 let samples = [];
+let moments = [];
 let takenMillis = 0;
+// The sample that was last written into the form, and the text that it became: any other text is somebody's own.
+let begun = { name: "", text: "" };
 // The key that the form has from a phone, or has from the beginning; "": somebody has typed one, or a button has written it.
 let given = "";
 
@@ -44,12 +55,8 @@ export function drawHints() {
   drawSnippets();
 }
 
-// Moments of a sample, seconds since 1970: they lie as far ahead however long the page has been open.
-const moments = /\b\d{10}\b/g;
-const moved = (text, millis) => text.replaceAll(moments, (seconds) => String(Number(seconds) + Math.floor(millis / 1000)));
-// The sample of a start has the activity's id in its attributes.
-const order = /"order": "(?:[^"\\]|\\.)*"/;
-const plain = (text) => pretty(text).replaceAll(moments, "").replace(order, "");
+// The moments of a sample lie as far ahead however long the page has been open. Numbers of somebody's own stay.
+const moved = (text, millis) => text.replaceAll(/\b\d{9,10}\b/g, (number) => moments.includes(Number(number)) ? String(Number(number) + Math.floor(millis / 1000)) : number);
 
 // A sample for an audience, which its key alone does not reach; "": for an activity. A start has its token.
 function addressed(text, audience) {
@@ -60,18 +67,26 @@ function addressed(text, audience) {
 }
 
 // The sample that a text is, as nobody has changed it; -1: none.
-function sampleOf(text) {
-  const audience = parse(text)?.to?.audience ?? "";
-  return samples.findIndex((sample) => plain(addressed(sample.text, audience)) === plain(text));
-}
+const sampleOf = (text) => text && text === begun.text ? samples.findIndex((sample) => sample.name === begun.name) : -1;
 
 // A sample for the key of the form. An activity's own phone that is shown says that an audience of the same name is not meant.
 function begin(index) {
   const key = byID("publish-activity").value;
   const shown = known.shown();
   const audience = known.audience(key) && (shown?.activity !== key || shown.member) ? key : "";
-  byID("publish-event").value = moved(addressed(samples[index]?.text ?? "", audience), Date.now() - takenMillis)
-    .replace(order, () => `"order": ${JSON.stringify(key)}`);
+  const sample = samples[index] ?? { name: "", text: "" };
+  const text = moved(addressed(sample.text, audience), Date.now() - takenMillis);
+  // The sample of a start has the activity's id in its attributes.
+  const event = parse(text);
+  if (event?.attributes?.order) event.attributes.order = key;
+  byID("publish-event").value = event?.attributes ? JSON.stringify(event, null, 2) : text;
+  begun = { name: sample.name, text: byID("publish-event").value };
+}
+
+// A sample that nobody has changed follows the clock and the app's type. What somebody has written stays, and so does what is being read there.
+function renew() {
+  const index = sampleOf(byID("publish-event").value);
+  if (index >= 0 && document.activeElement !== byID("publish-event")) begin(index);
 }
 
 // Whether somebody has written the event or the key: a phone that is chosen leaves both alone then.
@@ -257,7 +272,8 @@ function chooseSample(index) { byID("publish-sample").value = index < 0 ? "" : S
 export function drawSamples(about) {
   const menu = byID("publish-sample");
   const names = JSON.stringify(about.samples.map((sample) => sample.name));
-  [samples, takenMillis] = [about.samples, Date.now()];
+  [samples, moments, takenMillis] = [about.samples, about.sampleMoments, Date.now()];
+  renew();
   if (menu.dataset.drawn === names) return;
   menu.dataset.drawn = names;
   const chosen = menu.value;
@@ -273,6 +289,7 @@ function sampleChosen() {
   if (byID("publish-sample").value === "") return;
   const [before, keyBefore, givenBefore] = [text.value, key.value, given];
   const wasOwn = isOwn();
+  const wasWritten = before !== "" && sampleOf(before) < 0;
   // A key that is not that of the phone that is shown stays.
   if (wasOwn && key.value !== known.shown()?.activity) given = "";
   const isStart = parse(samples[index]?.text)?.event === "start";
@@ -282,7 +299,7 @@ function sampleChosen() {
   begin(index);
   drawHints();
   // What somebody has written is not lost.
-  byID("publish-next").replaceChildren(before && sampleOf(before) < 0 ? el("button", { type: "button", class: "small", onclick: (event) => {
+  byID("publish-next").replaceChildren(wasWritten ? el("button", { type: "button", class: "small", onclick: (event) => {
     [text.value, key.value, given] = [before, keyBefore, givenBefore];
     chooseSample(-1);
     drawHints();

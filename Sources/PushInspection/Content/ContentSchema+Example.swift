@@ -5,10 +5,16 @@ extension ContentSchema {
     /// Seconds between 1970 and 2001, from which a Swift `Date` counts.
     private static let referenceSeconds: Int64 = 978_307_200
 
+    /// The value of each date of an example.
+    /// - Parameter nowSeconds: the clock, seconds since 1970.
+    public static func exampleDate(nowSeconds: Int64) -> Int64 {
+        nowSeconds - Self.referenceSeconds + Self.dateDistanceSeconds
+    }
+
     /// A `content-state` with a value for every key that the schema knows.
     /// - Parameter nowSeconds: the clock, seconds since 1970. Dates are later.
     public func example(nowSeconds: Int64) -> JSONTree {
-        Self.example(of: self.shape, dateSeconds: nowSeconds - Self.referenceSeconds + Self.dateDistanceSeconds)
+        Self.example(of: self.shape, dateSeconds: Self.exampleDate(nowSeconds: nowSeconds))
     }
 
     private static func example(of shape: Shape, dateSeconds: Int64) -> JSONTree {
