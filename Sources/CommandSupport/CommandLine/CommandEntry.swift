@@ -56,9 +56,9 @@ enum CommandEnding<Root: AsyncParsableCommand> {
         let status = Root.exitCode(for: error)
         guard status.isSuccess else {
             let said = line.shown(Root.fullMessage(for: error))
-            // The parser has checked the values of options before it looks at the rest.
-            if running == nil, !said.contains("Unknown option"),
-                let fault = CommandWords(words, root: Root.self).unknownOption()
+            // The parser checks values and looks for what is missing before it looks at the rest.
+            if running == nil, let fault = CommandWords(words, root: Root.self).unknownOption(),
+                fault.hasHint || !said.contains("Unknown option")
             {
                 return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
             }

@@ -10,6 +10,8 @@ struct CommandWords {
         var text: String
         /// The commands named so far, the root first.
         var path: [any ParsableCommand.Type]
+        /// Whether the text says what was probably meant.
+        var hasHint = false
     }
 
     /// The words as they were given, without the program's name.
@@ -110,19 +112,67 @@ struct CommandWords {
         }
     }
 
-    /// The first long option that the command does not have, as a fault; `nil`: it has all of them.
+    // MARK: Options
+
+    /// The first option that the command does not have, as a fault; `nil`: it has all of them.
     func unknownOption() -> Fault? {
         guard let path = try? self.path(), let description = CommandDescription(of: self.root) else { return nil }
-        let names = (Self.command(path, in: description).arguments ?? []).flatMap { ($0.names ?? []).map(\.word) }
-        let options = self.given.dropFirst(path.count - 1).prefix { $0 != "--" }
-            .map { String($0.prefix { $0 != "=" }) }
-        let unknown = options.first { word in
-            word.hasPrefix("--") && !names.contains(word) && !Self.helpWords.contains(word)
+        let command = Self.command(path, in: description)
+        let names = (command.arguments ?? []).flatMap { ($0.names ?? []).map(\.word) }
+        let words = self.given.dropFirst(path.count - 1).prefix { $0 != "--" }
+        let unknown = words.indices.first { index in
+            // A word behind an option that takes a value is that value, which the parser refuses by itself.
+            let isValue = index > words.startIndex && command.option(words[index - 1][...])?.takesValue == true
+            return !isValue && Self.isUnknown(words[index], among: names)
         }
-        guard let unknown, let near = NearSpelling.of(unknown, among: names) else { return nil }
-        let command = path.map { $0._commandName }.joined(separator: " ")
-        return Fault(text: "'\(command)' has no option '\(unknown)'; did you mean '\(near)'?", path: path)
+        guard let word = unknown.map({ String(words[$0].prefix { $0 != "=" }) }) else { return nil }
+        let near = Self.option(meantBy: word, among: names)
+        let name = path.map { $0._commandName }.joined(separator: " ")
+        return Fault(
+            text: "'\(name)' has no option \(Self.shown(option: word, isMisspelt: near != nil))"
+                + (near.map { "; did you mean '\($0)'?" } ?? ""),
+            path: path, hasHint: near != nil)
     }
+
+    private static func isUnknown(_ word: String, among names: [String]) -> Bool {
+        guard word.hasPrefix("-"), word != "-", !Self.isNegativeNumber(word) else { return false }
+        let name = String(word.prefix { $0 != "=" })
+        guard !names.contains(name), !Self.helpWords.contains(name) else { return false }
+        // The value may follow a short name at once.
+        return name.hasPrefix("--") || !names.contains(String(name.prefix(2)))
+    }
+
+    /// The word in quotes. It may be a secret if it is like no option.
+    private static func shown(option word: String, isMisspelt: Bool) -> String {
+        let bare = String(word.drop { $0 == "-" })
+        let isShort = !isMisspelt && !word.hasPrefix("--")
+        return isShort
+            ? "'\(word.prefix(2))'" : ShownText.unknownName(bare) == bare ? "'\(word)'" : ShownText.unknownName(bare)
+    }
+
+    /// The option that a word of this kind stands for; `nil`: none, or several.
+    private static func option(meantBy word: String, among names: [String]) -> String? {
+        let bare = String(word.drop { $0 == "-" })
+        let long = names.filter { $0.hasPrefix("--") }
+        if bare.count > 1, let near = NearSpelling.of(word, among: long) { return near }
+        let other = Self.namesElsewhere.first { $0.words.contains(bare) }?.option
+        if let other, long.contains(other) { return other }
+        // Half of a name, or a name with an addition such as `--group-id`.
+        let related = long.filter { name in
+            let option = name.dropFirst(2)
+            return option.hasPrefix(bare) || bare.hasPrefix(option + "-")
+        }
+        return related.count == 1 ? related[0] : nil
+    }
+
+    /// Names that Kafka's own programs and others have for an option.
+    private static let namesElsewhere: [(words: Set<String>, option: String)] = [
+        (["b", "broker", "brokers", "broker-list", "bootstrap-server", "servers", "kafka"], "--bootstrap"),
+        (["consumer-group", "G"], "--group"),
+        (["command-config", "consumer-config", "producer-config", "F"], "--properties"),
+        (["settings", "c"], "--config"),
+        (["t"], "--topic"),
+    ]
 
     private func checkValues(
         _ path: [any ParsableCommand.Type], _ description: CommandDescription

@@ -68,6 +68,26 @@ struct CommandLineTests {
         Case(
             "tail --bootstap h:1", "'mailboat tail' has no option '--bootstap'; did you mean '--bootstrap'?",
             usage: "mailboat tail"),
+        // An unknown option is named before what is missing, and before a wrong value.
+        Case(
+            "publish --brokers h:1", "'mailboat publish' has no option '--brokers'; did you mean '--bootstrap'?",
+            usage: "mailboat publish"),
+        Case("publish -b h:1", "has no option '-b'; did you mean '--bootstrap'?", usage: "mailboat publish"),
+        Case("tail -bootstrap h:1", "has no option '-bootstrap'; did you mean", usage: "mailboat tail"),
+        Case(
+            "publish --timeout abc --bootstrap-server=h:1",
+            "has no option '--bootstrap-server'; did you mean '--bootstrap'?", usage: "mailboat publish"),
+        Case("explain --group-id a", "has no option '--group-id'; did you mean '--group'?", usage: "mailboat explain"),
+        Case(
+            "explain order-7 --bootstrap h:1 --brokers h:1", "has no option '--brokers'; did you mean '--bootstrap'?",
+            usage: "mailboat explain"),
+        Case("publish --frobnicate", "'mailboat publish' has no option '--frobnicate'\n", usage: "mailboat publish"),
+        Case("publish -p5ecret99word", "'mailboat publish' has no option '-p'\n", usage: "mailboat publish"),
+        Case(
+            "publish --p5ecret99word=a", "has no option (a name of 13 characters)\n", usage: "mailboat publish"),
+        Case(
+            "dead-letters list --brokers h:1", "'mailboat dead-letters list' has no option '--brokers'; did",
+            usage: "mailboat dead-letters list"),
         Case("run --print-settings --config a.yaml", "leave out --config", usage: "mailboat run"),
         // Values that should be known words.
         Case("check --format jsn", "--format is \"jsn\": expected text or json", usage: "mailboat check"),
