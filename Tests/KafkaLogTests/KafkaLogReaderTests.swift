@@ -49,6 +49,27 @@ struct KafkaLogReaderTests {
             positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
     }
 
+    /// Kafka answers LEADER_NOT_AVAILABLE and NOT_LEADER_FOR_PARTITION for a moment when a topic is new or a broker goes.
+    @Test(arguments: [Int32(5), 6]) func aPartitionWithoutALeaderIsAskedAgain(code: Int32) async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
+        try TestWriter(kafka.settings).write(3, to: "t", partition: 0)
+        let reader = try KafkaLogReader(kafka.settings)
+        let partition = TopicPartition(topic: "t", partition: 0)
+        func end(within limit: Duration) async throws -> Int64 {
+            try await NamedThread.run("test") {
+                Result { try reader.positions(of: [partition], within: limit)[0].endOffset }
+            }.get()
+        }
+        kafka.failRequests(apiKey: Self.listOffsets, code: .init(rawValue: code), count: 3)
+        #expect(try await end(within: .seconds(30)) == 3)
+        // One whose leader does not come is reported in time.
+        kafka.failRequests(apiKey: Self.listOffsets, code: .init(rawValue: code), count: 1_000)
+        let error = await #expect(throws: KafkaError.self) { try await end(within: .milliseconds(500)) }
+        #expect(error?.code.rawValue == code)
+    }
+
+    private static let listOffsets: Int16 = 2
+
     /// A broker's only partition is full each time librdkafka looks, and only the reader says that it was drained. If
     /// librdkafka slept out its second each time, this would take over a minute. The limit guards against that; it does
     /// not measure speed.

@@ -120,6 +120,13 @@ extension KafkaError.Code {
     /// Another process with the same `group.instance.id` has replaced this one.
     public static let fencedInstance = Self(rawValue: 82)
 
+    /// Whether the partition has no leader now, or another than the one that was asked. Its leader is known soon.
+    var isOfLeader: Bool {
+        // LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REPLICA_NOT_AVAILABLE, FENCED_LEADER_EPOCH,
+        // UNKNOWN_LEADER_EPOCH, OFFSET_NOT_AVAILABLE.
+        [5, 6, 9, 74, 75, 78].contains(self.rawValue)
+    }
+
     /// Whether errors with this code are usually retriable, by a table here, because librdkafka marks only some of its
     /// answers. For broker codes the table follows the "retriable" column of the protocol guide. It also has
     /// librdkafka's own codes for a state that passes.

@@ -15,6 +15,28 @@ enum LogBounds {
     private static func offsets(
         client: ClientHandle, _ partitions: [TopicPartition], time: Int64, until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> [Int64] {
+        var withoutLeader: KafkaError?
+        while true {
+            do throws(KafkaError) {
+                return try self.ask(client: client, partitions, time: time, until: deadline)
+            } catch {
+                // A partition is without a leader for a moment when its topic is new, or when a broker goes.
+                guard error.code.isOfLeader, ContinuousClock.now + self.leaderPause < deadline else {
+                    // It names the partition for which nobody answered in time.
+                    throw error.code == .timedOut ? withoutLeader ?? error : error
+                }
+                withoutLeader = error
+                Sleeping.sleep(self.leaderPause)
+            }
+        }
+    }
+
+    /// How long a partition without a leader is left alone. librdkafka looks for the new leader meanwhile.
+    private static let leaderPause = Duration.milliseconds(100)
+
+    private static func ask(
+        client: ClientHandle, _ partitions: [TopicPartition], time: Int64, until deadline: ContinuousClock.Instant
+    ) throws(KafkaError) -> [Int64] {
         guard !partitions.isEmpty else { return [] }
         let list = PartitionList(
             partitions.map { TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: time) })
