@@ -44,6 +44,22 @@ struct ExplainLettersTests {
             Self.text(Self.waiting(Self.letter("app: x is not configured"))).contains("'mailboat check --config FILE'"))
     }
 
+    /// A letter that was sent back and the event that it became name each other.
+    @Test func whatWasSentBackIsNamed() {
+        let facts = Self.waiting(Self.letter(), later: [Table.event("register", offset: 102, ago: 20)])
+        #expect(!ExplainReport(facts).lines.contains { $0.contains("sent back") })
+        var sentBack = facts
+        sentBack.events[0].republishedFrom = "1:3"
+        sentBack.events[0].eventID = "order-7-token"
+        let lines = ExplainReport(sentBack).lines
+        #expect(
+            lines.contains { $0.hasPrefix("event") && $0.contains("id order-7-token, sent back from dead letter 1:3") },
+            "\(lines)")
+        #expect(
+            lines.contains { $0.hasPrefix("letter") && $0.hasSuffix(", sent back as liveactivity.events[1]@102") },
+            "\(lines)")
+    }
+
     @Test func aRefusedRegistrationIsNamedForAnUpdateThatWasGivenUp() {
         let facts = Table.facts([Table.event()], Table.slot("awaiting", token: nil), [Table.outcome("unregistered")]) {
             $0.letters = [Self.letter()]

@@ -24,12 +24,19 @@ struct ExplainRecordsTests {
 
     @Test func anEventIsRead() throws {
         let value =
-            "{\"event\":\"update\",\"app\":\"a.b\",\"content-state\":{\"eta\":1795632500},\"alert\":{\"title\":\"t\",\"body\":\"b\"},\"stale-date\":1795632001}"
+            "{\"event\":\"update\",\"id\":\"order-7-ready\",\"app\":\"a.b\",\"content-state\":{\"eta\":1795632500},\"alert\":{\"title\":\"t\",\"body\":\"b\"},\"stale-date\":1795632001}"
         let event = try #require(Self.records.event(Self.record(value), topic: "events", isRouted: false))
         #expect(event.event == "update" && event.isForPhone && event.hasAlert && event.priority == 10)
         #expect(event.timestampSeconds == 1_795_632_000 && event.staleDateSeconds == 1_795_632_001)
+        #expect(event.eventID == "order-7-ready")
         #expect(event.app == "a.b" && event.source == event.place.position)
         #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970; send 817325300)"])
+    }
+
+    @Test func anEventThatWasSentBackNamesItsDeadLetter() throws {
+        let record = Self.record("{\"event\":\"unregister\"}", headers: [(.republished, "3:17")])
+        let event = try #require(Self.records.event(record, topic: "events", isRouted: false))
+        #expect(event.republishedFrom == "3:17" && event.eventID == nil)
     }
 
     @Test func whatCannotBeReadSaysWhy() throws {

@@ -52,6 +52,26 @@ struct TailTests {
         #expect((Self.taken(record, by: TailFilter(key: "match")) != nil) == isTaken)
     }
 
+    /// An event is found by its id, alone or among those of an audience's version.
+    @Test(arguments: [
+        ("\"event-id\":\"ready\"", true), ("\"event-id\":\"ready-2\"", false), ("\"version\":6", false),
+        ("\"sources\":[{\"event-id\":\"goal\"},{\"event-id\":\"ready\"}]", true),
+    ])
+    func anEventIsFoundByItsID(members: String, isTaken: Bool) {
+        let record = Self.record("{\"outcome\":\"delivered\",\"app\":\"a.b\",\(members)}", key: "any")
+        #expect((Self.taken(record, by: TailFilter(eventID: "ready")) != nil) == isTaken)
+    }
+
+    /// An id that no outcome has is answered with the nearest one.
+    @Test func anIDThatIsNotFoundIsAnsweredWithTheNearest() {
+        let filter = TailFilter(eventID: "order-7-raedy")
+        var vain = ReadInVain()
+        #expect(filter.take(Self.record("{\"outcome\":\"late\",\"event-id\":\"order-7-ready\"}"), vain: &vain) == nil)
+        #expect(
+            vain.sentence(asked: filter.asked, in: "o")
+                == "1 record of o read, and none matches; --event-id: did you mean order-7-ready?")
+    }
+
     @Test(arguments: [nil, "no JSON", "{\"app\":\"a.b\"}"])
     func whatIsNoOutcomeIsPassedOver(value: String?) { #expect(Self.taken(Self.record(value)) == nil) }
 

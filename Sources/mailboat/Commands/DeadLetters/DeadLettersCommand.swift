@@ -69,6 +69,9 @@ struct DeadLettersCommand: ParsableCommand {
                 now. With --config, that also depends on the apps that workers have. A start that APNs refused cannot be sent back: the \
                 worker does not write its token down.
 
+                A letter that was sent back stays in the topic, and its line stays the same: 'mailboat explain KEY' shows the event that it \
+                was sent back as.
+
                 --values adds the record itself, such as {"key": "order-7", "value": {"event": "end"}}: correct it, and publish it with \
                 'mailboat publish --check'. With --format json it is the field 'record'.
 
@@ -210,6 +213,11 @@ struct DeadLettersCommand: ParsableCommand {
                 ? "\(sentCount - failedCount) sent, \(failedCount) not taken by Kafka, \(leftOutCount) left out"
                 : "\(sentCount) would be sent, \(leftOutCount) left out; nothing was written: --execute sends"
             StandardError.print(summary)
+            if self.execute, sentCount > failedCount {
+                StandardError.print(
+                    "the letters stay in \(try self.selection.topic()), listed as before; \(self.selection.kafka.cluster.command("explain KEY")) shows what became of each"
+                )
+            }
             try self.selection.requireNone(missing: missing)
             if sentCount + leftOutCount == 0, read.readCount > 0 {
                 StandardError.print(try self.selection.sentence(read))

@@ -27,6 +27,8 @@ struct ExplainFacts: Equatable, Encodable {
         var event = ""
         /// Why the record cannot be read.
         var fault: String?
+        /// The publisher's id of the event.
+        var eventID: String?
         var app: String?
         /// Priority of a `start`, `update` or `end`.
         var priority: Int?
@@ -41,6 +43,8 @@ struct ExplainFacts: Equatable, Encodable {
         var audience: String?
         /// Values of `content-state` that a phone may not decode as a `Date`: path and value.
         var doubtfulDates: [String] = []
+        /// The dead letter that was sent back as this event, `<partition>:<offset>`; `nil`: it is none.
+        var republishedFrom: String?
 
         /// Whether the event brings something to the phone.
         var isForPhone: Bool { ["start", "update", "end"].contains(self.event) }
@@ -82,6 +86,11 @@ struct ExplainFacts: Equatable, Encodable {
         var event: String?
         /// Whether the letter is about one member of an audience: APNs refused the push to that member.
         var isOfMember = false
+
+        /// Whether the letter was sent back as this event.
+        func wasSentBack(as event: Event) -> Bool {
+            event.republishedFrom == "\(self.place.position.partition):\(self.place.position.offset)"
+        }
     }
 
     /// The newest record of the key in `state`.

@@ -23,6 +23,7 @@ struct ExplainRecords {
             event.source = source
         }
         event.timestampSeconds = record.timestampMillis / 1_000
+        event.republishedFrom = record.text(of: .republished)
         guard let value = record.value else {
             event.fault = "value: is null: expected one JSON object"
             return event
@@ -31,6 +32,9 @@ struct ExplainRecords {
         do throws(EventRejection) { try EventDecoder.decode(value.span, into: &decoded) } catch {
             event.fault = TokenText.shortened("\(error.field): \(error.reason)")
             return event
+        }
+        if !decoded.eventIDInText.isEmpty {
+            event.eventID = String(decoding: decoded.text[decoded.eventIDInText.range], as: UTF8.self)
         }
         event.isMembership = decoded.target == .audience && decoded.kind == .register
         if event.isMembership {
@@ -205,6 +209,11 @@ struct OutcomeLine: Decodable {
     var eventIDs: String? {
         let ids = [self.eventID].compactMap(\.self) + (self.sources ?? []).compactMap(\.eventID)
         return ids.isEmpty ? nil : ids.joined(separator: ", ")
+    }
+
+    /// Whether the record is about the event with this id.
+    func isAbout(eventID: String) -> Bool {
+        self.eventID == eventID || self.sources?.contains { $0.eventID == eventID } == true
     }
 
     /// The event's position; `nil`: the record is about no event.

@@ -57,7 +57,11 @@ struct ExplainReport {
         if let stale = event.staleDateSeconds { words.append("stale-date \(stale)") }
         if let expires = event.expiresSeconds { words.append("expires \(expires)") }
         if let app = event.app { words.append("app \(TokenText.shortened(app))") }
+        if let id = event.eventID { words.append("id \(TokenText.shortened(id))") }
         if event.place.position != event.source { words.append("forwarded from \(ExplainText.position(event.source))") }
+        if let letter = event.republishedFrom {
+            words.append("sent back from dead letter \(TokenText.shortened(letter))")
+        }
         return Self.head("event") + self.text(event.place) + words.joined(separator: ", ")
     }
 
@@ -129,6 +133,7 @@ struct ExplainReport {
         if let hash = outcome.tokenHash {
             words.append("token #\(hash)\(outcome.isToFormerToken ? " (the one before the newest)" : "")")
         }
+        if let id = outcome.eventID { words.append("id \(TokenText.shortened(id))") }
         if let source = outcome.source { words.append("of \(ExplainText.position(source))") }
         return Self.head("outcome") + self.text(outcome.place) + words.joined(separator: ", ")
     }
@@ -138,6 +143,9 @@ struct ExplainReport {
     private func text(_ letter: ExplainFacts.Letter) -> String {
         Self.head("letter") + self.text(letter.place) + letter.reason
             + (letter.source.map { ", of \(ExplainText.position($0))" } ?? "")
+            + (self.facts.events.first(where: letter.wasSentBack).map {
+                ", sent back as \(ExplainText.position($0.place.position))"
+            } ?? "")
     }
 
     private func text(_ progress: ExplainFacts.Progress) -> String {

@@ -28,6 +28,8 @@ struct Tail: AsyncParsableCommand {
             members (pass, audience, start-pass) and its channel are shown, too, although they have keys of their own. Joins have the token \
             as their key, and members that APNs refused its hash: ask for these with --outcome.
 
+            --event-id finds what became of an event when its key is not at hand: it looks in all partitions, back to --since.
+
             With --format json each line is an object with partition, offset, writtenMillis, and the unchanged record in 'record'.
 
             Exit status: 0 when it was interrupted (SIGINT, SIGTERM) or, with --no-follow, has finished; 1 when the cluster cannot be \
@@ -36,6 +38,8 @@ struct Tail: AsyncParsableCommand {
             EXAMPLES
               mailboat tail --config mailboat.yaml
               mailboat tail --bootstrap localhost:9092 --key order-7 --since 10m
+              mailboat tail --bootstrap localhost:9092 --event-id order-7-ready \\
+                --since 1d --no-follow
               mailboat tail --config mailboat.yaml --outcome rejected \\
                 --outcome dead-lettered --format json | jq .record.reason
             """)
@@ -60,6 +64,11 @@ struct Tail: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("Only outcomes of events with this key, and of the audience that has it.", valueName: "id"))
     var key: String?
+
+    @Option(
+        name: .customLong("event-id"),
+        help: ArgumentHelp("Only outcomes of the event that its publisher gave this 'id'.", valueName: "id"))
+    var eventID: String?
 
     @Option(
         name: .customLong("outcome"), help: ArgumentHelp("Only this outcome. May be repeated.", valueName: "outcome"),
@@ -132,7 +141,7 @@ struct Tail: AsyncParsableCommand {
         var vain = ReadInVain()
         var isShown = false
         let filter = TailFilter(
-            app: self.app, key: self.key, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
+            app: self.app, key: self.key, eventID: self.eventID, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
         // A silent command looks stuck, so a person is shown that all is well. A program that reads along is not.
         let isWatched = isatty(STDERR_FILENO) == 1
         var isAudience = false
@@ -149,7 +158,8 @@ struct Tail: AsyncParsableCommand {
                 if !isShown, let sinceMillis {
                     let since = MomentText.moment(millis: sinceMillis, nowMillis: nowMillis)
                     StandardError.print(
-                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
+                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since)
+                            + (self.eventID == nil ? "" : Self.withoutOutcome))
                 }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },
@@ -170,6 +180,10 @@ struct Tail: AsyncParsableCommand {
             StandardError.print("nothing was read: without --since it begins at the ends of the logs")
         }
     }
+
+    /// What else may be the case when no outcome has an event's id.
+    private static let withoutOutcome =
+        "; an event that waits has none yet, and 'applied' and 'superseded' are written only with outcomes.publish: all: 'mailboat explain KEY' shows the events of a key with their ids"
 
     private func screen() -> Screen {
         guard self.format == .text else { return .program }

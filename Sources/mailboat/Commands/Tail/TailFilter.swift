@@ -8,14 +8,16 @@ struct TailFilter {
     /// The app, the key and the outcomes that are shown; `nil` or empty: any.
     var app: String?
     var key: String?
+    /// The publisher's id of the event; `nil`: any.
+    var eventID: String?
     var outcomes: Set<String> = []
     /// The earliest time of records shown, milliseconds since 1970.
     var sinceMillis: Int64?
 
     /// The names that were asked for, by option.
     var asked: [(option: String, name: String)] {
-        [("--key", self.key), ("--app", self.app)].compactMap { option, name in name.map { (option: option, name: $0) }
-        }
+        [("--key", self.key), ("--app", self.app), ("--event-id", self.eventID)]
+            .compactMap { option, name in name.map { (option: option, name: $0) } }
     }
 
     /// Starts of the keys of records about an audience: of its members together, and of its channel.
@@ -53,6 +55,10 @@ struct TailFilter {
         }
         if let app, line.app != app {
             vain.add(line.app, of: "--app")
+            return nil
+        }
+        if let eventID, !line.isAbout(eventID: eventID) {
+            vain.add(line.eventID, of: "--event-id")
             return nil
         }
         guard self.outcomes.isEmpty || self.outcomes.contains(line.outcome) else { return nil }
