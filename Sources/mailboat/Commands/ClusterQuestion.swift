@@ -26,7 +26,8 @@ extension ClusterOptions {
         }
     }
 
-    private static let localAdvice = "Is a Kafka running here ('mailboat dev' has one)? --bootstrap names another"
+    private static let localAdvice =
+        "Is a Kafka running here? 'mailboat dev' has one, and 'mailboat embedded-kafka' is one; --bootstrap names another"
 
     /// What to try when no broker answers; empty: the error says it.
     func advice(on error: KafkaError, _ brokers: String) -> String {
