@@ -209,7 +209,8 @@ final class GroupCoordinator: Sendable {
             self.hub.updateGroup { $0.errors["positions"] = nil }
         case .failure(let error):
             guard !error.isFatal else { return self.fail("the group's positions cannot be read: \(error)") }
-            self.logger.warning("positions cannot be read; asking again", metadata: ["cause": "\(error)"])
+            self.logger.warning(
+                "positions cannot be read; asking again", metadata: self.configuration.kafka.metadata(of: error))
             self.hub.updateGroup { $0.errors["positions"] = "the group's positions cannot be read: \(error)" }
         }
         let asked = AskedPartitions(numbers, answers: answers, needed: self.needed)
@@ -440,13 +441,13 @@ final class GroupCoordinator: Sendable {
             self.kafkaLines.warn("Kafka", error)
             // `LoginWatch` reports when a token is missing, and when there is one again.
             guard !error.isWithoutToken else { return }
-            let text = "Kafka: \(error)"
+            let brokers = error.isOfConnection ? " (\(self.configuration.kafka.shownBrokers))" : ""
+            let text = "Kafka\(brokers): \(error)"
             // A broker may close connections at any time, and closes all of them when a token has expired. Clients open
             // them again within a moment.
-            let isOfConnection = [.transport, .allBrokersDown, .timedOut].contains(error.code)
             let nowMillis = MachineClock.now().steadyMillis
             self.hub.updateGroup { report in
-                guard isOfConnection else { return report.errors["kafka"] = text }
+                guard error.isOfConnection else { return report.errors["kafka"] = text }
                 report.kafkaDoubt = (text, report.kafkaDoubt?.sinceMillis ?? nowMillis)
             }
         }

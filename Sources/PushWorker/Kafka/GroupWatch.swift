@@ -96,7 +96,8 @@ final class GroupWatch: Sendable {
         } catch  where error.code == .unsupportedFeature {
             self.state.withLock { $0.isOver = true }
         } catch {
-            self.logger.debug("the group cannot be asked for its members", metadata: ["cause": "\(error)"])
+            self.logger.debug(
+                "the group cannot be asked for its members", metadata: self.configuration.kafka.metadata(of: error))
         }
     }
 

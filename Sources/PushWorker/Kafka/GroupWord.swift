@@ -34,6 +34,10 @@ package enum GroupWord {
         }
     }
 
+    /// What to do about workers of another group that use the same `state`.
+    package static let sameGroup =
+        "all workers that share a state need the same kafka.group: two groups read each event twice, and each spoils the other's state"
+
     /// Reads what a partition of `state` says about its owners. If no part is missing, it stops at the first record of
     /// an owner at work. Blocks.
     package static func stateWord(

@@ -23,10 +23,15 @@ final class KafkaLines: Sendable {
     private static let kindCountMax = 64
 
     private let logger: Logger
+    private let kafka: WorkerConfiguration.Kafka
     private let limit = Mutex(
         RepeatLimit<Kind, Line>(intervalMillis: KafkaLines.intervalMillis, kindCountMax: KafkaLines.kindCountMax))
 
-    init(_ logger: Logger) { self.logger = logger }
+    /// - Parameter kafka: names the brokers.
+    init(_ logger: Logger, _ kafka: WorkerConfiguration.Kafka) {
+        self.logger = logger
+        self.kafka = kafka
+    }
 
     /// Receives librdkafka's own lines. Their severities are syslog's.
     var handler: KafkaLogHandler {
@@ -49,7 +54,8 @@ final class KafkaLines: Sendable {
     /// Logs an error after which a client continues.
     func warn(_ source: String, _ error: KafkaError) {
         self.log(
-            source, level: .warning, kind: "\(source) \(error.code.rawValue)", metadata: ["cause": "\(error)"])
+            source, level: .warning, kind: "\(source) \(error.code.rawValue)",
+            metadata: self.kafka.metadata(of: error))
     }
 
     private func log(_ message: String, level: Logger.Level, kind: String, metadata: Logger.Metadata) {

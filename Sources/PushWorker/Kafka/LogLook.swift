@@ -10,6 +10,8 @@ import ShardLoop
 struct LogLook: Sendable {
     let logReader: KafkaLogReader
     let stateTopic: String
+    /// Names the group and the brokers.
+    let kafka: WorkerConfiguration.Kafka
     let logger: Logger
 
     /// Time limit for all looks. The other members of the group wait meanwhile.
@@ -59,6 +61,7 @@ struct LogLook: Sendable {
         _ startFrom: WorkerConfiguration.StartFrom, until deadline: ContinuousClock.Instant,
         _ findings: inout [Int32: LogFindings]
     ) {
+        var foreign: [Int32] = []
         for log in self.logs(of: partitions.map { TopicPartition(topic: self.stateTopic, partition: $0) }) {
             let number = log.topicPartition.partition
             // The beginning is needed even if the partition never had an owner: its first owner records where `state`
@@ -69,16 +72,25 @@ struct LogLook: Sendable {
             let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
             let maySkip = startFrom == .end && mine.contains { $0.committed == nil }
             let extent = GroupWord.StateExtent(start)
-            guard maySkip || extent.isCut(log) else { continue }
+            let isUncommitted = !mine.isEmpty && mine.allSatisfy { $0.committed == nil }
+            guard maySkip || isUncommitted || extent.isCut(log) else { continue }
             do throws(KafkaError) {
                 let word = try GroupWord.stateWord(
                     log, extent, self.logReader, within: max(.milliseconds(1), deadline - .now))
                 findings[number]?.stateHasOwner = word.hasOwner
                 findings[number]?.acceptedStateEnd = word.acceptedEnd
+                if isUncommitted, word.hasOwner { foreign.append(number) }
             } catch {
                 self.warn(log.topicPartition, error)
             }
         }
+        guard !foreign.isEmpty else { return }
+        self.logger.warning(
+            "workers have written to this state, but Kafka has no offsets of this worker's group: does another kafka.group use the same state, or were the offsets deleted?",
+            metadata: [
+                "group": "\(self.kafka.groupID)", "state": "\(self.stateTopic)",
+                "partitions": "\(foreign.map { "\($0)" }.joined(separator: ","))", "remedy": "\(GroupWord.sameGroup)",
+            ])
     }
 
     /// The bounds of the logs that Kafka answered for.
@@ -103,6 +115,6 @@ struct LogLook: Sendable {
     private func warn(_ partition: TopicPartition, _ error: KafkaError) {
         self.logger.warning(
             "cannot check whether a log is still the one that the group has read; continuing without this check",
-            metadata: ["partition": "\(partition)", "cause": "\(error)"])
+            metadata: self.kafka.metadata(of: error).merging(["partition": "\(partition)"]) { $1 })
     }
 }

@@ -61,7 +61,8 @@ final class KafkaShardLog: ShardLog {
     ) {
         let sample = shared.committer.metadataStore.lastSample(topic: topic, partition: partition.partition)
         let look = LogLook(
-            logReader: shared.logReader, stateTopic: shared.configuration.topics.state, logger: shared.logger)
+            logReader: shared.logReader, stateTopic: shared.configuration.topics.state,
+            kafka: shared.configuration.kafka, logger: shared.logger)
         Task.detached { [weak suspicion] in
             let fault = "log \(partition)"
             let reason = await look.reasonIfOther(partition, sample) { [weak suspicion] in

@@ -11,23 +11,29 @@ struct RefusalLines {
     }
 
     static let intervalMillis: Int64 = 10_000
+    /// The brokers that are asked first, for messages.
+    private let brokers: String
     private var limit = RepeatLimit<Kind, RefusalNotice>(intervalMillis: Self.intervalMillis, kindCountMax: 64)
+
+    init(brokers: String) { self.brokers = brokers }
 
     mutating func write(_ notice: RefusalNotice, nowMillis: Int64, to logger: Logger) {
         let kind = Kind(topic: notice.topicName, error: notice.failure.error.label, step: "\(notice.step)")
         guard let keptBackCount = self.limit.admit(notice, of: kind, nowMillis: nowMillis) else { return }
-        Self.write(notice, count: keptBackCount + 1, to: logger)
+        self.write(notice, count: keptBackCount + 1, to: logger)
     }
 
     /// Writes the lines that were held back long enough.
     mutating func writeHeldBack(nowMillis: Int64, to logger: Logger) {
-        for due in self.limit.takeDue(nowMillis: nowMillis) { Self.write(due.line, count: due.count, to: logger) }
+        for due in self.limit.takeDue(nowMillis: nowMillis) { self.write(due.line, count: due.count, to: logger) }
     }
 
-    private static func write(_ notice: RefusalNotice, count: Int, to logger: Logger) {
+    private func write(_ notice: RefusalNotice, count: Int, to logger: Logger) {
         var metadata: Logger.Metadata = [
             "topic": "\(notice.topicName)", "error": "\(notice.failure.error.label)", "cause": "\(notice.failure)",
         ]
+        // The error may be that no broker answers.
+        if notice.failure.error == .other { metadata["brokers"] = "\(self.brokers)" }
         if !notice.source.isEmpty { metadata["source"] = "\(notice.source)" }
         if count > 1 { metadata["count"] = "\(count)" }
         logger.log(level: Self.level(of: notice.step), "\(Self.text(of: notice.step))", metadata: metadata)

@@ -4,7 +4,8 @@ import ShardLoop
 
 /// The log lines of a shard.
 enum ShardLines {
-    static func write(_ news: ShardNews, stateTopic: String, to logger: Logger) {
+    static func write(_ news: ShardNews, _ configuration: WorkerConfiguration, to logger: Logger) {
+        let stateTopic = configuration.topics.state
         switch news {
         case .halted(let partition, let reason):
             logger.error("partition \(partition) is halted", metadata: ["cause": "\(reason)"])
@@ -46,14 +47,20 @@ enum ShardLines {
                 "the Kafka producer of this shard has ended; another takes its place", metadata: ["cause": "\(failure)"]
             )
         case .producerNotRenewed(let failure):
-            logger.warning("no other Kafka producer can be made; trying again", metadata: ["cause": "\(failure)"])
+            logger.warning(
+                "no other Kafka producer can be made; trying again", metadata: Self.metadata(failure, configuration))
         case .producerRenewed(let afterMillis):
             logger.notice("this shard has another Kafka producer", metadata: ["after-ms": "\(afterMillis)"])
         case .readingFails(let failure):
-            logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
+            logger.warning("a partition cannot be read for now", metadata: Self.metadata(failure, configuration))
         case .keeper(let notice): Self.write(notice, to: logger)
         case .released, .failed, .misplaced, .untimed, .refused: break
         }
+    }
+
+    /// Metadata of a line about a failure whose cause may be that no broker answers.
+    private static func metadata(_ failure: LogFailure, _ configuration: WorkerConfiguration) -> Logger.Metadata {
+        ["cause": "\(failure)", "brokers": "\(configuration.kafka.shownBrokers)"]
     }
 
     /// Writes a notice of a channel keeper for an operator.

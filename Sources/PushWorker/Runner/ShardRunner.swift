@@ -29,7 +29,7 @@ final class ShardRunner {
     /// The partitions of each release.
     private var releasing: [Int: [Int32]] = [:]
     private var releaseCount = 0
-    private var refusalLines = RefusalLines()
+    private var refusalLines: RefusalLines
     private var isClosed = false
     private var turns: TurnScheduler?
     private var lastTurnMicros = Int64.min / 2
@@ -56,6 +56,7 @@ final class ShardRunner {
         var logger = shared.logger
         logger[metadataKey: "shard"] = "\(number)"
         self.logger = logger
+        self.refusalLines = RefusalLines(brokers: shared.configuration.kafka.shownBrokers)
         self.shared = shared
         self.inputTopics = plan.inputTopics
         self.waker = waker
@@ -232,7 +233,7 @@ final class ShardRunner {
                 record, inputTopics: self.inputTopics, logger: self.shared.logger)
         case .refused(let notice):
             self.refusalLines.write(notice, nowMillis: MachineClock.now().steadyMillis, to: self.logger)
-        default: ShardLines.write(news, stateTopic: self.shared.configuration.topics.state, to: self.logger)
+        default: ShardLines.write(news, self.shared.configuration, to: self.logger)
         }
     }
 

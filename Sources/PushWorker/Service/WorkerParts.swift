@@ -229,7 +229,7 @@ final class WorkerParts: Sendable {
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
         let partitionCount = try await Self.checkTopics(configuration, hub: hub, logger: logger)
-        let kafkaLines = KafkaLines(logger)
+        let kafkaLines = KafkaLines(logger, configuration.kafka)
         let kafkaLog = kafkaLines.handler
         do {
             let committer = Committer(
@@ -272,7 +272,9 @@ final class WorkerParts: Sendable {
             let coordinator = GroupCoordinator(
                 configuration: configuration, partitionCount: partitionCount, seat: seat, shards: shards,
                 committer: committer,
-                logLook: LogLook(logReader: logReader, stateTopic: configuration.topics.state, logger: logger),
+                logLook: LogLook(
+                    logReader: logReader, stateTopic: configuration.topics.state, kafka: configuration.kafka,
+                    logger: logger),
                 hub: hub,
                 logger: logger, kafkaLines: kafkaLines, fail: fail)
             let inlets = InletWatch(
@@ -324,11 +326,14 @@ final class WorkerParts: Sendable {
         var isMissingLogged = false
         do {
             verdict = try await TopicCheck.ask(
-                configuration, log: KafkaLines(logger).handler,
+                configuration, log: KafkaLines(logger, configuration.kafka).handler,
                 whenUnreachable: { error in
                     logger.warning(
-                        "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
-                    let what = error.isRefusal ? "Kafka refuses this client" : "Kafka cannot be reached"
+                        "Kafka cannot be asked for its topics; trying again",
+                        metadata: configuration.kafka.metadata(of: error))
+                    let what =
+                        error.isRefusal
+                        ? "Kafka refuses this client" : "Kafka cannot be reached at \(configuration.kafka.shownBrokers)"
                     // `LoginWatch` reports a missing token.
                     hub.updateGroup { $0.errors["topics"] = error.isWithoutToken ? nil : "\(what): \(error)" }
                 },
@@ -343,7 +348,8 @@ final class WorkerParts: Sendable {
                         metadata: ["topics": "\(list)", "limit": "\(TopicCheck.absenceMillisMax / 1_000)s"])
                 },
                 whenSettingsUnknown: { error in
-                    logger.info("the topics' settings are not checked", metadata: ["cause": "\(error)"])
+                    logger.info(
+                        "the topics' settings are not checked", metadata: configuration.kafka.metadata(of: error))
                 })
         } catch let error as KafkaError {
             throw WorkerError("Kafka: \(error)")

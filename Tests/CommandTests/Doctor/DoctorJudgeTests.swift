@@ -298,6 +298,20 @@ struct DoctorJudgeTests {
             ["e[1] at 5, whose log has 10 to 30", "offsets reset"])
     }
 
+    @Test func state() {
+        var used = StateWord()
+        used.read(OwnedRecord(partition: 0, offset: 10, timestampMillis: 0, key: [1], value: nil))
+        func finding(_ word: StateWord, hasCommits: Bool) -> DoctorFinding {
+            let look = StateLook(partition: 0, log: Self.place(0, nil), word: word, extent: .init(start: nil, end: nil))
+            return DoctorJudge.state(topic: "s", [look], group: "g", hasCommits: hasCommits)
+        }
+        Self.expect(finding(used, hasCommits: true), .ok, ["holds what was written"])
+        // A first start: nobody has been at work.
+        Self.expect(finding(StateWord(), hasCommits: false), .ok, ["holds what was written"])
+        Self.expect(
+            finding(used, hasCommits: false), .warn, ["no offsets of the group g", "need the same kafka.group"])
+    }
+
     @Test func aProgramGetsTheSame() {
         let finding = DoctorFinding(level: .warn, check: .clock, subject: "h", found: "f", remedy: "r")
         #expect(

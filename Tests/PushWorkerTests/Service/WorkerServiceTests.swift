@@ -128,12 +128,38 @@ struct WorkerServiceTests {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
             configuration.kafka.common = KafkaSettings([.init("bootstrap.servers", "127.0.0.1:1")])
-            let worker = try house.worker(configuration)
+            let lines = LogLines()
+            let worker = try house.worker(configuration, lines: lines)
             let running = Task { try await worker.run() }
-            try await worker.waitUntil { $0.errors.contains { $0.contains("Kafka cannot be reached") } }
+            try await worker.waitUntil {
+                $0.errors.contains { $0.contains("Kafka cannot be reached at 127.0.0.1:1: ") }
+            }
             worker.drain()
             try await running.value
             #expect(worker.snapshot().isDraining)
+            // Each line says which Kafka.
+            #expect(!lines.all.isEmpty && lines.all.allSatisfy { $0.contains("127.0.0.1:1") }, "\(lines.all)")
+        }
+    }
+
+    /// Workers of another group would use the same `state`. Those of the same group take over without a word.
+    @Test func aGroupThatNeverUsedTheStateIsNamed() async throws {
+        try await WorkerHouse.with { house in
+            let former = try await house.readyWorker()
+            try house.register("a", token: "abc00001")
+            try await house.flush()
+            try await WorkerHouse.wait(for: former) { $0.engine.consumed == 1 && $0.isSettled }
+            #expect(await former.stop().isClean)
+            for group in ["mailboat", "other"] {
+                var configuration = house.configuration()
+                configuration.kafka.groupID = group
+                let lines = LogLines()
+                let worker = try await house.readyWorker(configuration, lines: lines)
+                #expect(await worker.stop().isClean)
+                let warnings = lines.all.filter { $0.contains("Kafka has no offsets of this worker's group") }
+                #expect(warnings.count == (group == "other" ? 1 : 0), "\(lines.all)")
+                #expect(warnings.allSatisfy { $0.contains("group=other") && $0.contains("state=liveactivity.state") })
+            }
         }
     }
 

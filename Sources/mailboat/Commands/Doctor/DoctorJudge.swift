@@ -322,8 +322,18 @@ enum DoctorJudge {
     }
 
     /// Whether `state` holds what the group's commits say was written.
-    static func state(topic: String, _ looks: [StateLook]) -> DoctorFinding {
+    /// - Parameters:
+    ///   - group: the workers' group.
+    ///   - hasCommits: whether Kafka has any offset of the group.
+    static func state(topic: String, _ looks: [StateLook], group: String, hasCommits: Bool) -> DoctorFinding {
         guard let first = looks.first(where: \.isLost) else {
+            if !hasCommits, looks.contains(where: \.word.hasOwner) {
+                return DoctorFinding(
+                    level: .warn, check: .topics, subject: topic,
+                    found:
+                        "workers have written to it, but Kafka has no offsets of the group \(group): another kafka.group uses it, or the offsets were deleted",
+                    remedy: GroupWord.sameGroup)
+            }
             return DoctorFinding(level: .ok, check: .topics, subject: topic, found: "holds what was written to it")
         }
         return DoctorFinding(

@@ -66,7 +66,8 @@ struct DoctorKafka {
             findings.append(
                 DoctorJudge.state(
                     topic: configuration.topics.state,
-                    try StateLook.all(kafka, stateTopic: configuration.topics.state, positions).looks))
+                    try StateLook.all(kafka, stateTopic: configuration.topics.state, positions).looks, group: group,
+                    hasCommits: positions.contains { $0.committed != nil }))
         } catch {
             findings.append(
                 DoctorFinding(
