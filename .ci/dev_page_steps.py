@@ -499,7 +499,7 @@ def give_tokens(browser, address, shell):
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Write its register event').click()")
     browser.until("/\"token\": \"[0-9a-f]{64}\"/.test(document.getElementById('publish-event').value) && !document.getElementById('publish-tokens').hidden", "the register event")
     browser.run("document.getElementById('publish-answer').innerText = ''; document.getElementById('publish').requestSubmit()")
-    browser.until("document.getElementById('publish-answer').innerText.startsWith('Published')", "the register event to be published")
+    browser.until("document.getElementById('publish-answer').innerText.startsWith('Published for swift-1: ')", "the register event to be published")
     browser.run("document.getElementById('publish-sample').value = '5'; document.getElementById('publish-sample').onchange()")
     browser.until("document.querySelector('#publish-next button')?.innerText === 'Bring back what I had written'", "what was written to be kept")
     browser.run("document.querySelector('#publish-next button').click()")

@@ -152,12 +152,13 @@ export function preparePublishing(choice, audience) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const late = setTimeout(() => say(answer, "The browser may have no connection left: this page is open in several tabs. Close one.", true), patienceMillis);
+    const [activity, body] = [byID("publish-activity").value, text.value];
     try {
-      const place = await ask(`/events?activity=${encodeURIComponent(byID("publish-activity").value)}`, { method: "POST", body: text.value });
+      const place = await ask(`/events?activity=${encodeURIComponent(activity)}`, { method: "POST", body });
       text.removeAttribute("aria-invalid");
-      say(answer, `Published: partition ${place.partition}, offset ${place.offset}.`);
-      const activity = byID("publish-activity").value;
-      const isMember = parse(text.value)?.to?.audience !== undefined;
+      // The form may be for another key by the time that this is read.
+      say(answer, `Published for ${activity}: partition ${place.partition}, offset ${place.offset}.`);
+      const isMember = parse(body)?.to?.audience !== undefined;
       choice.follow(activity, isMember);
       // Where the phone is behind a tab, the form stays.
       next.replaceChildren(isSeen("phone") ? "" : el("button", { type: "button", class: "small", onclick: () => {
