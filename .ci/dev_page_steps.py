@@ -550,6 +550,7 @@ def stack_cards(browser, address, shell):
     browser.until(f"{alerts} === ''", "the newer push to the card that is shown, which brought no alert")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Swipe the card away').click()")
     browser.until("/stacked-2\\s+The card was swiped away\\.\\s+stacked-1/.test(document.querySelector('.screen').innerText)", "the card that was swiped away to be named")
+    browser.until(f"{island}.includes('Order 1') && document.querySelector('.islands .hint').innerText.includes('shows stacked-1: no other card on this device is active')", "the only active card in the island")
     choose_phone(browser, "stacked-1")
     browser.until(f"{cards} === 'Lock Screen card: Order 1 is on its way'", "the card that was not swiped away")
 

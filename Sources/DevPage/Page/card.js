@@ -112,6 +112,7 @@ export function lockScreen(phone, beside, isCalm) {
 // Why the island of a device with several cards shows this one.
 function islandReason(shown, others) {
   const label = phoneLabel(shown);
+  if (!others.length) return `The Dynamic Island shows ${label}: no other card on this device is active.`;
   return others.every((one) => moreRelevant(shown, one) < 0)
     ? `The Dynamic Island shows ${label}: its relevance-score is the highest on this device.`
     : `The Dynamic Island shows ${label}: of cards with one relevance-score, the one that started first.`;
@@ -121,7 +122,7 @@ export function islands(phone, beside) {
   const [shown, ...others] = inIsland([phone, ...beside]);
   if (!shown) return [];
   return [
-    others.length ? el("p", { class: "hint" }, islandReason(shown, others)) : null,
+    others.length || shown !== phone ? el("p", { class: "hint" }, islandReason(shown, others)) : null,
     el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(shown.face, shown.dates)), el("p", { class: "cut", hidden: true })),
     el("figure", {}, el("figcaption", {}, "Minimal, beside another app’s activity"), el("div", { class: "island minimal" }, islandText(shown.face.minimal, shown.dates) || "•")),
   ].filter(Boolean);
