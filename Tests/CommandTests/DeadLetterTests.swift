@@ -41,6 +41,16 @@ struct DeadLetterTests {
             Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable(if: nil))
     }
 
+    /// The id of an event is known even if the event is refused.
+    @Test(arguments: [
+        ("{\"event\":\"update\",\"id\":\"ready\",\"expires\":1}", true), ("{\"id\":\"ready-2\"}", false),
+        ("{\"id\":7}", false), ("no JSON", false), (nil, false),
+    ])
+    func aRefusedEventIsFoundByItsID(value: String?, isMeant: Bool) throws {
+        let filter = try DeadLetterFilter.parse(["--event-id", "ready"])
+        #expect(try filter.matcher(nowMillis: Self.now * 1_000)(Self.letter(value)) == isMeant)
+    }
+
     /// Only a configuration says whether the app is configured by now.
     @Test func anAppThatWorkersDoNotHaveIsToldOf() {
         let update = "{\"event\":\"update\",\(Self.app),\"content-state\":{}}"

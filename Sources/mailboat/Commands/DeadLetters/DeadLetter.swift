@@ -126,10 +126,14 @@ struct DeadLetter {
     }
 
     /// The record's member `event`, even if the rest of the record is refused; `nil`: it has none.
-    var eventName: String? {
+    var eventName: String? { self.text(ofMember: "event") }
+    /// The publisher's id of the event, likewise.
+    var eventID: String? { self.text(ofMember: "id") }
+
+    private func text(ofMember wanted: String) -> String? {
         guard let value = self.record.value, case .object(let members) = try? JSONTree.parse(value) else { return nil }
-        for member in members where member.name == "event" {
-            if case .string(let name) = member.value { return name }
+        for member in members where member.name == wanted {
+            if case .string(let text) = member.value { return text }
         }
         return nil
     }

@@ -11,6 +11,11 @@ struct DeadLetterFilter: ParsableArguments {
     var reason: String?
 
     @Option(
+        name: .customLong("event-id"),
+        help: ArgumentHelp("Only events that their publisher gave this 'id'.", valueName: "id"))
+    var eventID: String?
+
+    @Option(
         name: .customLong("source-topic"),
         help: ArgumentHelp("Only those that came from this topic.", valueName: "topic"), form: .topic)
     var sourceTopic: String?
@@ -72,6 +77,7 @@ struct DeadLetterFilter: ParsableArguments {
             if !self.letters.isEmpty, !self.letters.contains(letter.position) { return false }
             if let since, letter.writtenMillis < since { return false }
             if let reason = self.reason, !letter.reason.lowercased().contains(reason.lowercased()) { return false }
+            if let id = self.eventID, letter.eventID != id { return false }
             if let topic = self.sourceTopic, letter.source?.topic != topic { return false }
             if let partition = self.sourcePartition, letter.source?.partition != partition { return false }
             if let offsets, letter.source.map({ offsets.contains($0.offset) }) != true { return false }
