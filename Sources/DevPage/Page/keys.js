@@ -34,6 +34,10 @@ export function followKeys(endSearch) {
       summary.focus();
       return event.preventDefault();
     }
+    if (event.key === "Escape" && entries.contains(target) && field.value) {
+      endSearch();
+      return event.preventDefault();
+    }
     const summaries = entries.querySelectorAll("summary");
     let next;
     if (target === field || (target === document.body && !isNarrow())) {

@@ -24,6 +24,7 @@ const search = new Search(state, timeline, () => choice.phone()?.activity ?? "")
 timeline.redraw = () => search.draw();
 search.redraw = draw;
 timeline.phoneOf = phoneOf;
+timeline.drawPinned = drawNewest;
 const audiences = new AudiencesPanel(writeForAudience, (id) => choice.seek(id));
 const channels = new ChannelsPanel(writeForChannel);
 const budget = new BudgetPanel(byID("budget"), "activity");
@@ -88,6 +89,7 @@ function apply(change) {
   choice.met(isFirst);
   drawState();
   search.renew();
+  drawNewest();
   audiences.take(change.audiences);
   drawHints();
   channels.draw(change.channels);
@@ -117,6 +119,7 @@ function status(text, name) {
 function draw() {
   drawState();
   search.draw();
+  drawNewest();
 }
 
 function drawState() {
@@ -125,6 +128,9 @@ function drawState() {
   else status("Ready", "good");
   const view = drawLayout();
   if (view !== state.view) {
+    // A tab opens at its top. A page that is loaded again stays where it was.
+    if (state.view) byID("tools").scrollTop = 0;
+    if (state.view && isNarrow()) scrollTo(0, 0);
     state.view = view;
     openers[view]?.();
   }
@@ -138,7 +144,6 @@ function drawState() {
   }
   followPhone(phone);
   budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
-  drawNewest();
 }
 
 // Older entries that were asked for stand behind the newer ones.
@@ -147,22 +152,42 @@ function newestEvent() {
     .reduce((newest, one) => newest?.id > one.id ? newest : one, undefined);
 }
 
-// What became of the newest event, where its line is behind a tab or was scrolled away.
+// What is scrolled to stays clear of what is pinned above it.
+function leaveRoom() {
+  const [place, column] = [byID("newest"), byID("timeline")];
+  const pinned = isNarrow() ? byID("tabs").offsetHeight + place.offsetHeight : 0;
+  const room = `${column.querySelector(".head").offsetHeight}px`;
+  if (column.style.scrollPaddingTop !== room) column.style.scrollPaddingTop = room;
+  const page = isNarrow() ? `${pinned}px` : "";
+  const root = document.documentElement;
+  if (root.style.scrollPaddingTop !== page) root.style.scrollPaddingTop = page;
+}
+
 function drawNewest() {
+  drawNewestLine();
+  leaveRoom();
+}
+
+// What became of the newest event, where its line is behind a tab, was scrolled away, or is not among what a search finds.
+function drawNewestLine() {
   const [place, column] = [byID("newest"), byID("timeline")];
   const isBeside = isSeen("timeline") && !isNarrow();
   const home = isBeside ? column.querySelector(".head") : byID("main");
   if (place.parentElement !== home) home.insertBefore(place, isBeside ? null : byID("phones"));
   const isHere = isSeen("timeline") && (isNarrow() ? window.scrollY : column.scrollTop) < scrolledMin;
-  const entry = isHere ? undefined : newestEvent();
+  const newest = newestEvent();
+  const isFound = !newest || search.lists(newest, place.hidden);
+  const entry = isHere && isFound ? undefined : newest;
   // While it has the focus, it stays: Tab would lead nowhere.
   place.hidden = !entry && !place.contains(document.activeElement);
   if (!entry) return;
   const pushes = pushesOf(entry, state.entries);
-  const text = JSON.stringify([entry, pushes]);
+  // The line that the link leads to has to be listed.
+  const target = href({ tab: "timeline", entry: String(entry.id), ...(isFound ? {} : { search: "", only: "" }) });
+  const text = JSON.stringify([entry, pushes, target]);
   if (place.dataset.drawn === text) return;
   place.dataset.drawn = text;
-  place.replaceChildren(el("a", { href: href({ tab: "timeline", entry: String(entry.id) }) },
+  place.replaceChildren(el("a", { href: target }, isFound ? null : el("span", { class: "hint unfound" }, "Not among what is searched for. This ends the search and opens it: "),
     el("span", { class: "hint" }, clock(entry.atMillis)), " ", ...line(entry, pushes)));
 }
 

@@ -199,7 +199,9 @@ function followSnippets() {
     if (!fold.open) return;
     try {
       const snippets = await ask(`/api/snippets?activity=${encodeURIComponent(byID("publish-activity").value)}`, { method: "POST", body: byID("publish-event").value });
-      byID("snippet-list").replaceChildren(byID("snippet-list").firstElementChild ?? "", ...snippets.map((snippet) => el("div", { class: "snippet" },
+      const isBroken = parse(byID("publish-event").value) === null;
+      byID("snippet-list").replaceChildren(byID("snippet-list").firstElementChild ?? "",
+        isBroken ? el("p", { class: "note warn" }, "The event is not valid JSON: a worker refuses what these commands publish.") : "", ...snippets.map((snippet) => el("div", { class: "snippet" },
         el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
         el("pre", { tabindex: 0, role: "region", "aria-label": `Command: ${snippet.name}` }, snippet.text))));
     } catch { /* what cannot be read is told when it is published */ }

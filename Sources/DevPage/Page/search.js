@@ -17,7 +17,7 @@ export class Search {
     // Draws all that depends on what was found, the phone included.
     this.redraw = () => this.draw();
     // Those of a search: `null` while there is none. `text` is what they were found for.
-    Object.assign(this, { found: null, text: "", isTyping: false, drawnMax: pageSize, mayBeOlder: true });
+    Object.assign(this, { found: null, text: "", isTyping: false, asking: 0, drawnMax: pageSize, mayBeOlder: true });
     this.field.addEventListener("input", () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.type(), 200);
@@ -31,6 +31,17 @@ export class Search {
 
   // An entry that is here: listed, or found.
   known(id) { return this.state.entries.get(id) ?? this.found?.find((one) => one.id === id); }
+
+  // Whether the newest event has a line, as far as a search decides that. `otherwise`: what counts while the search still looks.
+  lists(newest, otherwise) {
+    const { search, only, after } = read();
+    if ((!search && !only) || newest.id <= Number(after)) return true;
+    if (this.isBehind) return otherwise;
+    return (!search || !this.found || this.found.some((one) => one.id === newest.id)) && (!only || newest.activity === this.activity());
+  }
+
+  // Something has come that the search has not looked at yet.
+  get isBehind() { return this.text !== "" && (this.renewing !== undefined || this.asking > 0 || this.found === null); }
 
   // Nothing that was found is here any longer; what was searched for is searched anew.
   clear() {
@@ -85,6 +96,7 @@ export class Search {
       if (isByHand) byID("search-said").textContent = "";
       return this.redraw();
     }
+    this.asking += 1;
     try {
       const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
       // Somebody has typed on meanwhile.
@@ -97,7 +109,7 @@ export class Search {
       if (this.text !== text) return;
       this.found = [];
       say(this.answer, error.message, true);
-    }
+    } finally { this.asking -= 1; }
     this.redraw();
     // Who listens is told what was found, once.
     if (isByHand) byID("search-said").textContent = this.answer.textContent || byID("entry-count").textContent;

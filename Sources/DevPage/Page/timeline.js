@@ -45,8 +45,8 @@ export function line(entry, pushes) {
   ];
 }
 
-// What became of an event, or what it waits for. Moments are written as all others here.
-export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
+// What became of an event, or what it waits for. Moments are written as all others here, rounded up to whole seconds as in the API.
+export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(Math.ceil(wait.untilMillis / 1000) * 1000)}.`;
 export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
 
 // What the phone made of a push. It shows what a push brought until the next one.
@@ -69,6 +69,8 @@ export class Timeline {
     this.redraw = () => {};
     // The phone that an entry is about; 0: none that is here.
     this.phoneOf = () => 0;
+    // Draws what is pinned above the lines, once they have moved.
+    this.drawPinned = () => {};
     this.list = list;
     this.stops = new Roving(list, "summary", (summary) => summary.parentElement.open);
     this.items = new Map();
@@ -136,6 +138,9 @@ export class Timeline {
     const column = this.list.parentElement.getBoundingClientRect();
     const [place, bottom] = [element.getBoundingClientRect(), Math.min(column.bottom, window.innerHeight)];
     element.scrollIntoView({ block: place.bottom > bottom ? "start" : "nearest" });
+    // The newest line may be pinned since, and would hide the head of this one.
+    this.drawPinned();
+    element.querySelector("summary").scrollIntoView({ block: "nearest" });
   }
 
   open(id, asked) {
