@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import dev_page_reading
 import dev_page_steps
 import dev_page_writing
 import foreign_pages
@@ -354,6 +355,7 @@ def main():
             open_a_phone(browser, address)
             dev_page_steps.use_all(browser, address, shell)
             dev_page_writing.use_all(browser, address, shell)
+            dev_page_reading.use_all(browser, address, shell)
             views = [f"tab={name}" for name in ("timeline", "phone", "publish", "audiences", "channels", "faults", "app", "numbers")]
             page_audit.look_at(browser, faults, options.screenshots, "", views, texts_min=15)
             use_flood(browser, os.path.abspath(options.mailboat), kafka)

@@ -26,10 +26,10 @@ struct PhoneStandingTests {
         TimelineTests.push(status: status, reason: reason, phone: .notReached)
     }
 
-    private static func card() -> Shown {
+    private static func card(_ content: String = #"{"minutes":12}"#) -> Shown {
         var shown = Device().shown(atSeconds: 0)
         shown.card = .active
-        shown.contentState = Array(#"{"minutes":12}"#.utf8)
+        shown.contentState = Array(content.utf8)
         return shown
     }
 
@@ -90,14 +90,35 @@ struct PhoneStandingTests {
         let dead = try Self.status(timeline, id)
         #expect(
             dead.text
-                == "Refused by APNs: 410 Unregistered. The token is dead. The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing needs to be done."
+                == "Refused by APNs: 410 Unregistered. The token is dead. The app has no newer token to register. If the activity is still on the phone, the app gets one, and your server registers that: the worker keeps the newest event for it for a while. If the card or the app is gone, none will come: publish {\"event\": \"unregister\"}, or nothing more. Only a simulated phone can be given a token by a button."
         )
         #expect(dead.remedies == [.renewToken])
         timeline.setSwiped(id)
         let swiped = try Self.status(timeline, id)
         #expect(
-            swiped.text.hasSuffix("The card was swiped away: the activity is over. Nothing needs to be done.")
-                && swiped.remedies.isEmpty)
+            swiped.text.hasSuffix(
+                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token."
+            ))
+        #expect(swiped.remedies == [.unregister])
+        let revision = timeline.phones[id]?.revision ?? 0
+        Self.publish(#"{"event":"unregister"}"#, at: 2, &timeline)
+        #expect(timeline.phones[id]?.revision ?? 0 > revision, "the page hears of it")
+        let told = try Self.status(timeline, id)
+        #expect(told.text.hasSuffix("Its server has said so, and nothing more is sent to it.") && told.remedies.isEmpty)
+    }
+
+    /// A removed app leaves nobody to tell the server. Its dates are of no interest any longer.
+    @Test func anAppThatIsRemovedTellsNobody() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(#"{"eta":817491900}"#), isOnline: true, of: id)
+        #expect(timeline.phones[id].map(timeline.json)?["dates"]?.text != "[]")
+        #expect(timeline.removeApp(from: id).map(\.id) == [id])
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .gone && status.remedies == [.unregister] && status.wait == nil)
+        #expect(status.text.hasPrefix("The app was removed: the activity is over, and no app is left"))
+        let told = timeline.phones[id].map(timeline.json)
+        #expect(told?["dates"]?.text == "[]" && told?["appRemoved"] == .bool(true) && told?["swiped"] == .bool(true))
     }
 
     @Test func aRefusalIsNotTheEndWhileTheWorkerTriesAgain() throws {

@@ -78,7 +78,7 @@ const inIsland = (phones) => phones.filter((one) => !isGone(one)).sort((one, oth
 function lockCard(phone, isCalm, isNamed = false, rings = true) {
   const named = isNamed ? [el("p", { class: "card-name" }, name(phoneLabel(phone)))] : [];
   if (phone.card === "untouched") return [...named, el("p", { class: "lock-empty" }, "No push has been shown yet.")];
-  if (phone.card === "dismissed") return [...named, el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
+  if (phone.card === "dismissed") return [...named, el("p", { class: "lock-empty" }, phone.appRemoved ? "The app was removed." : phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
   const until = phone.dismissedAt ? `, leaves ${clock(phone.dismissedAt * 1000)}` : "";
   const title = isNamed ? ` of ${phoneLabel(phone)}` : "";
   return [

@@ -23,6 +23,8 @@ function standing(phone, phones, said) {
     verdict.remedies?.length ? el("div", { class: "row", role: "group", "aria-label": "What can be done" }, remedyButtons(phone, said)) : null);
 }
 
+const relevance = (phone) => phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`;
+
 const has = (phone, action) => (phone.verdict?.remedies ?? []).some((remedy) => remedy.action === action);
 
 // What comes faster than that does not move the card: it would never rest.
@@ -46,11 +48,12 @@ export class PhonePanel {
     this.online = this.button("", () => this.phone.online ? "offline" : "online");
     this.reboot = this.button("Restart it", () => "reboot");
     this.swipe = this.button("Swipe the card away", () => "swipe");
+    this.remove = this.button("Remove the app", () => "remove-app");
     this.change = this.button("Change the token", () => "change-token");
     this.register = this.button("Register the new token", () => "register-token");
     this.listen = this.button("", () => this.phone.channel ? "unlisten" : "listen");
     this.actions = el("div", { class: "phone-says" }, this.answer,
-      el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.reboot, this.swipe, this.change, this.register, this.listen));
+      el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.reboot, this.swipe, this.remove, this.change, this.register, this.listen));
     new ResizeObserver(() => measure(this.root)).observe(root);
   }
 
@@ -92,21 +95,23 @@ export class PhonePanel {
     this.drawnMillis = Date.now();
     this.islands.replaceChildren(...islands(phone, beside));
     this.drawStanding(phone);
-    this.dates.replaceChildren(...dateNotes(phone.dates));
-    this.dates.hidden = !phone.dates.length;
+    // Where your Swift type says what a date is, a right one needs no words, unless it stands beside a doubtful one.
+    const dates = phone.isTypeKnown && !phone.dates.some((date) => date.isTrouble) ? [] : phone.dates;
+    this.dates.replaceChildren(...dateNotes(dates));
+    this.dates.hidden = !dates.length;
     const missing = phone.face?.missing ?? [];
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
     this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alertText ? `, the newest “${phone.alertText.title}”` : "") +
-      (others.length ? `, on one device with ${others.map(phoneLabel).join(", ")}` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
-      (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
-      (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`);
+      relevance(phone) +
+      (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`) +
+      (others.length ? `; on one device with ${others.map((one) => phoneLabel(one) + relevance(one)).join("; ")}` : "");
     this.online.textContent = phone.online ? "Take it offline" : "Bring it back";
     const focused = document.activeElement;
     this.online.hidden = phone.rebooting;
     this.reboot.hidden = phone.rebooting;
-    this.swipe.hidden = phone.swiped;
+    this.swipe.hidden = this.remove.hidden = phone.swiped;
     this.change.hidden = phone.swiped || has(phone, "renew-token");
     this.register.hidden = phone.swiped || !phone.hasUntoldToken || !phone.activity || has(phone, "register-token");
     if (focused.hidden && this.actions.contains(focused)) this.standing.firstElementChild.focus();

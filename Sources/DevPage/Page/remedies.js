@@ -11,6 +11,7 @@ const remedies = {
     await happens(phone, "change-token");
     await happens(phone, "register-token");
   } },
+  "unregister": { label: "Publish unregister, as the server does", act: (phone) => happens(phone, "unregister") },
   "send-again": { label: "Send the event again", act: (phone, remedy, said) => publishAgain(remedy.entry, said) },
   "copy-swift": { label: "Copy a Swift type for this content", act: async (phone, remedy, said) => {
     const copies = await ask(`/api/entries/${remedy.entry}/copies`);

@@ -111,6 +111,13 @@ final class DevHouse: Sendable {
         self.store.change { $0.markOwnRecord(at: position) }
     }
 
+    /// Publishes that the activity of a phone is over, as a server does.
+    private func unregister(_ phone: SimulatedPhone) async throws {
+        let event: JSONTree = ["event": "unregister", "app": phone.app.isEmpty ? nil : .string(phone.app)]
+        let position = try await self.publisher.publish(key: Array(phone.activity.utf8), value: event.bytes)
+        self.store.change { $0.markOwnRecord(at: position) }
+    }
+
     static func newToken() -> String {
         let token = (0..<Self.tokenByteCount).map { _ in UInt8.random(in: 0...255) }
         var digits: [UInt8] = []
@@ -125,6 +132,9 @@ final class DevHouse: Sendable {
         case offline, online, swipe, reboot
         case changeToken = "change-token"
         case registerToken = "register-token"
+        case removeApp = "remove-app"
+        /// The server publishes that the activity is over.
+        case unregister
         /// The card begins to listen to a channel, or stops.
         case listen, unlisten
     }
@@ -142,6 +152,12 @@ final class DevHouse: Sendable {
             self.addNote("The app reported the new token to its server, and the server registered it.", on: phone)
             return nil
         }
+        if action == .unregister {
+            guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
+            try await self.unregister(phone)
+            self.addNote("The server has unregistered the activity: nothing more is sent to it.", on: phone)
+            return nil
+        }
         if action == .listen || action == .unlisten {
             return self.setListening(phone, to: channel, isOn: action == .listen)
         }
@@ -150,7 +166,7 @@ final class DevHouse: Sendable {
 
     private func performAtOnce(_ action: PhoneAction, on phone: SimulatedPhone) -> String? {
         switch action {
-        case .registerToken, .listen, .unlisten: break
+        case .registerToken, .unregister, .listen, .unlisten: break
         case .offline:
             guard phone.isOnline else { return "the phone is away already" }
             _ = self.simulator.setOnline(token: phone.token, false)
@@ -166,6 +182,13 @@ final class DevHouse: Sendable {
             self.simulator.setToken(phone.token, .dead)
             self.store.change { $0.setSwiped(phone.id) }
             self.addNote("The card was swiped away: the activity is over, and APNs refuses its token.", on: phone)
+        case .removeApp:
+            guard !phone.isSwiped else { return "the card is gone already" }
+            for card in self.store.change({ $0.removeApp(from: phone.id) }) {
+                self.simulator.setToken(card.token, .dead)
+                if let start = card.start { self.simulator.setToken(start.token, .dead) }
+                self.addNote("The app was removed: its card is gone, and APNs refuses its tokens.", on: card)
+            }
         case .changeToken:
             guard !phone.isSwiped else { return "the activity is over: it no longer gets a token" }
             let token = Self.newToken()

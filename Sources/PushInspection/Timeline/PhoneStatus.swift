@@ -61,6 +61,8 @@ public struct PhoneStatus: Equatable, Sendable {
         case registerToken
         /// The app gets another token and reports it to its server.
         case renewToken
+        /// The server ends the registration of a card that is gone.
+        case unregister
         /// Publishes this event once more. The value is an entry's id.
         case sendAgain(entry: Int)
         /// Copies a Swift type that decodes the content of this push. The value is an entry's id. Offered only if the
@@ -72,6 +74,7 @@ public struct PhoneStatus: Equatable, Sendable {
             switch self {
             case .registerToken: "register-token"
             case .renewToken: "renew-token"
+            case .unregister: "unregister"
             case .sendAgain: "send-again"
             case .copySwift: "copy-swift"
             }
@@ -79,7 +82,7 @@ public struct PhoneStatus: Equatable, Sendable {
 
         /// The names of all remedies.
         package static let actions: [String] =
-            [Remedy.registerToken, .renewToken, .sendAgain(entry: 0), .copySwift(entry: 0)].map(\.action)
+            [Remedy.registerToken, .renewToken, .unregister, .sendAgain(entry: 0), .copySwift(entry: 0)].map(\.action)
     }
 
     /// The word at the beginning.
@@ -109,7 +112,7 @@ extension PhoneStatus {
 extension PhoneStatus.Remedy {
     var json: JSONTree {
         switch self {
-        case .registerToken, .renewToken: ["action": .string(self.action)]
+        case .registerToken, .renewToken, .unregister: ["action": .string(self.action)]
         case .sendAgain(let entry), .copySwift(let entry):
             ["action": .string(self.action), "entry": .integer(entry)]
         }

@@ -42,6 +42,8 @@ public struct SimulatedPhone: Sendable {
     public var channel: String?
     /// Whether the card was swiped away, which ends the activity.
     public var isSwiped = false
+    /// Whether the card is gone because the app was removed.
+    public internal(set) var isAppRemoved = false
     /// Entry's id of the newest push to the phone; 0: none.
     public var lastPush = 0
     /// Entry's id of the newest push that the phone showed; 0: none.
@@ -115,6 +117,7 @@ extension SimulatedPhone {
             "token": .string(TokenHiding.shortened(self.token)),
             "tokenHash": .string(TokenHiding.hash(self.token)), "online": .bool(self.isOnline),
             "rebooting": .bool(self.isRebooting), "swiped": .bool(self.isSwiped),
+            "appRemoved": .bool(self.isAppRemoved),
             "hasUntoldToken": .bool(self.unreportedToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,

@@ -130,7 +130,7 @@ extension Timeline {
             phone.tokens.append(token)
             phone.unreportedToken = isReported ? nil : token
             // The token belongs to a new card. That the old one was swiped away no longer matters.
-            phone.isSwiped = false
+            (phone.isSwiped, phone.isAppRemoved) = (false, false)
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
             phone.tokens.removeFirst(old.count)
         }
@@ -139,6 +139,14 @@ extension Timeline {
 
     /// Marks the card as swiped away.
     public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
+
+    /// Marks the app as removed from the phone, with all cards of it on the same device.
+    /// - Returns: the cards.
+    public mutating func removeApp(from id: Int) -> [SimulatedPhone] {
+        let ids = [id] + (self.phones[id].map(self.cardsBeside) ?? [])
+        for id in ids { self.changePhone(id) { ($0.isSwiped, $0.isAppRemoved) = (true, true) } }
+        return ids.compactMap { self.phones[$0] }
+    }
 
     /// Marks the phone, with all its cards, as starting up or as started.
     public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {

@@ -41,9 +41,13 @@ extension Timeline {
                 .unseen, "The phone took the push. This page has not seen its card yet.", wait: phone.wait)
         }
         if phone.card == Shown.Card.dismissed.rawValue {
-            let text =
-                phone.isSwiped ? Self.swiped : "The card has left the Lock Screen, as the event that ended it asked."
-            return PhoneStatus(.gone, text, wait: phone.wait)
+            guard !phone.isSwiped else {
+                return PhoneStatus(.gone, self.ending(of: phone), wait: nil, remedies: self.unregistration(phone))
+            }
+            return PhoneStatus(
+                .gone,
+                "The card has ended and left the Lock Screen: at the dismissal-date of its end, or four hours after it.",
+                wait: phone.wait)
         }
         if let wait = phone.wait {
             guard wait.isLeftToTheWorker else {
@@ -94,15 +98,49 @@ extension Timeline {
         phone.unreportedToken == nil || phone.activity.isEmpty ? [] : [.registerToken]
     }
 
-    private static let swiped = "The card was swiped away: the activity is over."
+    /// The text for a card that the user has taken away: what the app and the server should do.
+    private func ending(of phone: SimulatedPhone) -> String {
+        let isOver = self.isUnregistered(phone)
+        let key = self.isMember(phone) ? "" : " with this key"
+        guard phone.isAppRemoved else {
+            return "The card was swiped away: the activity is over. "
+                + (isOver
+                    ? "Its server has said so, and nothing more is sent to it."
+                    : "The app tells its server, which publishes {\"event\": \"unregister\"}\(key). Until then, an event waits for another token.")
+        }
+        return "The app was removed: the activity is over, and no app is left to tell its server. "
+            + (isOver
+                ? "The server has unregistered it, and nothing more is sent to it."
+                : "The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"}\(key).")
+    }
 
+    /// The button that publishes what ends a card's registration; none: it has ended, or the key is not the activity.
+    private func unregistration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
+        phone.activity.isEmpty || self.isMember(phone) || self.isUnregistered(phone) ? [] : [.unregister]
+    }
+
+    private func isMember(_ phone: SimulatedPhone) -> Bool { !self.audienceNames(ofMember: phone.token).isEmpty }
+
+    /// Whether the newest registration of the phone's activity was ended by its server.
+    private func isUnregistered(_ phone: SimulatedPhone) -> Bool {
+        guard !phone.activity.isEmpty, !self.isMember(phone) else { return false }
+        for entry in self.entries.reversed() where entry.activity == phone.activity {
+            guard case .event(let event) = entry.body, let taken = event.reading.event else { continue }
+            if taken.kind == .unregister { return true }
+            if taken.kind == .register { return false }
+        }
+        return false
+    }
+
+    /// Dates in what the card shows. A card that is gone shows none.
     private func dates(of phone: SimulatedPhone) -> [DateLens.Finding] {
-        phone.content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: phone.app)) } ?? []
+        guard phone.card != Shown.Card.dismissed.rawValue else { return [] }
+        return phone.content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: phone.app)) } ?? []
     }
 
     /// The text for a phone without a listed push.
     private func textWithoutPush(_ phone: SimulatedPhone) -> String {
-        if phone.isSwiped { return Self.swiped }
+        if phone.isSwiped { return self.ending(of: phone) }
         if !phone.isCardSeen {
             return phone.wasForgotten
                 ? "This page had forgotten the phone, and does not know what was pushed to it."
@@ -123,7 +161,8 @@ extension Timeline {
         let again = self.eventToRepeat(phone).map { [PhoneStatus.Remedy.sendAgain(entry: $0)] } ?? []
         if phone.isSwiped {
             return PhoneStatus(
-                word, "\(verdict.text) \(Self.swiped) Nothing needs to be done.", wait: nil)
+                word, "\(verdict.text) \(self.ending(of: phone))", wait: nil,
+                remedies: self.unregistration(phone))
         }
         if phone.lastPushToken != phone.registeredToken.lowercased() {
             return PhoneStatus(
@@ -138,7 +177,7 @@ extension Timeline {
         guard phone.unreportedToken != nil else {
             return PhoneStatus(
                 word,
-                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing needs to be done.",
+                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app gets one, and your server registers that: the worker keeps the newest event for it for a while. If the card or the app is gone, none will come: publish {\"event\": \"unregister\"}, or nothing more. Only a simulated phone can be given a token by a button.",
                 wait: wait,
                 remedies: phone.activity.isEmpty ? [] : [.renewToken])
         }
@@ -227,6 +266,7 @@ extension Timeline {
         members.append(.init("verdict", status?.json ?? .null))
         members.append(.init("beside", .array(self.cardsBeside(phone).map { .integer($0) })))
         members.append(.init("member", self.membership(of: phone)))
+        members.append(.init("isTypeKnown", .bool(self.schema(ofApp: phone.app)?.source == .swift)))
         members.append(.init("textWithoutPush", status == nil ? .string(self.textWithoutPush(phone)) : .null))
         return .object(members)
     }

@@ -200,6 +200,8 @@ public struct Timeline: Sendable {
             self.activitiesByToken[ByteKey(token: event.token)] = activity
             self.heedRegistration(
                 of: activity, by: self.meet(token: event.token, activity: activity, app: event.app))
+        case (.unregister, .activity):
+            for phone in self.phones.values where phone.activity == activity { self.changePhone(phone.id) { _ in } }
         case (.update, .token), (.end, .token):
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.start, .startToken):

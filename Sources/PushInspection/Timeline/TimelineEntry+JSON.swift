@@ -154,6 +154,7 @@ extension Timeline {
     private static func sentence(_ outcome: EventOutcome, asked: EventReading.Event?, entry into: Int?) -> String {
         let because = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
         switch Outcome(named: outcome.name) {
+        case .applied where asked?.kind == .unregister: return "Applied: the worker has forgotten the token."
         case .applied: return "Applied: the worker knows the token."
         case .delivered:
             var text = "Delivered: APNs accepted the push"
