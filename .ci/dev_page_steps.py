@@ -450,7 +450,7 @@ def take_swift(browser, address, shell):
     open_tab(browser, "App")
     swift = "struct PizzaAttributes: ActivityAttributes {\n  struct ContentState: Codable, Hashable {\n    var minutes: Int\n    var arrivesAt: Date\n    var courier: String?\n  }\n}"
     browser.run(f"document.getElementById('schema-text').value = {json.dumps(swift)}; document.getElementById('schema-form').requestSubmit()")
-    browser.until("document.getElementById('schema-answer').innerText.includes('It is a Swift type')", "the Swift type to be taken")
+    browser.until("document.getElementById('schema-answer').innerText.includes('It is the Swift type ')", "the Swift type to be taken")
     publish(shell, address, "swift-1", {"minutes": 25, "arrivesAt": "2026-11-27T17:05:00Z"})
     choose_phone(browser, "swift-1")
     browser.until(f"{note}.innerText.includes('send 817491900') && document.querySelector('.screen .lock-empty') && !document.querySelector('.lock-card')", "the number to send, and nothing on the phone")

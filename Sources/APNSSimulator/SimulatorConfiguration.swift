@@ -119,10 +119,11 @@ public struct SimulatorConfiguration: Sendable {
     /// called for each answer to a push that `wantsPush` wants, and must be quick. Without an address there is no such
     /// field.
     public var pageOfPush: (@Sendable (_ messageID: String) -> String?)?
-    /// What the app's own code would find wrong with a `content-state`, such as a missing property; `nil` if nothing. A
-    /// push with such content shows nothing, as on a phone whose app cannot decode it. It is not called when a journal
-    /// is read. The rules for `onPush` apply. `app` gives the bundle id of the token's app; empty if unknown.
-    public var contentFault: (@Sendable (_ contentState: Span<UInt8>, _ app: () -> String) -> String?)?
+    /// What the app's own code would find wrong with a push's `content-state` or a start's `attributes`, such as a
+    /// missing property; `nil` if nothing. A push with such content shows nothing, as on a phone whose app cannot decode
+    /// it. It is not called for a push without `content-state`, nor when a journal is read. The rules for `onPush` apply.
+    /// `app` gives the bundle id of the token's app; empty if unknown.
+    public var contentFault: (@Sendable (_ content: PushContent, _ body: Span<UInt8>, _ app: () -> String) -> String?)?
 
     /// Whether a provider token's signature is checked, and its key must be registered. Off is for other people's load
     /// generators.

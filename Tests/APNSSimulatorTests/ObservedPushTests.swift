@@ -18,8 +18,8 @@ import Testing
         let watch = Watch()
         try await Bench.run({ configuration in
             configuration.deviceRules.budgetPerHour = 3
-            configuration.contentFault = { content, app in
-                let isWrong = content.count > 7 && content[2] == UInt8(ascii: "w")
+            configuration.contentFault = { content, body, app in
+                let isWrong = body.extracting(content.contentState).count > 7
                 return isWrong ? "“n” of \(app()) is missing" : nil
             }
             configuration.onPush = { push in watch.seen.withLock { $0.append(push) } }

@@ -72,6 +72,20 @@ struct DevSnippetsTests {
         }
     }
 
+    /// Somebody who gave the attributes' type can also begin with a start of their own activities.
+    @Test func aStartIsMadeFromTheAttributesOfTheApp() throws {
+        let type = "struct Pizza: ActivityAttributes { struct ContentState { var minutes: Int }; var orderID: String }"
+        let given = try GivenSchema(Array(type.utf8), origin: "page")
+        let start = try #require(Self.pages.samples(nowSeconds: 1_795_600_000, given: given).last)
+        #expect(start.name == "From your Swift type: start by push")
+        let reading = EventReading(
+            key: Array("order-1".utf8), value: Array(start.text.utf8), nowSeconds: 1_795_600_000)
+        #expect(reading.rejection == nil)
+        let event = try JSONTree.parse(Array(start.text.utf8))
+        #expect(event["attributes-type"]?.plainText == "Pizza" && event["attributes"]?.text == #"{"orderID":"text"}"#)
+        #expect(event["content-state"]?.text == #"{"minutes":1}"#)
+    }
+
     /// The app finds the activity's id in the attributes of a start, and the system gives the app an update token.
     @Test func theSampleOfAStartIsAsTheDocumentationAdvises() throws {
         let start = try #require(Self.pages.samples(nowSeconds: 1_795_600_000).first { $0.name == "Start by push" })

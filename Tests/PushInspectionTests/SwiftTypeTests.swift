@@ -81,7 +81,11 @@ struct SwiftTypeTests {
         ("struct ContentState { var x: Int\ninit(from decoder: any Decoder) throws {} }", "decodes by code of its own"),
         (
             "enum Phase { case early, late }\nstruct ContentState { var phase: Phase }",
-            "the enum Phase has no raw values"
+            #"the enum Phase has no raw values, so Swift decodes {"early": {}} and not "early": write enum Phase: String"#
+        ),
+        (
+            "struct P: ActivityAttributes { var orderID: String }",
+            "P has the attributes, which no update changes: paste its struct ContentState, too"
         ),
         ("struct ContentState { var inner: ContentState }", "ContentState contains itself"),
     ])
@@ -89,6 +93,60 @@ struct SwiftTypeTests {
         #expect { _ = try ContentSchema(swift: text) } throws: {
             ($0 as? ContentSchema.Fault)?.description.contains(fault) == true
         }
+    }
+
+    /// An app shows no card for a start that names another type, or whose attributes its type does not decode.
+    @Test(arguments: [
+        (#"{"orderNumber":7}"#, "PizzaAttributes", nil as String?),
+        (
+            #"{"order":"x"}"#, "OrderAttributes",
+            #"attributes-type is the string "OrderAttributes", and your type is PizzaAttributes"#
+        ),
+        (#"{"order":"x"}"#, "PizzaAttributes", "“attributes.orderNumber” is missing, and the app requires it"),
+        (#"{"orderNumber":"7"}"#, "PizzaAttributes", #"“attributes.orderNumber” is the string "7", expected an Int"#),
+    ])
+    func aStartBringsTheAttributesOfTheType(attributes: String, type: String, fault: String?) throws {
+        let schema = try ContentSchema(swift: Self.pizza)
+        #expect(schema.attributesTypeName == "PizzaAttributes" && schema.typeName == "PizzaAttributes.ContentState")
+        #expect(schema.fault(inAttributes: json(attributes), type: .string(type)) == fault)
+        let example = try #require(schema.exampleStart(nowSeconds: 1_795_600_000))
+        #expect(schema.fault(inAttributes: example.attributes, type: example.type) == nil)
+    }
+
+    /// Without the attributes' type, or with several, no start is refused for its attributes.
+    @Test(arguments: [
+        "struct ContentState { var x: Int }",
+        "struct A: ActivityAttributes { struct ContentState { var x: Int } }\nstruct B: ActivityAttributes { var y: Int }",
+    ])
+    func attributesThatAreNotKnownAreNotJudged(text: String) throws {
+        let schema = try ContentSchema(swift: text)
+        #expect(schema.attributesTypeName == nil && schema.exampleStart(nowSeconds: 0) == nil)
+        #expect(schema.fault(inAttributes: json(#"{"order":"x"}"#), type: .string("C")) == nil)
+    }
+
+    @Test func anAliasNamesTheContent() throws {
+        let schema = try ContentSchema(
+            swift: """
+                typealias Goals = Int
+                struct Match: ActivityAttributes { typealias ContentState = Score; var home: String }
+                struct Score: Codable, Hashable { var home: Goals }
+                """)
+        #expect(schema.typeName == "Score" && schema.attributesTypeName == "Match")
+        #expect(schema.fault(in: json(#"{"home":1}"#)) == nil)
+        #expect(schema.fault(in: json(#"{"home":"1"}"#)) == #"“home” is the string "1", expected an Int"#)
+    }
+
+    /// Swift writes a range as an array of its bounds.
+    @Test(arguments: [
+        (#"{"span":[1,2.5]}"#, nil as String?), (#"{"span":[2,1]}"#, "“span” is not a range"),
+        (#"{"span":[1]}"#, "“span” is not a range"),
+        (#"{"span":1}"#, "“span” is the number 1, expected an array of two"),
+    ])
+    func aRangeIsItsTwoBounds(content: String, fault: String?) throws {
+        let schema = try ContentSchema(swift: "struct ContentState { var span: ClosedRange<Date> }")
+        let found = schema.fault(in: json(content))
+        #expect((found == nil) == (fault == nil) && found?.hasPrefix(fault ?? "") != false, "\(found ?? "")")
+        #expect(schema.fault(in: schema.example(nowSeconds: 1_795_600_000)) == nil)
     }
 
     /// The outermost struct is the content, whatever its name. The types that it uses are read, too.
@@ -149,6 +207,8 @@ struct SwiftTypeTests {
         )
         let test = SwiftCode.test(of: content, activity: "order-1", schema: schema)
         #expect(test.contains("decode(PizzaAttributes.ContentState.self,") && !test.contains("Put your"), "\(test)")
+        #expect(test.contains("\n// Import your app's module, too: @testable import YourApp\n"), "\(test)")
+        #expect(test.contains("// It fails, as “arrivesAt” is 1795840000: The app decodes a Date here,"), "\(test)")
         let conditions = test.split(separator: "\n").filter { $0.contains("#expect") }.map {
             String($0.drop(while: \.isWhitespace))
         }
@@ -156,7 +216,7 @@ struct SwiftTypeTests {
             conditions == [
                 #"#expect(state.status.rawValue == "baking")"#, "#expect(state.phase.rawValue == 1)",
                 #"#expect(state.before?.rawValue == "on-its-way")"#, "#expect(state.next == nil)",
-                "#expect(state.arrivesAt == Date(timeIntervalSinceReferenceDate: 1795840000))",
+                "#expect(state.arrivesAt == Date(timeIntervalSinceReferenceDate: 817532800))",
                 "#expect(state.bakedAt == Date(timeIntervalSinceReferenceDate: 5.5))",
                 "#expect(state.minutes == 12)", "#expect(state.share == 1)",
                 #"#expect(state.price == Decimal(string: "9.99"))"#,

@@ -90,11 +90,11 @@ extension SimulatorState {
                 hadWaited: true, stampBeforeSeconds: self.sight.stampBeforeSeconds))
     }
 
-    /// What the app's own code finds wrong with the `content-state` of a push; `nil` if nothing.
+    /// What the app's own code finds wrong with what a push brings; `nil` if nothing.
     func decodingFault(_ content: PushContent?, _ body: Span<UInt8>, token index: Int) -> String? {
         guard let check = self.configuration.contentFault, let content, !content.contentState.isEmpty else {
             return nil
         }
-        return check(body.extracting(content.contentState)) { self.app(ofToken: index) ?? "" }
+        return check(content, body) { self.app(ofToken: index) ?? "" }
     }
 }

@@ -26,6 +26,8 @@ extension DevRouter {
                 [
                     "app": .optional(app), "origin": .string(given.origin),
                     "kind": .string(given.schema.source.rawValue), "document": given.document,
+                    "type": .optional(given.schema.typeName),
+                    "attributesType": .optional(given.schema.attributesTypeName),
                 ]
             })
     }

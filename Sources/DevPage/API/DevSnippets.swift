@@ -14,15 +14,25 @@ struct DevSnippets {
         #"{"event": "update", "priority": 10, "content-state": {"status": "On its way", "driverName": "Anne", "progress": 0.4}}"#
 
     /// Events for the page's editor. Their moments are later than `nowSeconds`, the clock in seconds since 1970.
-    /// - Parameter given: what the app's code decodes. The last sample is made from it. `nil`: nobody has said.
+    /// - Parameter given: what the app's code decodes. The last samples are made from it. `nil`: nobody has said.
     func samples(nowSeconds: Int64, given: GivenSchema? = nil) -> [(name: String, text: String)] {
-        let own = given.map { given in
+        let own = given.map { Self.samples(from: $0, nowSeconds: nowSeconds) } ?? []
+        return (Self.samples(nowSeconds: nowSeconds) + own).map { ($0.0, self.naming($0.1)) }
+    }
+
+    /// Events that the app's code decodes. A start is among them if its attributes are known.
+    private static func samples(from given: GivenSchema, nowSeconds: Int64) -> [(name: String, text: String)] {
+        let content = given.example(nowSeconds: nowSeconds).text
+        let name = "From your \(given.kindName)"
+        let update = (name, #"{"event": "update", "priority": 10, "content-state": \#(content)}"#)
+        guard let start = given.schema.exampleStart(nowSeconds: nowSeconds) else { return [update] }
+        return [
+            update,
             (
-                "From your \(given.kindName)",
-                #"{"event": "update", "priority": 10, "content-state": \#(given.example(nowSeconds: nowSeconds).text)}"#
-            )
-        }
-        return (Self.samples(nowSeconds: nowSeconds) + (own.map { [$0] } ?? [])).map { ($0.0, self.naming($0.1)) }
+                "\(name): start by push",
+                #"{"event": "start", "to": {"start-token": "\#(Self.token)"}, "input-push-token": 1, "attributes-type": \#(start.type.text), "attributes": \#(start.attributes.text), "content-state": \#(content), "alert": {"title": "Thank you", "body": "It has begun."}}"#
+            ),
+        ]
     }
 
     /// The moments that stand in the samples. The page puts later ones in their places as time goes on.

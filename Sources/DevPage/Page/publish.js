@@ -226,13 +226,19 @@ export function write(key, event) {
   text.focus();
 }
 
-// The sample that is made from what the app decodes.
+// Whether a sample is made from what the app decodes.
 const isFromApp = (sample) => sample.name.startsWith("From your");
 
 // What the app decodes, if that is known; else a match.
 function firstContent() {
   const own = samples.find(isFromApp);
   return own ? parse(moved(own.text, Date.now() - takenMillis))["content-state"] : { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
+}
+
+// What a start of the app brings, if that is known; else a match.
+function firstAttributes() {
+  const own = samples.filter(isFromApp).map((sample) => parse(sample.text)).find((event) => event?.event === "start");
+  return { "attributes-type": own?.["attributes-type"] ?? "MatchAttributes", attributes: own?.attributes ?? { home: "Lions", away: "Bears" } };
 }
 
 // One for all phones that listen.
@@ -247,7 +253,7 @@ export function writeForAudience(audience) {
   const before = audience.shown[0]?.contentState;
   const isStart = audience.members > 0 && audience.counts.untouched === audience.members && audience.startMembers > 0;
   const event = { event: isStart ? "start" : "update", to: { audience: audience.name }, priority: 10 };
-  if (isStart) Object.assign(event, { "attributes-type": "MatchAttributes", attributes: { home: "Lions", away: "Bears" } });
+  if (isStart) Object.assign(event, firstAttributes());
   event["content-state"] = !before ? firstContent()
     : typeof before.homeScore === "number" ? { ...before, homeScore: before.homeScore + 1 } : before;
   if (isStart) event.alert = { title: "Kick-off", body: "The match begins." };

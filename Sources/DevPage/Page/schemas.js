@@ -14,7 +14,7 @@ export class SchemasPanel {
     byID("schema-none").addEventListener("click", () => this.change(() => ask(this.path(), { method: "DELETE" }), () => this.afterwards()));
     byID("schema-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), () => `The phones decode by it from now on. It is ${this.kind(this.inForce())}.`);
+      this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), () => `The phones decode by it from now on. It is ${this.kind(this.inForce())}.${this.attributes(this.inForce())}`);
     });
   }
 
@@ -30,7 +30,13 @@ export class SchemasPanel {
 
   inForce() { return this.given.find((one) => (one.app ?? "") === this.app.value); }
 
-  kind(given) { return { sample: "a sample", swift: "a Swift type" }[given?.kind] ?? "a JSON Schema"; }
+  kind(given) { return { sample: "a sample", swift: `the Swift type ${given?.type}` }[given?.kind] ?? "a JSON Schema"; }
+
+  // What the phones ask of a start.
+  attributes(given) {
+    if (given?.kind !== "swift") return "";
+    return given.attributesType ? ` A start must bring ${given.attributesType}.` : " The attributes of a start are not checked: paste their type, too.";
+  }
 
   // What the phones decode by when a schema has been taken away.
   afterwards() {
@@ -59,7 +65,7 @@ export class SchemasPanel {
     if (!doesFill) return;
     if (given) {
       this.text.value = given.kind === "swift" ? given.document : JSON.stringify(given.document, null, 2);
-      say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.`);
+      say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.${this.attributes(given)}`);
     } else {
       say(this.answer, "");
       if (!this.text.value) this.beginWithCard();

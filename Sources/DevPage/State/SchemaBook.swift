@@ -1,3 +1,4 @@
+public import DeviceModel
 public import PushInspection
 import PushModel
 import Synchronization
@@ -84,17 +85,27 @@ public final class SchemaBook: Sendable {
         }
     }
 
-    /// Why an app's code cannot decode content; `nil`: it can, or nobody gave a schema.
-    /// - Parameter app: gives the app's bundle id. It is called only if some app has a schema of its own.
-    public func fault(in content: Span<UInt8>, app: () -> String) -> String? {
+    /// Why an app's code cannot decode what a push brings; `nil`: it can, or nobody gave a schema.
+    /// - Parameters:
+    ///   - content: where the push has it.
+    ///   - body: the push's body.
+    ///   - app: gives the app's bundle id. It is called only if some app has a schema of its own.
+    public func fault(in content: PushContent, of body: Span<UInt8>, app: () -> String) -> String? {
         let schema = self.state.withLock { state -> ContentSchema? in
             guard !state.ofApps.isEmpty else { return state.ofAll?.schema }
             return (state.ofApps[app()] ?? state.ofAll)?.schema
         }
         guard let schema else { return nil }
-        var bytes: [UInt8] = []
-        bytes.append(copying: content)
-        guard let tree = try? JSONTree.parse(bytes) else { return nil }
-        return schema.fault(in: tree)
+        func tree(_ range: Range<Int>) -> JSONTree? {
+            var bytes: [UInt8] = []
+            bytes.append(copying: body.extracting(range))
+            return try? JSONTree.parse(bytes)
+        }
+        if content.event == .start, let attributes = tree(content.attributes), let type = tree(content.attributesType),
+            let fault = schema.fault(inAttributes: attributes, type: type)
+        {
+            return fault
+        }
+        return tree(content.contentState).flatMap { schema.fault(in: $0) }
     }
 }

@@ -17,6 +17,14 @@ extension ContentSchema {
         Self.example(of: self.shape, dateSeconds: Self.exampleDate(nowSeconds: nowSeconds))
     }
 
+    /// `attributes-type` and `attributes` of a start of the app's activities; `nil`: the attributes are not known.
+    /// - Parameter nowSeconds: the clock, seconds since 1970. Dates are later.
+    public func exampleStart(nowSeconds: Int64) -> (type: JSONTree, attributes: JSONTree)? {
+        guard let own = self.attributes, let shape = own.shape else { return nil }
+        let dateSeconds = Self.exampleDate(nowSeconds: nowSeconds)
+        return (.string(own.typeName), Self.example(of: shape, dateSeconds: dateSeconds))
+    }
+
     private static func example(of shape: Shape, dateSeconds: Int64) -> JSONTree {
         if let allowed = shape.allowed.first(where: { $0 != .null }) { return allowed }
         if shape.isDate { return .number("\(dateSeconds)") }
@@ -28,7 +36,9 @@ extension ContentSchema {
             let all = shape.properties + required.map { Property(name: $0, shape: Shape()) } + others
             return .object(
                 all.map { .init($0.name, Self.example(of: $0.shape, dateSeconds: dateSeconds)) })
-        case .array: return .array(shape.items.map { Self.example(of: $0, dateSeconds: dateSeconds) })
+        case .array:
+            let element = shape.items.map { Self.example(of: $0, dateSeconds: dateSeconds) }
+            return .array(["ClosedRange", "Range"].contains(shape.swiftType) ? element + element : element)
         case .string: return .string(Self.texts.first { shape.expected.hasSuffix($0.type) }?.text ?? "text")
         case .number: return .number("0.5")
         case .integer: return .number("1")

@@ -60,11 +60,26 @@ public struct ContentSchema: Equatable, Sendable {
         var swiftName = ""
     }
 
+    /// The app's `ActivityAttributes`, which a start names and brings.
+    struct Attributes: Equatable, Sendable {
+        /// The type's name, as a start has it in `attributes-type`.
+        var typeName: String
+        /// What the type decodes; `nil`: the source does not say.
+        var shape: Shape?
+    }
+
     let shape: Shape
+    /// The attributes that a start must bring; `nil`: not known.
+    let attributes: Attributes?
     /// The type's name in Swift, such as `PizzaAttributes.ContentState`; empty: it was not read from a Swift type.
     let swiftName: String
     /// The document from which it was read.
     public let source: Source
+
+    /// Name of the Swift type that decodes a `content-state`; `nil`: not known.
+    public var typeName: String? { self.swiftName.isEmpty ? nil : self.swiftName }
+    /// What a start has as `attributes-type`; `nil`: not known.
+    public var attributesTypeName: String? { self.attributes?.typeName }
 
     /// Keywords that only inform readers of a schema.
     private static let annotations: Set<String> = [
@@ -91,6 +106,7 @@ public struct ContentSchema: Equatable, Sendable {
                     "it is not a JSON object: expected your Swift type, a JSON Schema or a sample of a content-state")
         }
         self.swiftName = ""
+        self.attributes = nil
         if Self.isSchema(members) {
             self.source = .schema
             self.shape = try Self.shape(of: file, at: "")
@@ -124,6 +140,7 @@ public struct ContentSchema: Equatable, Sendable {
         var reader = SwiftTypeReader(text)
         self.source = .swift
         (self.shape, self.swiftName) = try reader.contentState()
+        self.attributes = reader.attributes()
     }
 
     private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {
@@ -207,6 +224,21 @@ public struct ContentSchema: Equatable, Sendable {
         Self.fault(in: content, self.shape, path: "").map { String($0.prefix(Self.faultCountMax)) }
     }
 
+    /// The first reason why a start puts up no card of the app; `nil`: none is known.
+    /// - Parameters:
+    ///   - attributes: the start's `attributes`.
+    ///   - type: the start's `attributes-type`.
+    public func fault(inAttributes attributes: JSONTree, type: JSONTree) -> String? {
+        guard let own = self.attributes else { return nil }
+        guard type.plainText == own.typeName else {
+            return "attributes-type is \(Self.described(type)), and your type is \(Self.shown(own.typeName))"
+        }
+        return own.shape.flatMap { Self.fault(in: attributes, $0, path: "attributes") }
+            .map { String($0.prefix(Self.faultCountMax)) }
+    }
+
+    private static func shown(_ name: String) -> Substring { name.prefix(Self.namedCountMax) }
+
     private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
         let subject = path.isEmpty ? "content-state" : "“\(path)”"
         if !shape.kinds.isEmpty, !shape.kinds.contains(where: { Self.matches(value, $0) }) {
@@ -237,6 +269,12 @@ public struct ContentSchema: Equatable, Sendable {
             guard let item = shape.items.first else { break }
             for (index, element) in elements.enumerated() {
                 if let fault = Self.fault(in: element, item, path: "\(path)[\(index)]") { return fault }
+            }
+            // Swift decodes a range from its two bounds.
+            guard ["ClosedRange", "Range"].contains(shape.swiftType) else { break }
+            let bounds = elements.prefix(2).compactMap(\.double)
+            if elements.count < 2 || (bounds.count == 2 && bounds[0] > bounds[1]) {
+                return "\(subject) is not a range: expected \(shape.expected)"
             }
         case .string, .number, .bool, .null: break
         }

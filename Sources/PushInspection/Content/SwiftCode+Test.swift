@@ -11,9 +11,15 @@ extension SwiftCode {
         let isSwift = schema?.source == .swift
         var type = isSwift ? schema?.swiftName ?? "ContentState" : "ContentState"
         if type == "ContentState", !attributesType.isEmpty { type = "\(Self.identifier(attributesType)).ContentState" }
-        let hint =
-            type == "ContentState"
-            ? "// Put your attributes' name before ContentState, as in MatchAttributes.ContentState.\n" : ""
+        var hints = ["Import your app's module, too: @testable import YourApp"]
+        if type == "ContentState" {
+            hints.append("Put your attributes' name before ContentState, as in MatchAttributes.ContentState.")
+        }
+        if let fault = schema?.fault(in: content) { hints.append("It fails: \(fault).") }
+        for date in DateLens.findings(in: content, schema: schema) where date.isTrouble && isSwift {
+            hints.append("It fails, as “\(date.path)” is \(date.spelling): \(date.advice)")
+        }
+        let hint = hints.map { "// \($0)\n" }.joined()
         let content = TokenHiding.hidden(content)
         let text = content.prettyText
         var marks = "#"
@@ -64,7 +70,10 @@ extension SwiftCode {
             default: literal
             }
         case .bool where shape.kinds.contains(.boolean): return Self.expected(value)
-        case .number(let spelling) where shape.isDate: return "Date(timeIntervalSinceReferenceDate: \(spelling))"
+        case .number(let spelling) where shape.isDate:
+            // What was probably meant, so that the test fails until the server counts from 2001.
+            let doubt = DateLens.findings(in: value).first { $0.isTrouble }
+            return "Date(timeIntervalSinceReferenceDate: \(doubt?.sendSeconds.map(String.init) ?? spelling))"
         case .number(let spelling) where shape.swiftType == "Decimal": return "Decimal(string: \"\(spelling)\")"
         case .number(let spelling) where shape.kinds.contains(.number): return spelling
         case .number(let spelling) where shape.kinds.contains(.integer):

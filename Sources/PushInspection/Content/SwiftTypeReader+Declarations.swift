@@ -18,6 +18,7 @@ extension SwiftTypeReader {
                 let isStatic = self.isStatic(before: self.next - 1)
                 self.readProperties(isConstant: token == "let", of: isStatic ? nil : type)
             case "case": self.readCases(of: type)
+            case "typealias": self.readAlias()
             case "init":
                 // `init(from decoder: any Decoder)`
                 if self.tokens.dropFirst(self.next).prefix(2).elementsEqual(["(", "from"]), let type {
@@ -54,7 +55,9 @@ extension SwiftTypeReader {
         }
         self.next += 1
         // An extension adds to the declaration that exists.
-        if self.declarations[name] == nil {
+        if self.declarations[name] != nil {
+            self.declarations[name]?.inherits += inherits
+        } else {
             self.declarations[name] = Declaration(
                 isEnum: isEnum, fullName: self.path.joined(separator: "."), inherits: inherits)
         }
@@ -71,6 +74,19 @@ extension SwiftTypeReader {
         if !self.structs.contains(name), self.declarations[name]?.properties.isEmpty == false {
             self.structs.append(name)
         }
+    }
+
+    /// Reads `typealias ContentState = PizzaState`. An alias of a type that is not just a name is left out.
+    private mutating func readAlias() {
+        let name = self.pass()
+        var tokens: [String] = []
+        while let token = self.current, !["\n", ";", "}"].contains(token) {
+            tokens.append(token)
+            self.next += 1
+        }
+        let words = tokens.filter { $0 != "=" && $0 != "." }
+        guard tokens.count == 2 * words.count, let target = words.last else { return }
+        self.aliases[name] = target
     }
 
     /// Reads cases such as `case baking, onItsWay = "on-its-way"`.

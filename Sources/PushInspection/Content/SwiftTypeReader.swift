@@ -23,6 +23,8 @@ struct SwiftTypeReader {
         var keys: [String: String]?
         /// Whether the type has an `init(from:)`.
         var decodesByItself = false
+
+        var isAttributes: Bool { self.inherits.contains("ActivityAttributes") }
     }
 
     private static let plainKinds: [String: ContentSchema.Kind] = [
@@ -48,6 +50,8 @@ struct SwiftTypeReader {
     /// Names of the types around what is being read.
     var path: [String] = []
     var declarations: [String: Declaration] = [:]
+    /// Other names of types: `typealias ContentState = PizzaState` has the target by `ContentState`.
+    var aliases: [String: String] = [:]
     /// The shapes of types already read. Each type is read once.
     var shapes: [String: Shape] = [:]
     var begun: Set<String> = []
@@ -56,21 +60,43 @@ struct SwiftTypeReader {
 
     init(_ text: String) { self.tokens = Self.tokens(of: text) }
 
-    /// The shape and the full name of the type `ContentState`, or of the only struct.
+    /// The shape and the full name of the type `ContentState`, or of the only struct that is not an
+    /// `ActivityAttributes`.
     mutating func contentState() throws(ContentSchema.Fault) -> (shape: ContentSchema.Shape, name: String) {
         try self.readDeclarations(into: nil)
+        let isAttributes = { [declarations] in declarations[$0]?.isAttributes == true }
+        if self.structs.allSatisfy(isAttributes), let name = self.attributesName {
+            throw Fault(
+                description:
+                    "\(Self.named(name)) has the attributes, which no update changes: paste its struct ContentState, too"
+            )
+        }
         guard !self.structs.isEmpty else {
             throw Fault(description: "there is no struct in it: expected struct ContentState: Codable, Hashable { … }")
         }
         let named = Set(self.declarations.values.flatMap { $0.properties.flatMap(\.type) })
         // Structs that are not the type of another struct's property.
-        let outermost = self.structs.filter { !named.contains($0) }
-        guard let name = self.structs.first(where: { $0 == "ContentState" }) ?? outermost.first,
-            name == "ContentState" || outermost.count == 1
+        let outermost = self.structs.filter { !named.contains($0) && !isAttributes($0) }
+        let called = self.aliases["ContentState"] ?? "ContentState"
+        guard let name = self.structs.first(where: { $0 == called }) ?? outermost.first,
+            name == called || outermost.count == 1
         else {
             throw Fault(description: "none of its structs is called ContentState: expected one, or a single struct")
         }
         return (try self.shape(ofType: name), self.declarations[name]?.fullName ?? name)
+    }
+
+    /// The app's attributes, which a start brings. `contentState` has been called.
+    /// - Returns: `nil`: the source declares none, or several.
+    mutating func attributes() -> ContentSchema.Attributes? {
+        guard let name = self.attributesName else { return nil }
+        return ContentSchema.Attributes(typeName: name, shape: try? self.shape(ofType: name))
+    }
+
+    /// The only type that is an `ActivityAttributes`.
+    private var attributesName: String? {
+        let names = self.declarations.filter { $0.value.isAttributes }.map(\.key)
+        return names.count == 1 ? names[0] : nil
     }
 
     // MARK: Shapes
@@ -100,7 +126,11 @@ struct SwiftTypeReader {
                 return Shape(kinds: [.string], allowed: type.cases.map { .string($0) }, isRawValue: true)
             }
             guard type.inherits.contains(where: { Self.plainKinds[$0] == .integer }) else {
-                throw Fault(description: "the enum \(Self.named(name)) has no raw values: give a sample instead")
+                let example = Self.named(type.cases.first ?? "case")
+                throw Fault(
+                    description: "the enum \(Self.named(name)) has no raw values, so Swift decodes "
+                        + "{\"\(example)\": {}} and not \"\(example)\": write enum \(Self.named(name)): String, "
+                        + "or give a sample")
             }
             return Shape(kinds: [.integer], isRawValue: true)
         }
@@ -145,6 +175,12 @@ struct SwiftTypeReader {
                 shape = first == "Optional" ? Self.optional(inner) : Shape(kinds: [.array], items: [inner])
             }
             if tokens.first == ">" { tokens.removeFirst() }
+        case "ClosedRange", "Range":
+            if tokens.first == "<" { tokens.removeFirst() }
+            shape = Shape(
+                kinds: [.array], items: [try self.shape(&tokens, of: property)],
+                expected: "an array of two, the lower bound and the upper bound", swiftType: first)
+            if tokens.first == ">" { tokens.removeFirst() }
         default:
             var name = first
             // `Attributes.Courier` is found by its last name.
@@ -152,6 +188,7 @@ struct SwiftTypeReader {
                 name = last
                 tokens.removeFirst(2)
             }
+            name = self.aliases[name] ?? name
             if name == "Date" {
                 shape = Self.date
             } else if let kind = Self.plainKinds[name] {

@@ -69,7 +69,7 @@ final class DemoStage: Sendable {
                 apns.wantsPush = { store.wantsPush($0, token: $1, body: $2) }
                 apns.onBroadcast = { store.takeBroadcast($0) }
                 apns.pageOfPush = { store.page(ofPush: $0) }
-                apns.contentFault = { content, app in store.schemas.fault(in: content, app: app) }
+                apns.contentFault = { content, body, app in store.schemas.fault(in: content, of: body, app: app) }
             }
             let key = RegisteredKey(
                 keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())

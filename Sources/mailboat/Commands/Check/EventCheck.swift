@@ -137,6 +137,13 @@ struct EventCheck {
         if !state.isEmpty, let content = try? JSONTree.parse(state), let fault = self.schema?.fault(in: content) {
             throw EventRejection(field: "content-state", reason: "does not fit --content-schema: \(fault)")
         }
+        if self.event.kind == .start, let schema = self.schema,
+            let attributes = try? JSONTree.parse(Array(value[self.event.attributesInValue.range])),
+            let type = try? JSONTree.parse(Array(value[self.event.attributesTypeInValue.range])),
+            let fault = schema.fault(inAttributes: attributes, type: type)
+        {
+            throw EventRejection(field: "attributes", reason: "does not fit --content-schema: \(fault)")
+        }
         let content = PayloadContent(of: self.event)
         let alert = value.span.extracting(self.event.alertInValue.range)
         var body: [UInt8] = []

@@ -113,7 +113,7 @@ final class DevStage: Sendable {
         apns.onBroadcast = { store.takeBroadcast($0) }
         apns.pageOfPush = { store.page(ofPush: $0) }
         if let schema = options.schema { store.setSchema(schema, app: nil) }
-        apns.contentFault = { content, app in store.schemas.fault(in: content, app: app) }
+        apns.contentFault = { content, body, app in store.schemas.fault(in: content, of: body, app: app) }
         let key = RegisteredKey(
             keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
         return try await APNSSimulator.start(apns, credentials: credentials.credentials, keys: [key], logger: logger)
