@@ -23,7 +23,8 @@ extension AudienceOwner {
             if self.advance(channel: index, isPaused: isPaused, by: rules, now: now, into: &effects) {
                 isChanged = true
             }
-            // If the end has just fallen back to tokens, it is still to be broadcast.
+            // The end is reported to the keeper only when no broadcast is owed. An end that has just fallen back to
+            // tokens still has to be broadcast.
             if let end, !self.channels[index].isEndReported, !self.owesBroadcast(channel: index, now: now) {
                 self.reportEnd(end, channel: index, by: rules, into: &effects)
                 effects.append(.write)

@@ -24,7 +24,7 @@ struct RollUp {
     let mergedCount: UInt32
     /// The partitions that were sent the version, in ascending order.
     private(set) var asked: [Int32]
-    /// When the last partition asked, of those that asked after the version had been sent; steady.
+    /// When a partition last asked for the version after it had been sent to others, steady.
     private var lastAskedMillis: Int64 = .min
     /// The report of each partition, including those that asked later.
     private(set) var reported: [Int32: Reported] = [:]

@@ -122,8 +122,9 @@ extension AudienceChannels {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
         }
-        /// Whether the broadcast of that version has priority 10. It does not if the version may have arrived already,
-        /// or if the version goes both ways and has no second unit.
+        /// Whether the broadcast of that version may have priority 10. It may not if an earlier broadcast of the
+        /// version may have arrived, or if the version goes by token as well and no second budget unit was taken for
+        /// the broadcast.
         func mayBeHigh(_ version: Version) -> Bool {
             guard version.isHigh, version.stampSeconds > self.triedStampSeconds else { return false }
             return self.serves || self.highStampSeconds == version.stampSeconds

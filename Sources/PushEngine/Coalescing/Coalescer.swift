@@ -4,7 +4,8 @@ import PushModel
 /// ended thereby.
 ///
 /// What the device would show decides what is kept. The device would ignore an event that is older than the one before
-/// it, with its alert. A newer event replaces the content, and carries the newest alert that the device has not shown.
+/// it, and would not show that event's alert. A newer event replaces the content, and carries the newest alert that the
+/// device has not shown.
 ///
 /// Only the coalescer writes which updates a slot has (`Slot.pending`, `behind` and `inFlight`), and what an update
 /// says. Others only record in an update what they did with it, as `Update` lists. It does not know about Kafka,

@@ -4,7 +4,7 @@ struct BudgetStore: ~Copyable {
     private var budgets = ChunkedStore<BudgetID, RollingBudget>()
     private var free: [BudgetID] = []
 
-    /// Number of budgets with units out, or not yet given back.
+    /// Number of budgets in use. A budget whose units have all returned counts until it is released.
     var count: Int { self.budgets.count - self.free.count }
 
     /// Prefetches the budget, which will be read soon.

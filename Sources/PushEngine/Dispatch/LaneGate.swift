@@ -19,7 +19,8 @@ struct LaneGate: Sendable {
 
     /// Whether nothing may leave now.
     private(set) var isClosed = false
-    /// Whether an answer or a departure would change something. If not, neither has to be reported.
+    /// Whether a push that leaves, or an answer that does not refuse the topic, could change the gate. If not, the gate
+    /// need not be informed.
     private(set) var isWatching = false
 
     /// Closes the gate until the answer, if the push that left is the probe.

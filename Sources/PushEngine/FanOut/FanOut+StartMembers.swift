@@ -106,8 +106,8 @@ extension FanOut {
 
     // MARK: Leaving
 
-    /// Takes the leave of a push-to-start token, the record's key. The token leaves one audience, or all.
-    /// `scratchToken` has the raw token.
+    /// Removes a push-to-start token from the audience that the event names, or from all of the app if it names none.
+    /// The record's key is the token; `scratchToken` has its bytes.
     mutating func leaveStart(app: UInt16, partition: PartitionIndex, in core: inout ShardCore, now: EngineTime) {
         let entry = core.journal.ledger.open(log: core.intake.log, offset: core.intake.record.offset, settled: false)
         self.finishMemberEvent(app: app, in: &core)

@@ -163,7 +163,7 @@ extension Journal {
         let wait = CrowdWait(of: id, crowd, for: .startProgress, number: crowd.starts.records.progress.number)
         self.writeCrowd(.starts, of: crowd, wait, in: &memory) { record.write(to: &$0) }
     }
-    /// Writes a void: members whose records are before this one are no longer members.
+    /// Writes a void, which ends memberships: a member whose record has a lower offset is no longer a member.
     mutating func writeVoided(of id: CrowdID, _ crowd: borrowing Crowd, entry: EntryID, in memory: inout ShardMemory) {
         let record = VoidedRecord(epoch: memory.partitions[crowd.partition].epoch, life: crowd.versions.life)
         let wait = CrowdWait(of: id, crowd, for: .voided, entry: entry)

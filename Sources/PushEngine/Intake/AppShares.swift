@@ -8,7 +8,7 @@ struct AppShares {
 
     /// Whether some app has a share.
     private(set) var areSet = false
-    /// The last app of each log.
+    /// For each log, the app of the last event that was read from it.
     private var lastApps: [UInt16] = []
 
     init(_ configuration: borrowing EngineConfiguration) { self.follow(configuration) }

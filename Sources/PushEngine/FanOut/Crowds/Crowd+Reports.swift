@@ -76,7 +76,7 @@ extension Crowd {
         self.reports.answered(answer, end: end, stampSeconds: stampSeconds, wallMillis: wallMillis)
     }
     /// Counts a member whose push failed for good.
-    /// - Returns: the version that an outcome record of its own names; `nil`: it is counted only.
+    /// - Returns: the version, if the failure gets its own outcome record; `nil`: the failure is only counted.
     mutating func failed(_ response: PushResponse, isOfMessage: Bool, stampSeconds: Int64) -> Version? {
         guard self.reports.failed(response, isOfMessage: isOfMessage, stampSeconds: stampSeconds) else { return nil }
         return self.versions.kept.last { $0.stampSeconds == stampSeconds }
@@ -122,8 +122,8 @@ extension Crowd {
     /// - Returns: what is reported and written.
     mutating func makeFormerReports() -> [BusRecord.Report] {
         guard !self.reports.former.isEmpty else { return [] }
-        // When the newest version expires, members may be owed one of the kept versions again. A member that waits may
-        // also be owed the alert's version, whose alert then goes alone.
+        // When the newest version expires, members may be owed one of the kept versions again. A waiting member may
+        // also be owed an older version's alert alone.
         let returning = self.versions.kept.map(\.stampSeconds) + [self.alertStampSeconds]
         return self.reports.makeFormerReports { returning.contains($0) }
             .map { self.busReport($0, isFinished: $0.waitingCount == 0) }

@@ -16,7 +16,7 @@ extension Crowd {
         var members: Pass.Owed
         /// Stamp of the version whose alert some of them waited for alone; 0: none.
         var alertStampSeconds: Int64
-        /// Number of members that the newest version is due to from now on.
+        /// Number of members that are owed the newest version from now on.
         var due = 0
         /// Whether the newest version has just been taken. The members that are counted here were owed the version
         /// before it.
@@ -25,7 +25,7 @@ extension Crowd {
     /// An alert that has expired.
     struct ExpiredAlert: Equatable {
         var stampSeconds: Int64
-        /// Index of an older version whose alert is owed instead; `nil`: none is.
+        /// Index of the older version whose alert is owed instead of the expired one; `nil`: none is.
         var former: Int?
     }
     /// What members of a pass are no longer owed.

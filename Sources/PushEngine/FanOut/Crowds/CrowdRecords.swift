@@ -32,7 +32,8 @@ struct CrowdRecords {
     /// Number of members met since the last progress record.
     private var metSinceProgress = 0
 
-    /// Whether `state` has the newest version, and the progress that it began with. Only then may members be met.
+    /// Whether `state` has the newest version, and the progress record written when its round began. Only then may
+    /// members be met.
     @inline(__always) var isDurable: Bool { self.durability == .durable }
     /// Whether a progress record is unacknowledged.
     @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }

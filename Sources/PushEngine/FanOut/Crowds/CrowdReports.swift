@@ -140,9 +140,9 @@ struct CrowdReports {
     }
     /// Counts members that are no longer owed something, and why.
     /// - Parameters:
-    ///   - due: number of members that the newest version is due to from now on.
-    ///   - isNewerThere: whether the newest version has just been taken. What it replaces was counted with the previous
-    ///     version.
+    ///   - due: number of members that are owed the newest version from now on.
+    ///   - isNewerThere: whether the newest version has just been taken. The settlement is then counted with the
+    ///     previous version, which the members were owed.
     @inline(__always) mutating func settled(
         due: Int, count: Int, isNewerThere: Bool, into settlement: MemberSettlement
     ) {

@@ -22,8 +22,9 @@ extension Crowd {
     // MARK: Reporting
     /// The counts of the start.
     @inline(__always) var startCounts: StartReport { self.starts.reports.report }
-    /// Counts a single member that was not started, or whose result is unknown, if a record of it may be written.
-    /// - Returns: the start, if an outcome record is written for the member; `nil`: it is only counted.
+    /// Takes room for an outcome record about one member that was not started, or whose result is unknown.
+    /// - Returns: the start that the record names; `nil`: no record is written, because there is no room or
+    ///   no start goes round.
     mutating func recordsStartMember() -> StartOrder? {
         guard let order = self.starts.order, self.starts.reports.recordsMember() else { return nil }
         return order

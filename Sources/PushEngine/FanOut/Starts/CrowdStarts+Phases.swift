@@ -37,7 +37,7 @@ extension CrowdStarts {
         var dueCount = 0
         /// Number of members to which a former owner announced the start, without a record of whether it was sent.
         var unknownCount: UInt64 = 0
-        /// Some of the members counted in `unknownCount`.
+        /// The members counted in `unknownCount` that get an outcome record each: as many as there is room for.
         var unheard: [MemberID] = []
     }
     /// What a member was sent of the start that goes round.

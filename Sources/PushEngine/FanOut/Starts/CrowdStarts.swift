@@ -326,8 +326,8 @@ struct CrowdStarts: ~Copyable {
         if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
     }
     /// Takes a member out. If starts that the member was sent have to be remembered, it stays as a ghost.
-    /// - Returns: by how many the number of members that are owed the start falls; `nil`: nothing has to be remembered,
-    ///   so the member can be removed.
+    /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered, so the member can
+    ///   be removed.
     mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
         let wasSent = self.wasSent(to: member, of: round, in: table)
         if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
@@ -340,7 +340,7 @@ struct CrowdStarts: ~Copyable {
         return fewer
     }
     /// Removes the member from the table. It must have no push in flight, and is owed nothing now.
-    /// - Returns: by how many the number of members that are owed the start falls.
+    /// - Returns: how many fewer members are now owed the start.
     mutating func removed(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
         let fewer = self.rounds[round].removed(member, in: &table)
         self.reports.settled(fewer, into: \.left)
@@ -366,7 +366,7 @@ struct CrowdStarts: ~Copyable {
     /// Looks at the next members in the search.
     /// - Parameters:
     ///   - lifeMillis: members that joined longer ago than this leave.
-    ///   - hasGhosts: whether there are still ghosts that need not be remembered.
+    ///   - hasGhosts: whether ghosts that can now be forgotten still have to be removed.
     /// - Returns: the members that leave.
     mutating func swept(
         lifeMillis: Int64, hasGhosts: Bool, in table: borrowing MemberTable, now: EngineTime
@@ -459,7 +459,7 @@ struct CrowdStarts: ~Copyable {
         self.restored.progressRead(progress)
         self.newestMet = progress.start
     }
-    /// Takes the progress record's tombstone, which was read.
+    /// Forgets the restored progress, because its tombstone has been read.
     mutating func progressForgotten() { self.restored.progressRead(nil) }
     /// Takes over restored starts whose version has expired.
     mutating func ordersRead(_ orders: [StartOrder]) { self.restored.ordersRead(orders) }

@@ -72,8 +72,8 @@ struct StartReports {
     // MARK: Single members
     /// Number of further members that may get an outcome record of their own.
     var memberRecordRoom: Int { Self.memberRecordsMax - self.memberRecordCount }
-    /// Counts a single member that was not started, or whose result is unknown, if a record of it may be written.
-    /// - Returns: whether an outcome record has to be written for it.
+    /// Takes room for an outcome record about one member that was not started, or whose result is unknown.
+    /// - Returns: whether there was room, so that the record has to be written.
     mutating func recordsMember() -> Bool {
         guard self.memberRecordRoom > 0 else { return false }
         self.memberRecordCount += 1

@@ -109,11 +109,12 @@ struct StartRound {
         let there = Int64(ringPosition)
         return there > self.position || (there == self.position && !self.metHere.contains(member))
     }
-    /// Whether the round has yet to reach the member with something that it has not been sent.
+    /// Whether the member is owed the start by the round, and the round has not reached it yet.
     @inline(__always) private func isOwed(_ entry: RingEntry, in table: borrowing MemberTable) -> Bool {
         Self.isMetInRound(entry.member, in: table) && self.isAhead(entry.member, at: entry.position)
     }
-    /// Whether the member has neither joined late nor left.
+    /// Whether the round itself serves the member. It does not if the member joined late, has left, or was sent the
+    /// start early.
     @inline(__always) static func isMetInRound(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         table.flags(of: member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly])
     }
@@ -224,7 +225,7 @@ struct StartRound {
             push = pushes[push].next
         }
     }
-    /// Lets a member wait that surely was not started.
+    /// Lets a member wait for another attempt. It is certain that the member has not been started.
     /// - Parameter notBeforeMillis: earliest time of the next attempt, steady; `Int64.max`: an answer to a push of
     ///   another start has to arrive first.
     mutating func hold(_ member: MemberID, notBeforeMillis: Int64, failures: FailureStreak) {
@@ -304,7 +305,7 @@ struct StartRound {
         self.late.written(number, at: offset)
     }
     /// Ends the member's wait, and what the round owes to it.
-    /// - Returns: by how many the number of members that are owed the start falls.
+    /// - Returns: how many fewer members are now owed the start.
     private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
         let before = self.waitingCount
         let flags = table.flags(of: member)
@@ -323,7 +324,7 @@ struct StartRound {
     }
     /// Keeps a member as a ghost, because it has left.
     /// - Parameter sent: the start that it was sent.
-    /// - Returns: by how many the number of members that are owed the start falls.
+    /// - Returns: how many fewer members are now owed the start.
     mutating func leftAsGhost(_ member: MemberID, sent: StartStamp, in table: inout MemberTable) -> Int {
         // The push was refused for now. If the member joins again, it is sent the start.
         if self.retries[member] != nil { self.wasNotSentEarly(member, in: &table) }
@@ -343,7 +344,7 @@ struct StartRound {
     /// Takes over a restored ghost. `nil`: the record is of a member, not of a ghost.
     mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
     /// Forgets a member that is removed. It is owed nothing now, and another may get its number.
-    /// - Returns: by how many the number of members that are owed the start falls.
+    /// - Returns: how many fewer members are now owed the start.
     mutating func removed(_ member: MemberID, in table: inout MemberTable) -> Int {
         let fewer = self.owesNothing(to: member, in: &table)
         self.forgetLate(member, in: &table)

@@ -28,7 +28,7 @@ struct StartSweep {
         self.atMillis = nowMillis
     }
     /// Moves the sweep to the position up to which members have been looked at.
-    /// - Parameter hasGhosts: whether there are still ghosts that need not be remembered.
+    /// - Parameter hasGhosts: whether ghosts that can now be forgotten still have to be removed.
     mutating func stepped(to end: UInt64, hasGhosts: Bool, nowMillis: Int64) {
         let isOver = end >= RingPosition.end
         self.position = isOver ? 0 : end
