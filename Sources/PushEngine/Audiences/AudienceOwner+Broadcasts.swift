@@ -7,7 +7,7 @@ extension AudienceOwner {
     /// Looks at all channels: waiting versions are broadcast, or fall back to tokens, and the keeper gets the reports
     /// that are due.
     /// - Parameter isPaused: whether an operator has stopped what the audience sends.
-    /// - Returns: when the channels have to be looked at again, steady; `Int64.max`: they wait for no time.
+    /// - Returns: when the channels have to be looked at again (steady clock); `Int64.max`: they wait for no time.
     mutating func lookAtChannels(
         isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) -> Int64 {
@@ -92,7 +92,7 @@ extension AudienceOwner {
     ) {
         self.channels[index].goesBothWays(version)
         guard version.isHigh, self.channels[index].highStampSeconds < version.stampSeconds else { return }
-        // A phone listens in one environment only, so one second unit is enough for all channels.
+        // A phone listens in one environment only, so one further unit is enough for all channels.
         guard
             self.channels.all.contains(where: { $0.highStampSeconds == version.stampSeconds })
                 || self.budget.takeSecondUnits(for: version, by: rules, now: now)

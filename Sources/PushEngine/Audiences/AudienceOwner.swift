@@ -26,14 +26,16 @@ struct AudienceOwner {
     /// each.
     static let endsBeforeStartsMax = 4
 
-    /// The number of the audience's life: the time when it began, in seconds since 1970, or later. It only grows.
+    /// Number of the audience's life. It is at least the time when the life began, in seconds since 1970, and grows
+    /// from life to life.
     private(set) var life: Int64 = 0
     /// Partitions that have asked for versions, in ascending order.
     private(set) var asked: [Int32] = []
     /// The versions on their way, the oldest first. The newest one stays, so that later questions can be answered.
     private(set) var publications: [Publication] = []
     var budget = AudienceBudget()
-    /// The stamp up to which no member gets priority 10 now, for each partition that has asked.
+    /// For each partition that has asked: the stamp of the newest version up to which it reports that no member gets
+    /// priority 10 now.
     private(set) var reported: [Int32: Int64] = [:]
     /// Until when some partition keeps start members, seconds since 1970; 0: none does.
     private(set) var startsUntilSeconds: Int64 = 0
@@ -111,9 +113,9 @@ struct AudienceOwner {
         self.add(environments: question.environments, by: rules, now: now, into: &effects)
         effects.append(.write)
         guard let newest = self.newest else { return }
-        // The answer is the newest version, and those that outlive it. The asking partition's members get an alert only
-        // if they joined before its event, or if the newest version is still on its way there. In the latter case this
-        // answer may arrive first.
+        // The answer is the newest version, and older versions that expire later. The partition's members get an alert
+        // only if they joined before the alert's event, or if the newest version is still on its way there. In the
+        // latter case this answer may arrive first.
         let versions = newest.versions.map {
             var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
             // Members that have joined since may have missed a broadcast that has left already.
@@ -175,7 +177,7 @@ struct AudienceOwner {
         if self.newestVersion?.isEnd == true, order != nil || !offer.isEnd {
             self.life = max(self.life + 1, now.wallSeconds)
         }
-        // An end also ends the start that waits.
+        // No start leaves with an end. A start that waits is dropped.
         guard let order, !offer.isEnd else { return (nil, .nothing) }
         // Update members get the waiting content, and the start would show it. So the content must not be stale.
         guard !order.isExpired(nowSeconds: now.wallSeconds), offer.top.staleSeconds > now.wallSeconds else {
@@ -194,7 +196,7 @@ struct AudienceOwner {
         self.beginLife(now: now)
         let (start, startEffect) = self.takeStart(for: offer, now: now)
         let beneath = offer.under.map { Version(life: self.life, stampSeconds: $0.stampSeconds, layer: $0.layer) }
-        // Members that join after the newest version has expired get the versions that outlive it.
+        // Members that join after the newest version has expired get older versions that expire later.
         let older = (self.publications.last?.versions ?? []).filter { $0.life == self.life }
         let fallbacks = Version.outliving(offer.top.expiresSeconds, of: older + beneath)
         var version = Version(life: self.life, stampSeconds: offer.stampSeconds, layer: offer.top)
@@ -230,7 +232,7 @@ struct AudienceOwner {
     }
     /// Takes the audience over from a former owner. Versions that the former owner had not sent to all partitions are
     /// sent again unchanged. Partitions are asked again how far recent versions have got.
-    /// - Parameter sinceMillis: since when the former owner has sent nothing, steady.
+    /// - Parameter sinceMillis: since when the former owner has sent nothing (steady clock).
     mutating func takenOver(
         sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -265,8 +267,8 @@ struct AudienceOwner {
         guard let index = self.publications.lastIndex(where: { $0.isDurable }) else { return }
         self.send(index, into: &effects)
     }
-    /// Sends a published version to every partition that has asked, with the versions that outlive it, in the order of
-    /// stamps.
+    /// Sends a published version to every partition that has asked. Older versions that expire later go with it, in
+    /// the order of stamps.
     private mutating func send(_ index: Int, into effects: inout OwnerEffects) {
         guard !self.asked.isEmpty else { return }
         self.publications[index].leaves(to: self.asked.count)

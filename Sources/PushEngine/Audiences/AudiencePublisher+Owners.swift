@@ -136,8 +136,8 @@ extension AudiencePublisher {
         core.memory.owners[slot].versionAcknowledged(stampLow: stampLow, into: &self.effects)
         self.carryOut(slot, in: &core, now: now)
     }
-    /// Sends again what partitions may have missed: the audience has a new owner, and pushes of its partition may leave
-    /// from now on.
+    /// Sends again what partitions may have missed, because the audience has a new owner. Called when the owner's
+    /// partition begins to push.
     mutating func sendAgain(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
         guard core.memory.slots[slot].kind == .audience else { return }
         let since = core.memory.partitions[core.memory.slots[slot].partition].formerOwnerQuietSinceMillis

@@ -1,8 +1,8 @@
 import PushModel
 
-/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members a start's content is
-/// an update without an alert, and is merged like one. The start itself waits beside that, whole, for the next version.
-/// It neither takes over an alert nor passes its own on.
+/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members, a start is an
+/// update without an alert, and its content is merged like any other. The start itself waits unmerged for the next
+/// version. It neither takes over an alert nor passes its own on.
 extension AudiencePublisher {
     /// Checks a start. An earlier one that has expired unsent makes room for it.
     /// - Returns: why nobody can be started with the event; `nil`: it can be taken.

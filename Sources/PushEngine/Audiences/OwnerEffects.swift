@@ -2,7 +2,7 @@ import PushModel
 
 /// One thing that has to be done for an audience, as its owner has decided.
 enum OwnerEffect {
-    /// Send partitions a version, after those that outlive it. Each acknowledgement of Kafka is passed to
+    /// Send partitions a version, after older versions that expire later. Each acknowledgement of Kafka is passed to
     /// `versionAcknowledged`.
     case send([Version], to: [Int32])
     /// Send the published versions to a partition that asks.

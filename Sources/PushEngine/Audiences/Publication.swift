@@ -4,8 +4,8 @@ extension AudienceOwner {
     /// A version with its stamp, on its way from `state` to the partitions.
     struct Publication {
         enum Status {
-            /// The record of the version has been written to `state`. Becomes `sent` when Kafka has the record. A
-            /// successor writes the record again unchanged.
+            /// The version's record is on its way to `state`. The status becomes `sent` when Kafka has the record. A
+            /// new owner writes the record again unchanged.
             case written
             /// Partitions are being sent the version. Becomes `done` when Kafka has it for all of them.
             case sent
@@ -13,8 +13,8 @@ extension AudienceOwner {
             case done
         }
         private(set) var version: Version
-        /// Older content that expires later than the version. Partitions keep it for members that are still without the
-        /// version when that expires.
+        /// Older versions that expire later than this one. Partitions keep them for members that have not got this
+        /// version when it expires.
         private(set) var fallbacks: [Version]
         private(set) var status: Status
         /// Number of records of `routed` that Kafka has not acknowledged.

@@ -28,17 +28,17 @@ struct RollUp {
     private var lastAskedMillis: Int64 = .min
     /// The report of each partition, including those that asked later.
     private(set) var reported: [Int32: Reported] = [:]
-    /// When the record is due, steady; `Int64.max`: there is nothing new.
+    /// When the record is due (steady clock); `Int64.max`: there is nothing new.
     private(set) var dueMillis: Int64
     private var lastWriteMillis: Int64 = .min
     private var wasComplete = false
     /// Each partition's report on the start that the version was the first to carry.
     private(set) var starts: [Int32: StartReport] = [:]
-    /// When a record was last written with all starts over, steady.
+    /// Time of the last record that was written when no partition had members waiting for the start (steady clock).
     private var lastStartsMillis: Int64
     /// What became of the version on the audience's channels.
     private(set) var broadcasts: [VersionBroadcast] = []
-    /// Reasons for which APNs refused the message itself, and for which there is a dead letter.
+    /// APNs' reasons for refusing the message itself. There is a dead letter for each.
     private var letters: [String] = []
 
     /// Begins the roll-up of a version.
@@ -64,8 +64,8 @@ struct RollUp {
             return broadcast
         }
     }
-    /// Begins the roll-up of content that outlives a version. Perhaps nobody will report on it, so nothing is due
-    /// before a report arrives.
+    /// Begins the roll-up of older content that expires later than a version. Perhaps nobody will report on it, so
+    /// nothing is due before a report arrives.
     init(ofOutliving version: Version, nowMillis: Int64) {
         self.isOfOutliving = true
         self.version = version
@@ -117,8 +117,8 @@ struct RollUp {
     }
     /// Takes a partition's report, which replaces its earlier one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
-        // If a report says that the version was due to nobody, after one that says that it was due to some, the earlier
-        // counts remain.
+        // If a partition first reported members to whom the version was due, and now reports none, the earlier counts
+        // remain.
         let former = report.counts.counts.due == 0 ? self.reported[report.partition]?.counts : nil
         self.reported[report.partition] = Reported(isFinished: report.isFinished, counts: former ?? report.counts)
         if self.isComplete, !self.wasComplete {
@@ -169,12 +169,12 @@ struct RollUp {
 
 /// What partitions have reported to the owner of an audience on its newest versions, the oldest first.
 struct RollUps {
-    /// Maximum number of versions of an audience that are summed; beyond it the oldest is given up. In addition, the
-    /// newest version that brought a start is kept, and as many contents that outlive a version.
+    /// Maximum number of versions of an audience whose reports are summed; beyond it the oldest is dropped. The newest
+    /// version that brought a start is kept in addition. As many older contents that expire later are kept, too.
     static let countMax = 4
     private(set) var all: [RollUp] = []
 
-    /// When the first roll-up has a record to write, steady; `Int64.max`: none has.
+    /// When the first roll-up has a record to write (steady clock); `Int64.max`: none has.
     var nextMillis: Int64 { self.all.map(\.dueMillis).min() ?? .max }
     /// Whether some partition that was sent the version has not finished.
     func isIncomplete(stampSeconds: Int64) -> Bool {

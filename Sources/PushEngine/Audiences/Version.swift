@@ -26,7 +26,7 @@ struct Version {
     var stampSeconds: Int64 = 0
     /// The content that members get, and the event that it comes from.
     var layer = Layer()
-    /// Whether the ledger has a unit for the version. If so, the first push of its pass to a member has priority 10.
+    /// Whether the ledger has a unit for the version. If so, a member's first push of the version has priority 10.
     var isHigh = false
     /// Whether the ledger for members with `frequent-updates` has a unit for the version.
     var isFrequentHigh = false
@@ -36,11 +36,11 @@ struct Version {
     var starts: [StartOrder] = []
     /// The audience's channels, as of `channelRevision`.
     var channels: [VersionChannel] = []
-    /// Number of the list of channels; 0: the audience has had no channel. When the list has changed, the version is
-    /// sent again with a higher number.
+    /// Revision of the list of channels; 0: the audience has had no channel. When the list has changed, the version is
+    /// sent again with a higher revision.
     var channelRevision: UInt32 = 0
 
-    /// Moves the version, and the start that it brings, to that life.
+    /// Moves the version, and the start that it brings, to another life.
     mutating func enterLife(_ life: Int64) {
         self.life = life
         for index in self.starts.indices { self.starts[index].life = life }
@@ -54,8 +54,8 @@ struct Version {
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
-    /// The older versions that a partition keeps beneath one that expires at that time. Each expires later than all
-    /// after it. The one that expires last is always kept, because without it there would be nothing to show in the
+    /// Selects the older versions that a partition keeps beneath a version with this expiry. Each expires later than
+    /// all after it. The one that expires last is always kept, because otherwise there would be nothing to show in the
     /// end. If there are too many, the next oldest is dropped.
     /// - Parameter versions: the oldest first.
     static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
@@ -81,7 +81,7 @@ struct Version {
             kind: self.kind, stampSeconds: self.stampSeconds, content: self.layer.content,
             source: self.layer.blob.span, alert: other.layer.blob.span.extracting(other.layer.alert.range), to: &body)
     }
-    /// Whether the content and that alert fit into one push.
+    /// Whether the content and the alert of `other` fit into one push.
     func fits(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

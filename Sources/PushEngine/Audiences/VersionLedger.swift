@@ -1,11 +1,11 @@
 import PushModel
 
 /// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit returns an hour
-/// after the last partition has reported that it gives nobody priority 10 now.
+/// after the last partition has reported that it sends nobody the version with priority 10 now.
 struct VersionLedger: Equatable {
     /// Stamps of versions that may still be sent with priority 10, oldest first.
     private(set) var open: [Int64] = []
-    /// Times at which the versions that are no longer `open` were reported as done, steady, oldest first.
+    /// Times at which the versions that are no longer `open` were reported as done (steady clock), oldest first.
     private(set) var returning: [Int64] = []
 
     mutating func spent(nowMillis: Int64) -> Int {
@@ -62,8 +62,7 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// Lets the units of versions up to that stamp return, because none of these versions gives anybody priority 10
-    /// now.
+    /// Lets the units of versions up to a stamp return, because none of these versions gives anybody priority 10 now.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

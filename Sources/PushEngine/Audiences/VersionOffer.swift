@@ -15,7 +15,8 @@ struct VersionOffer {
 }
 
 extension ShardMemory {
-    /// Takes the offer of an update that becomes the next version. Its stamps are thereby used up.
+    /// Makes the offer of an update that becomes the next version. The slot's stamps in the offer count as used from
+    /// then on.
     mutating func takeOffer(_ update: UpdateID, of slot: SlotID) -> VersionOffer {
         let under = self.updates[update].under.map { layer in
             (self.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds), layer)
@@ -57,8 +58,8 @@ extension Version {
             self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
         if isTooLarge { self.layer = own }
     }
-    /// The version as it is sent to a partition that has just asked. The version's priority is not for members there,
-    /// nor is its alert if they joined after it.
+    /// The version as it is sent to a partition that has just asked. Members there do not get the version's priority.
+    /// They get its alert only if they joined before it.
     /// - Parameter keepsAlert: whether the partition's members are owed the alert.
     func answer(keepsAlert: Bool) -> Version {
         var version = self
@@ -71,7 +72,7 @@ extension Version {
     mutating func leaveNothingToChannels() {
         for index in self.channels.indices { self.channels[index].serves = false }
     }
-    /// Whether the content and that alert fit into one broadcast.
+    /// Whether the content and the alert of `other` fit into one broadcast.
     func fitsOnChannel(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

@@ -1,6 +1,6 @@
 /// How often in a row pushes to a member have failed, in one byte.
 struct FailureStreak: Equatable {
-    /// More failures make no longer back-off.
+    /// The back-off is longest after this many failures, so further ones are not counted.
     private static let countMax: UInt8 = 20
     private static let earlierDeathMark: UInt8 = 0x80
     private let bits: UInt8
@@ -12,11 +12,11 @@ struct FailureStreak: Equatable {
     var isNone: Bool { self.bits == 0 }
     /// Number of failures, for the back-off.
     var count: UInt8 { self.bits & ~Self.earlierDeathMark }
-    /// How often in a row, up to the last answer, APNs said that the token died before the member joined.
+    /// Number of the latest answers in a row in which APNs said that the token died before the member joined.
     var earlierDeaths: UInt8 { self.bits & Self.earlierDeathMark == 0 ? 0 : self.count }
 
-    /// The streak with one more failure. The first earlier death begins a new streak, because its back-off does not
-    /// grow.
+    /// The streak with one more failure. The first answer about an earlier death begins a new streak, because the
+    /// back-off after such answers does not grow.
     func next(isEarlierDeath: Bool) -> FailureStreak {
         isEarlierDeath
             ? FailureStreak(bits: Self.earlierDeathMark | (self.earlierDeaths + 1))

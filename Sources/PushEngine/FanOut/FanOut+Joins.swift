@@ -148,7 +148,7 @@ extension FanOut {
         /// Stamp of the version whose alert the member is owed in its new ring; 0: none.
         var owedAlertStampSeconds: Int64 = 0
     }
-    /// Puts the token into that ring.
+    /// Puts the event's token into the ring of a pass.
     /// - Returns: what is to be written down; `nil`: the token was there already, and nothing has changed.
     private mutating func insert(
         in crowd: CrowdID, pass: Int, isFrequent: Bool, joinedSeconds: UInt32, in core: inout ShardCore, now: EngineTime
@@ -205,8 +205,8 @@ extension FanOut {
                 ? self.owedAlertStampSeconds(found, of: crowd, pass: pass, in: core) : 0)
     }
     /// Takes the member into the ring.
-    /// - Parameter notBeforeMillis: earliest time of a push, steady. The member's phone may have got a push shortly
-    ///   before.
+    /// - Parameter notBeforeMillis: earliest time of a push (steady clock). The member's phone may have got a push
+    ///   shortly before.
     private mutating func enter(
         _ member: MemberID, as entrance: Crowd.Entrance, crowd: CrowdID, pass: Int, members: CrowdTable.Members,
         notBeforeMillis: Int64, in core: inout ShardCore, now: EngineTime
@@ -227,7 +227,7 @@ extension FanOut {
             pass: pass)
     }
     /// Settles what the member is owed in its ring, because it is about to leave the ring.
-    /// - Returns: when its phone may be pushed to again, steady.
+    /// - Returns: when the member's phone may get another push (steady clock).
     @discardableResult private mutating func exited(
         _ member: MemberID, members: CrowdTable.Members, in core: inout ShardCore, now: EngineTime
     ) -> Int64 {
@@ -240,7 +240,7 @@ extension FanOut {
         self.settle(left.settled, of: crowd, into: .left, in: &core)
         return left.notBeforeMillis
     }
-    /// The push to a member that has no answer; `nil`: there is none.
+    /// The unanswered push to a member; `nil`: there is none.
     func pushInFlight(to member: MemberID, of crowd: CrowdID, members: CrowdTable.Members) -> MemberPushID? {
         guard members.table.flags(of: member).contains(.isInFlight) else { return nil }
         return self.crowds[crowd].pushInFlight(to: member, in: self.pushes)
@@ -290,7 +290,7 @@ extension FanOut {
     }
     /// Takes over what is known of a token that had left and joins again. A push to it may still be in flight, and its
     /// phone may have been pushed to a moment ago.
-    /// - Returns: when the phone may be pushed to, steady.
+    /// - Returns: when the phone may be pushed to (steady clock).
     private mutating func reunite(_ member: MemberID, of crowd: CrowdID, with members: CrowdTable.Members) -> Int64 {
         let key = self.departedKey(member, of: crowd, members: members)
         if !self.departed.isEmpty, let push = self.departed.removeValue(forKey: key) {
@@ -313,7 +313,7 @@ extension FanOut {
 
     // MARK: Counting
     /// Counts members that are owed more than before.
-    /// - Parameter alertStampSeconds: stamp of the alert that some of them wait for alone.
+    /// - Parameter alertStampSeconds: stamp of an alert. Some of the members wait for this alert only.
     mutating func countDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, in core: inout ShardCore) {
         core.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
         let effects = self.crowds[crowd].becameDue(due, alertStampSeconds: alertStampSeconds)

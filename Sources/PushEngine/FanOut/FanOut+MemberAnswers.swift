@@ -114,7 +114,7 @@ extension FanOut {
             return again(&self, &core, self.retryDelayMillis(push, response.retryAfterSeconds, in: &core))
         }
     }
-    /// Whether APNs says that a token died before it joined, and that is not believed yet: see
+    /// Whether APNs says that a token died before the member joined, and the engine does not believe it yet: see
     /// `earlierDeathsIgnoredMax`.
     func isEarlier(_ invalidSinceMillis: Int64?, _ push: MemberPush, _ members: CrowdTable.Members) -> Bool {
         guard let invalidSinceMillis, push.failures.earlierDeaths < ShardCore.earlierDeathsIgnoredMax else {
@@ -122,8 +122,8 @@ extension FanOut {
         }
         return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
     }
-    /// Delay of the next attempt after such an answer. It does not grow, because members behind this one wait when
-    /// there are very many.
+    /// Delay of the next attempt after APNs has said that a token died before the member joined. The delay does not
+    /// grow, because other members wait behind this one when there are very many.
     mutating func earlierDeathDelayMillis(in core: inout ShardCore) -> Int64 {
         core.dispatch.backOffMillis(
             attempt: 0, retryAfterSeconds: nil, millisMax: .max, settings: core.memory.configuration.settings)
@@ -137,10 +137,10 @@ extension FanOut {
             millisMax: isOfRoute ? core.memory.configuration.settings.routeBackoffMaxMillis : .max,
             settings: core.memory.configuration.settings)
     }
-    /// Lets the member still be owed the content, unless it has left, or the round of a newer version reaches it.
-    /// - Parameter keepsDistance: whether the failed push counts for the least distance between pushes. It does not
-    ///   count if it surely did not reach the phone. Otherwise a pass would end a second later whenever a connection
-    ///   that is down to one stream refuses hundreds of pushes at once.
+    /// Keeps the content owed to the member, unless it has left, or the round of a newer version reaches it.
+    /// - Parameter keepsDistance: whether the failed push counts for the least distance between pushes. A push that
+    ///   surely did not reach the phone does not count. Otherwise a pass would end a second later whenever a
+    ///   connection that is down to one stream refuses hundreds of pushes at once.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
         keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, in core: inout ShardCore,

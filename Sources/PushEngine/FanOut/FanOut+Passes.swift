@@ -85,7 +85,7 @@ extension FanOut {
                 + EventRules.expirationSeconds(of: version.kind),
             apnsID: self.pushes[id].apnsID
         ) {
-            // The member's bytes stay while they are copied.
+            // The token's bytes stay valid while they are copied.
             let token = unsafe members.table.tokenBytes(member)
             Hex.append(unsafe Span(_unsafeElements: token), to: &$0)
         } body: {

@@ -52,7 +52,7 @@ extension FanOut {
         }
     }
     /// Makes room for a pause. If there are too many, pauses of audiences without a member in this partition are
-    /// forgotten, in the order in which they were made.
+    /// forgotten, the oldest first.
     /// - Returns: `false`: all remembered pauses are of audiences with members here; this audience is not paused.
     private mutating func makeRoom(for pause: PauseTable.Key, in core: inout ShardCore) -> Bool {
         guard !core.pauses.hasRoom(for: pause) else { return true }
@@ -94,7 +94,8 @@ extension FanOut {
     }
 
     // MARK: In state
-    /// Beginning of the key `h/<bundle id>/<audience id>`; without an audience id, it means all of the app.
+    /// Prefix of the key `h/<bundle id>/<audience id>` of a pause's record. A key without an audience id stands for
+    /// all audiences of the app.
     static var pauseKeyPrefix: StaticString { "h/" }
     /// The audience or app that a key names; `nil`: the key is of another kind, or of an app that is no longer
     /// configured.

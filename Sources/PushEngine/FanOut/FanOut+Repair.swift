@@ -27,7 +27,7 @@ extension FanOut {
         if record == .voided {
             return self.repairVoided(key: key, reference: reference, partition: partition, in: &core)
         }
-        // What a crowd without a name would write has no key.
+        // Records of a crowd have keys with its name. A crowd without a name cannot write its record again.
         guard let crowd = self.crowds.find(reference: reference, partition: partition), self.crowds[crowd].isNamed
         else {
             core.journal.writeTombstone(key: key, of: partition, in: &core.memory)
@@ -39,7 +39,8 @@ extension FanOut {
         return .overwritten
     }
     /// Repairs another writer's record that an audience is over. Compaction may delete the records that show that the
-    /// other writer had lost the partition. It would then remove every member with an earlier record.
+    /// other writer had lost the partition. The other writer's record would then remove every member with an earlier
+    /// record.
     private mutating func repairVoided(
         key: Span<UInt8>, reference: UInt64, partition: PartitionIndex, in core: inout ShardCore
     ) -> StateRepair {
@@ -47,8 +48,8 @@ extension FanOut {
             core.journal.writeTombstone(key: key, of: partition, in: &core.memory)
             return .removed
         }
-        // Joins of the next life may be before a record written now, which would remove those members. Then the other
-        // writer's record stays until the last leaving member has gone.
+        // Joins of the next life may already be in `state`. A void written now would remove their members. So the
+        // other writer's record stays until the last leaving member has gone.
         guard self.crowds.find(reference: reference, partition: partition) == nil else { return .ignored }
         core.journal.writeVoided(of: leaving, self.crowds[leaving], entry: .none, in: &core.memory)
         self.voids.left(partition)
@@ -70,7 +71,7 @@ extension FanOut {
         }
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
-        // A join that is stored behind the audience's void would be one of the next life.
+        // The audience is over. A join stored behind its void would count for the next life, so the member is removed.
         guard !self.crowds[crowd].isOver else {
             self.remove(member, members: members, in: &core, now: now)
             return .removed

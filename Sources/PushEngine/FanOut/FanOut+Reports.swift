@@ -63,7 +63,7 @@ extension FanOut {
     }
     /// The details of an outcome record about a push to a single member.
     func details(of push: MemberPush, status: UInt16, reason: String, members: CrowdTable.Members) -> OutcomeDetails {
-        // The member's bytes stay while they are hashed.
+        // The token's bytes stay valid while they are hashed.
         let token = unsafe members.table.tokenBytes(push.member)
         var details = OutcomeDetails()
         details.hasPush = true

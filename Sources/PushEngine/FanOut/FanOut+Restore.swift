@@ -199,8 +199,8 @@ extension FanOut {
         self.resumePassTraces(crowd, in: &core, now: now)
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Restores owed alerts that no progress covers. Their members started or stopped listening before the newest alert
-    /// had reached them.
+    /// Restores owed alerts that no progress record covers. Their members started or stopped listening before the
+    /// newest alert had reached them.
     private mutating func restoreOwedAlerts(
         _ crowd: CrowdID, joins: [RestoredJoin], members: CrowdTable.Members, in core: inout ShardCore
     ) {

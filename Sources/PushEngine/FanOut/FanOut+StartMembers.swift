@@ -62,7 +62,8 @@ extension FanOut {
         }
         var sent = CrowdStarts.Sent()
         if found.isSome {
-            // A push to the member in its old environment has to be answered first. Its next join will move it.
+            // A push to the member in its old environment has to be answered first. The member's next join will move
+            // it.
             guard members.table.ring(of: found) != ring, !members.table.flags(of: found).contains(.isInFlight) else {
                 return (found, false)
             }

@@ -175,7 +175,7 @@ extension FanOut {
             self.schedule(crowd, in: &core, now: now)
         }
     }
-    /// Writes an outcome record for a member that was not started, or for which the result is unknown.
+    /// Writes an outcome record for a start push that failed for good, or whose result is unknown.
     private mutating func recordFailedStart(
         _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome,
         in core: inout ShardCore

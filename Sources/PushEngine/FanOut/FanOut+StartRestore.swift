@@ -1,7 +1,7 @@
 import PushModel
 
-/// Restores start members from `state` after a takeover. Voids of their audiences, and records that other writers wrote
-/// about them, are here, too.
+/// Restores start members from `state` after a takeover. Also handles voids of their audiences, and other writers'
+/// records about them.
 extension FanOut {
     // MARK: Reading
 

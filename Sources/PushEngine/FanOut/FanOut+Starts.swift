@@ -49,7 +49,7 @@ extension FanOut {
     // MARK: Deadlines
 
     /// Puts the crowd's start rounds into their lanes' queues, or remembers when they are due, after any change.
-    /// - Returns: when something is due, steady.
+    /// - Returns: when something is due (steady clock).
     mutating func scheduleStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) -> Int64 {
         guard self.crowds[crowd].hasStarts else { return .max }
         let members = self.crowds.members(of: crowd)

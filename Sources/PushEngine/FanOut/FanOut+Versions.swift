@@ -11,7 +11,8 @@ extension FanOut {
     mutating func takeVersions(
         _ record: BusRecord.Versions, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime
     ) {
-        // A crowd gets its name from a join that is read again. That join asks for the versions.
+        // A crowd without a name takes no versions. A join that is read again will name the crowd, and ask for the
+        // versions.
         guard let crowd = self.crowd(record.bundleID, key: key, in: core), self.crowds[crowd].isNamed else { return }
         self.expireVersions(crowd, in: &core, now: now)
         var taken: Int64?
@@ -22,7 +23,8 @@ extension FanOut {
         guard let taken else {
             guard let newest = record.versions.last, self.takeChannels(of: newest, crowd: crowd, in: &core, now: now)
             else {
-                // The owner, perhaps a new one, cannot know what was reported of versions that are known here.
+                // No version is new here. The owner, perhaps a new one, may not know what was reported of these
+                // versions.
                 if self.crowds[crowd].askedAgain(record.versions) { self.schedule(crowd, in: &core, now: now) }
                 return
             }
@@ -34,7 +36,8 @@ extension FanOut {
     }
     /// Writes the versions down. The record's offset is resolved when `state` has the versions, even if these have
     /// reached nobody.
-    /// - Parameter stampSeconds: stamp of a version that is new here; `nil`: the newest version only goes another way.
+    /// - Parameter stampSeconds: stamp of a version that is new here; `nil`: only the way of the newest version has
+    ///   changed, to channels or to tokens.
     private mutating func keepVersions(
         _ crowd: CrowdID, taken stampSeconds: Int64?, in core: inout ShardCore, now: EngineTime
     ) {
@@ -78,7 +81,7 @@ extension FanOut {
         self.endPassTrace(crowd, .superseded, in: &core)
         self.sendFormerReports(crowd, in: &core)
     }
-    /// Drops the versions of another life: nobody is sent them now.
+    /// Drops the versions of a former life. From now on nobody is sent them.
     private mutating func endLife(of crowd: CrowdID, in core: inout ShardCore) {
         self.settleEach(of: crowd, into: .superseded, in: &core) { $0.endRounds(pass: $1, in: &$2) }
         self.crowds[crowd].endLife()
@@ -133,7 +136,7 @@ extension FanOut {
         self.voids.left(core.intake.partition)
         self.beginLeaving(crowd, in: &core)
     }
-    /// Milliseconds after a void until the owner is asked again. If the owner's clock is ahead, it answers with another
+    /// Milliseconds after a void until the owner is asked again. An owner whose clock is ahead answers with another
     /// void.
     static var askAgainMillis: Int64 { 5_000 }
     /// Keeps a crowd whose members joined after the audience's last event. They wait for its next event.
@@ -143,7 +146,7 @@ extension FanOut {
         self.endLife(of: crowd, in: &core)
         self.endPassTrace(crowd, .voided, in: &core)
         self.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
-        // The crowd is written down, so that an owner that restores it asks, too.
+        // The crowd is written down, so that the next owner of the partition asks, too.
         self.writeVersions(crowd, entry: entry, in: &core)
         self.askLater(crowd, in: core, now: now)
         self.schedule(crowd, in: &core, now: now)
@@ -165,11 +168,11 @@ extension FanOut {
         let members = self.crowds.members(of: crowd)
         let some = self.crowds[crowd].someMembers(limit: Self.leavingMax, in: members.table)
         for entry in some { self.remove(entry.member, members: members, in: &core, now: now) }
-        // Answers that arrive are counted in the crowd.
+        // Pushes in flight keep the crowd in memory, because their answers are counted there.
         guard some.isEmpty, !self.removeSomeStarts(of: crowd, in: &core), !self.crowds[crowd].hasPushInFlight else {
             return self.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
-        // About a follower without a name, `state` has nothing but members.
+        // If the follower has no name yet, `state` has records of its members only.
         let follower = self.crowds.follower(of: crowd).flatMap { self.crowds[$0].isNamed ? $0 : nil }
         // The next life's crowd may have got no version yet. The versions in `state` are of the life that is over, and
         // after the tombstones nothing would say so.

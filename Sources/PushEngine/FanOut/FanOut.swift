@@ -44,7 +44,8 @@ struct FanOut: ~Copyable {
         return isCrowdThere
     }
 
-    /// When a crowd has something to do, or a leaver is forgotten, steady; `Int64.max`: nothing waits for a time.
+    /// When a crowd has something to do, or a leaver is forgotten (steady clock); `Int64.max`: nothing waits for a
+    /// time.
     var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.leavers.nextOverMillis) }
 }
 
@@ -74,7 +75,7 @@ struct PassReference: Equatable {
     var crowd: CrowdID
     var generation: UInt32
     var pass: Int
-    /// The pass is one of the crowd's start rounds.
+    /// Whether the pass is one of the crowd's start rounds.
     var isStart = false
 }
 

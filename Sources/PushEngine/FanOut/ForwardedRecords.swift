@@ -24,7 +24,7 @@ struct ForwardedRecords {
         /// Offset of the `state` record that has this position.
         var recordOffset: Int64 = .max
 
-        /// What the record taken says about one that arrives; `nil`: nothing.
+        /// Judges an arriving record by the record taken; `nil`: the record taken says nothing about it.
         func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
             guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
             guard self.isByOthers else { return .isTaken }
@@ -36,7 +36,8 @@ struct ForwardedRecords {
     /// What is known of one token.
     private struct History {
         var last: Taken
-        /// The last record from any other partition. A publisher may change partitions when some are added.
+        /// The last record from any other partition. When partitions are added, a publisher may write a key's records
+        /// to another one.
         var former: Taken?
 
         func standing(of origin: SourcePosition, mayBeReplay: Bool) -> Standing? {

@@ -127,7 +127,7 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: self.open(waiter, partition: partition, in: &memory))
     }
-    /// Writes a record about a crowd, which waits for it.
+    /// Writes a record about a crowd. The crowd waits until Kafka has the record.
     private mutating func writeCrowd(
         _ record: StateCodec.CrowdRecord, of crowd: borrowing Crowd, _ wait: CrowdWait, in memory: inout ShardMemory,
         _ write: (inout ByteCursor) -> Void

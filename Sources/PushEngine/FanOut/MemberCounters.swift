@@ -1,7 +1,7 @@
 import PushModel
 
-/// What became of versions that were due to members (fan-out contract: Conservation for members). What is still owed
-/// after a takeover counts as due for the new owner, without a separate count.
+/// What became of versions that were due to members (fan-out contract: Conservation for members). After a takeover the
+/// new owner counts what is still owed as due.
 public struct MemberCounters: Sendable, Equatable {
     /// Number of pairs of a member and a version that the member has to be shown.
     public var due: UInt64 = 0
@@ -42,7 +42,8 @@ extension MemberCounters {
     struct Field: Sendable {
         let name: StaticString
         let path: any WritableKeyPath<MemberCounters, UInt64> & Sendable
-        /// Whether only reports of starts have the count. A version whose result is unknown is sent again.
+        /// Whether only reports of starts have the count. A version whose result is unknown is sent again, so its
+        /// reports lack that count.
         var isOfStarts = false
     }
     /// The counts of a report of a start, in the order in which they are written.

@@ -58,7 +58,7 @@ extension MemberPush {
 /// Names a push to a member in flight: an element of `MemberPushStore`.
 struct MemberPushID: Identifier { let rawValue: Int32 }
 
-/// Pushes to members without an answer: at most as many as there are streams.
+/// Unanswered pushes to members: at most as many as there are streams.
 struct MemberPushStore: ~Copyable {
     private var pushes = ChunkedStore<MemberPushID, MemberPush>()
     private var free: [MemberPushID] = []
@@ -105,7 +105,7 @@ struct MemberPushStore: ~Copyable {
         let id = Self.identifier(of: push)
         if self.pushes.contains(id) { self.pushes.prefetch(id) }
     }
-    /// Whether the push is to a member, and neither an update's nor a question.
+    /// Whether the number belongs to a push to a member, rather than to an update or a question.
     static func isMember(_ push: PushID) -> Bool {
         let low = UInt32(truncatingIfNeeded: push.rawValue)
         return low & Self.mark != 0 && low & 0x8000_0000 == 0

@@ -1,8 +1,8 @@
 import DequeModule
 import PushModel
 
-/// Members that have left an audience within the last hour, and may have got pushes with priority 10 there. They get
-/// none from the ledger of another audience before the hour is over (fan-out contract: Audience budget).
+/// Members that have left an audience within the last hour, and may have got pushes with priority 10 there. Until the
+/// hour is over, the ledger of another audience gives them no priority 10 (fan-out contract: Audience budget).
 ///
 /// Members whose last record was forwarded are remembered here, too. Earlier records of such a member may still be on
 /// their way, from a former owner of the partition where they were first stored.
@@ -20,7 +20,7 @@ struct RecentLeavers {
         var reference: UInt64
         /// Whether the member may have had priority 10 there within the hour.
         var hadTens: Bool
-        /// When the member's hour is over, steady.
+        /// When the member's hour is over (steady clock).
         var untilMillis: Int64
     }
     private var traces: [FanOut.DepartedKey: Trace] = [:]
@@ -29,7 +29,7 @@ struct RecentLeavers {
     /// Leavers that a restore has read.
     private var restored: [FanOut.DepartedKey: Trace] = [:]
 
-    /// When the hour of the first leaver is over, steady; `Int64.max`: there are no leavers.
+    /// When the hour of the first leaver is over (steady clock); `Int64.max`: there are no leavers.
     var nextOverMillis: Int64 { self.order.first?.untilMillis ?? .max }
     subscript(key: FanOut.DepartedKey) -> Trace? { self.traces.isEmpty ? nil : self.traces[key] }
 
@@ -163,7 +163,7 @@ extension FanOut {
         for _ in 0..<Self.leavingMax {
             guard let (partition, trace) = self.leavers.popOver(nowMillis: now.steadyMillis) else { return }
             // If this owner may not write, the partition's next owner does it. If the member has joined again, its new
-            // record has replaced this one.
+            // record has replaced the leaver's.
             guard core.memory.partitions[partition].sends,
                 self.crowds.members(of: partition).table.find(trace.token.span).isNone
             else { continue }

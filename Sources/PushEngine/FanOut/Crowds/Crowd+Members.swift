@@ -21,13 +21,13 @@ extension Crowd {
         /// are now owed something that they were not owed before.
         case owesAlertBeside(Int)
     }
-    /// How a push failed that will be tried again.
+    /// A failure of a push that will be tried again.
     struct Failure {
-        /// The earliest time of the next attempt, steady.
+        /// The earliest time of the next attempt (steady clock).
         var notBeforeMillis: Int64
         var keepsPriority = true
         var dropsAlert = false
-        /// See `MemberPush.attempt`.
+        /// Whether APNs said that the token died before the member joined: see `FailureStreak`.
         var isEarlierDeath = false
     }
     /// Stamp of the alert that is still owed to some members; 0: none is.
@@ -35,8 +35,9 @@ extension Crowd {
 
     // MARK: Joining
     /// Takes a member into the ring of a pass.
-    /// - Parameters: as of `Pass.joined`.
-    /// - Returns: its number among the late members; `nil`: it is not late.
+    /// - Parameters: see `Pass.joined`.
+    /// - Returns: the member's number among the late members, and what the pass owes in addition. The number is `nil`
+    ///   if the member is not late.
     mutating func entered(
         _ member: MemberID, as entrance: Entrance, pass: Int, notBeforeMillis: Int64, distanceMillis: Int64,
         nowMillis: Int64, in table: inout MemberTable
@@ -54,13 +55,13 @@ extension Crowd {
                 in: table)
         case .owedAlert: self.passes[pass].joinedOwed(member, notBeforeMillis: notBeforeMillis, in: table)
         }
-        // The member's record does not say that it was served, so progress has to.
+        // The member's record does not say that it was served, so a progress record has to.
         if entrance != .anew { self.progressed() }
         return (lateNumber, self.passes[pass].owed - before)
     }
     /// Takes a member that is about to leave out of its ring's pass.
-    /// - Returns: when its phone may be pushed to again, steady, and what it is no longer owed; `nil`: its ring has no
-    ///   pass.
+    /// - Returns: when the member's phone may get another push (steady clock), and what the member is no longer owed;
+    ///   `nil`: its ring has no pass.
     mutating func left(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable
     ) -> (notBeforeMillis: Int64, settled: Settled)? {
@@ -72,7 +73,7 @@ extension Crowd {
             notBeforeMillis, self.settled(pass: pass, since: before, alertStampSeconds: self.alertStampSeconds)
         )
     }
-    /// Lets members of a pass rest: a former owner may have pushed to them until then.
+    /// Sends nothing to members of a pass before that time, because a former owner may have pushed to them recently.
     mutating func rests(pass: Int, untilMillis millis: Int64) { self.passes[pass].rests(untilMillis: millis) }
     /// Remembers the offset in `state` of a late join's record.
     mutating func lateJoinWritten(_ number: UInt32, pass: Int, at offset: Int64) {
@@ -92,11 +93,11 @@ extension Crowd {
     func departedKey(_ member: MemberID, in table: borrowing MemberTable) -> FanOut.DepartedKey {
         FanOut.DepartedKey(partition: self.partition, position: table.position(of: member))
     }
-    /// The push to a member whose flag says that one has no answer; `nil`: there is none.
+    /// The unanswered push to a member whose flag says that there is one; `nil`: there is none.
     func pushInFlight(to member: MemberID, in pushes: borrowing MemberPushStore) -> MemberPushID? {
         pushes.identifier(of: member, partition: self.partition)
     }
-    /// Whether pushes to update members have no answer.
+    /// Whether a push to an update member is unanswered.
     var hasPushInFlight: Bool { self.passes.contains { $0.inFlight.count > 0 } }
     /// Removes the crowd's rings, which have no members.
     mutating func removeRings(from table: inout MemberTable) {
@@ -171,21 +172,21 @@ extension Crowd {
         self.passes[store[push].pass].pushAnswered(push, in: &store)
         self.progressed()
     }
-    /// The latest deadline with which the crowd needs no rescheduling after an answer, steady; `nil`: it must be
-    /// rescheduled.
+    /// The latest deadline with which the crowd needs no rescheduling after an answer (steady clock); `nil`: it must
+    /// be rescheduled.
     ///
-    /// An answer can make members due, and a progress record. Due members need no rescheduling while the crowd's only
-    /// pass is in its queue: when the pass finds nobody to serve, it schedules the crowd. A due progress record needs
-    /// none while its deadline is set, or an earlier record is under way. Answers do not affect versions and their
-    /// ends.
+    /// After an answer, members or a progress record may be due. Due members need no rescheduling while the crowd's
+    /// only pass is in its queue: when the pass finds nobody to serve, it schedules the crowd. A due progress record
+    /// needs none while its deadline is set, or an earlier record is under way. Answers do not change when versions
+    /// expire.
     @inline(__always) var deadlineMaxAfterAnswer: Int64? {
         guard self.passes.count == 1, self.passes[0].isQueued else { return nil }
         return self.records.isProgressUnderWay ? .max : self.records.nextProgressMillis
     }
     /// Puts passes that have members to serve into their lanes' queues.
     /// - Parameter id: the crowd's own.
-    /// - Returns: when the other passes have members to serve, steady; `Int64.max`: not before an event, an answer or
-    ///   an acknowledgement.
+    /// - Returns: when the other passes have members to serve (steady clock); `Int64.max`: not before an event, an
+    ///   answer or an acknowledgement.
     @inline(__always) mutating func queuePasses(
         as id: CrowdID, distanceMillis: Int64, nowMillis: Int64, in lanes: inout NumberedArray<LaneIndex, Lane>
     ) -> Int64 {
@@ -274,7 +275,7 @@ extension Crowd {
         self.passes[pass].alertCame(to: member)
     }
     /// Takes the answer to a push to a member.
-    /// - Parameter restedMillis: earliest time of the next push to the member, steady.
+    /// - Parameter restedMillis: earliest time of the next push to the member (steady clock).
     /// - Returns: whether the member waited for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {
         guard let pass = self.passIndex(of: ring) else { return false }

@@ -40,7 +40,7 @@ extension Crowd {
 
     // MARK: Counting
     /// Counts members that are owed more than before.
-    /// - Parameter alertStampSeconds: stamp of the alert that some of them wait for alone.
+    /// - Parameter alertStampSeconds: stamp of an alert. Some of the members wait for this alert only.
     @inline(__always) mutating func becameDue(_ due: Pass.Owed, alertStampSeconds: Int64) -> CrowdReports.Effects {
         self.reports.becameDue(due.all - due.alone)
         return self.reports.aloneSettled(stampSeconds: alertStampSeconds, count: -due.alone, into: .superseded)
@@ -61,7 +61,7 @@ extension Crowd {
     mutating func aloneRestored(pass: Int) {
         self.reports.aloneRestored(stampSeconds: self.alertStampSeconds, count: self.passes[pass].course.aloneCount)
     }
-    /// Counts a member that the round met with an alert that goes alone, and that has to wait for the alert.
+    /// Counts a member that the round has met, and that has to wait for an alert that goes alone.
     mutating func aloneDeferred() -> CrowdReports.Effects {
         self.reports.aloneDeferred(stampSeconds: self.alertStampSeconds)
     }
@@ -99,8 +99,8 @@ extension Crowd {
     }
 
     // MARK: Reporting
-    /// When the counts are to be reported, steady; `Int64.max`: nothing is to be reported, or the next progress record
-    /// covers it.
+    /// When the counts are to be reported (steady clock); `Int64.max`: nothing is to be reported, or the next progress
+    /// record covers it.
     @inline(__always) func reportDueMillis(nowMillis: Int64) -> Int64 {
         self.reports.isOpen && self.isFinished ? self.reports.dueMillis(nowMillis: nowMillis) : .max
     }
@@ -138,11 +138,11 @@ extension Crowd {
         report.counts = counts
         return report
     }
-    /// Whether a version may still bring priority 10. It may not once the owner knows that nobody gets priority 10 by
-    /// it: its budget unit may already be returning.
+    /// Whether a push of the version may still have priority 10. Once the owner knows that nobody gets priority 10 by
+    /// the version, it may not: the budget unit may already be returning.
     func mayBeHigh(stampSeconds: Int64) -> Bool { stampSeconds > self.reports.reportedDoneStampSeconds }
     /// Takes versions that are known here, from an owner that asks for reports; it may be a new one.
-    /// - Returns: whether the newest version is to be reported to it again.
+    /// - Returns: whether the newest version must be reported to that owner again.
     mutating func askedAgain(_ versions: [Version]) -> Bool {
         guard let newest = versions.last, newest.life == self.versions.life else { return false }
         return self.reports.askedAgain(stampSeconds: newest.stampSeconds)

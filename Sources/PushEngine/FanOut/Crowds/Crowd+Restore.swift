@@ -5,7 +5,8 @@ extension Crowd {
     /// Resumes a pass from where the progress says.
     /// - Parameters:
     ///   - joins: late joins that the progress does not cover.
-    ///   - notBeforeMillis: earliest time of a push, steady. A former owner may have pushed until shortly before.
+    ///   - notBeforeMillis: earliest time of a push (steady clock). A former owner may have pushed until shortly
+    ///     before.
     /// - Returns: what its members are owed; `nil`: there is no version.
     mutating func restore(
         pass: Int, from progress: borrowing PassesRecord, joins: [RestoredJoin], notBeforeMillis: Int64,
@@ -112,7 +113,7 @@ extension Crowd {
         return Set(anew.filter { waiting.contains($0) })
     }
     /// Restores the newest alert for a member that started or stopped listening before the alert had reached it. No
-    /// progress covers that.
+    /// progress record covers that alert.
     /// - Returns: what is owed in addition; `nil`: nothing.
     mutating func restoreOwedAlert(_ join: RestoredJoin, in table: borrowing MemberTable) -> Pass.Owed? {
         guard let alert = self.versions.alert, !self.versions.isEmpty,

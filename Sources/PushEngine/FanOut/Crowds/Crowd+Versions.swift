@@ -12,9 +12,9 @@ extension Crowd {
     }
     /// By how much a change has lowered the number of members of a pass that are owed something.
     struct Settled: Equatable {
-        /// Number of members, those in `due` included.
+        /// Number of members, including those in `due`.
         var members: Pass.Owed
-        /// Stamp of the version whose alert some of them waited for alone; 0: none.
+        /// Stamp of an alert. Some of these members waited for this alert only. 0: none did.
         var alertStampSeconds: Int64
         /// Number of members that are owed the newest version from now on.
         var due = 0
@@ -36,8 +36,7 @@ extension Crowd {
 
     /// The newest version; `nil`: there is none.
     var newest: Version? { self.versions.newest }
-    /// The newest version, if members that have not been sent it are owed it; `nil`: what is in flight belongs to an
-    /// earlier one.
+    /// The newest version, if it is owed to members that have not been sent it; otherwise `nil`.
     var versionToTrace: Version? { self.passes.contains { $0.unsentCount > 0 } ? self.versions.newest : nil }
     /// What is reported of a pass of the crowd whose trace begins.
     /// - Parameter partition: number of the crowd's partition.

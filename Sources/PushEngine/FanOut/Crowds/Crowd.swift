@@ -19,7 +19,7 @@ struct Crowd: ~Copyable {
         /// is over, or `leaving` if its name never becomes known.
         case living
         /// The audience is over, and `state` must say so before anything is deleted. Becomes `leaving` when Kafka has
-        /// that.
+        /// that record.
         case toBeVoided
         /// Members are being removed, a few at a time. Becomes `gone` with the last.
         case leaving
@@ -77,15 +77,15 @@ struct Crowd: ~Copyable {
     /// When the newest update member joined, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// When the audience's owner is asked again for versions, steady. The owner had forgotten the audience.
+    /// When the audience's owner is asked again for versions (steady clock). The owner had forgotten the audience.
     private var askAtMillis: Int64 = .max
 
     /// Whether an operator has stopped the crowd's passes.
     var pause = CrowdPause.goesOn
-    /// When a push with priority 10 last left, steady.
+    /// When a push with priority 10 last left (steady clock).
     private var lastHighMillis: Int64 = .min
-    /// Until when every member with a mark of a move counts as moved, seconds since 1970. Some records of such members
-    /// were taken long after they were written.
+    /// Until this time, in seconds since 1970, every member with a mark of a move counts as moved within the hour.
+    /// Some joins were taken long after they were written, so the time of a join does not tell.
     private(set) var delayedMovesUntilSeconds: Int64 = 0
 
     /// Which records of the crowd `state` has, and which have to be written.
@@ -106,7 +106,7 @@ struct Crowd: ~Copyable {
     }
     /// Whether the crowd's passes may meet members, provided that the partition's owner may push at all.
     @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
-    /// When something is due apart from passes and starts, steady; `Int64.max`: nothing is.
+    /// When something is due apart from passes and starts (steady clock); `Int64.max`: nothing is.
     @inline(__always) func nextDueMillis(now: EngineTime) -> Int64 {
         let expires = self.versions.nextExpirySeconds
         let expiry = expires == .max ? .max : now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)
@@ -188,7 +188,7 @@ struct Crowd: ~Copyable {
 
     // MARK: Members and their owner
 
-    /// Remembers when an update member joined, or joined again with other wishes.
+    /// Remembers when an update member joined, or joined again with other settings.
     @inline(__always) mutating func joined(seconds: UInt32) {
         self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
     }
@@ -234,7 +234,8 @@ struct Crowd: ~Copyable {
 
     // MARK: Members that move from other audiences
 
-    /// Number of seconds for which a move counts as within the hour. A join's time is in whole seconds.
+    /// Number of seconds for which a move counts as within the hour. One second is added, because a join's time is in
+    /// whole seconds.
     private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
     /// Remembers that a member has moved here from another audience. The join may have been written before the member's
     /// last push there.

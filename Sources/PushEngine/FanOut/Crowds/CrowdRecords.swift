@@ -42,12 +42,12 @@ struct CrowdRecords {
     /// Whether half of what the last record allows has been used.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
-    /// When the next progress record is due, steady; `Int64.max`: none is, or the previous one has to be acknowledged
-    /// first.
+    /// When the next progress record is due (steady clock); `Int64.max`: none is, or the previous one has to be
+    /// acknowledged first.
     func progressDueMillis(nowMillis: Int64) -> Int64 {
         self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
     }
-    /// The earliest time of the next record once the last is acknowledged; steady.
+    /// The earliest time of the next record once the last is acknowledged (steady clock).
     @inline(__always) var nextProgressMillis: Int64 { self.progress.writtenMillis + Self.progressMillis }
 
     // MARK: What happens

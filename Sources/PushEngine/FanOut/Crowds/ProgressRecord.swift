@@ -17,18 +17,19 @@ struct ProgressRecord {
     private(set) var state = State.written
     /// Number of the record that was written last; counted from 1.
     private(set) var number: UInt32 = 0
-    /// When that record was written, steady; `Int64.min`: there was none.
+    /// When that record was written (steady clock); `Int64.min`: there was none.
     private(set) var writtenMillis: Int64 = .min
 
     /// Whether a record has not been acknowledged.
     @inline(__always) var isUnderWay: Bool { self.state == .underWay || self.state == .toWriteAgain }
     /// Whether something has happened that no record covers.
     @inline(__always) var isDue: Bool { self.state == .toWrite || self.state == .toWriteAgain }
-    /// The time `millis` after the last record, steady. It is now if there was no record.
+    /// The time `millis` after the last record (steady clock). It is now if there was no record.
     @inline(__always) func millis(after millis: Int64, nowMillis: Int64) -> Int64 {
         self.writtenMillis == .min ? nowMillis : self.writtenMillis + millis
     }
-    /// When the next record is due, steady; `Int64.max`: none is, or the previous one has to be acknowledged first.
+    /// When the next record is due (steady clock); `Int64.max`: none is, or the previous one has to be acknowledged
+    /// first.
     func dueMillis(every millis: Int64, nowMillis: Int64) -> Int64 {
         switch self.state {
         case .written, .underWay, .toWriteAgain: .max

@@ -31,14 +31,14 @@ struct ReportSchedule {
 
     /// Whether something has to be reported or written.
     @inline(__always) var isOpen: Bool { self.owner != .reported || self.record != .written }
-    /// When the next report is due, steady; `Int64.max`: the owner knows all.
+    /// When the next report is due (steady clock); `Int64.max`: the owner knows all.
     func dueMillis(nowMillis: Int64) -> Int64 {
         switch self.owner {
         case .reported: .max
         case .toReportEnd, .toReport: self.lastMillis == .min ? nowMillis : self.lastMillis + Self.everyMillis
         }
     }
-    /// When the next record is to be written, steady; `Int64.max`: the last one says all.
+    /// When the next record is to be written (steady clock); `Int64.max`: the last one says all.
     func recordDueMillis(nowMillis: Int64) -> Int64 {
         switch self.record {
         case .written: .max

@@ -31,7 +31,7 @@ struct ServingEffects: Equatable {
 
 /// A failed push to a member, whose content is still owed.
 struct MemberFailure {
-    /// Earliest time of the next push to the member, steady.
+    /// Earliest time of the next push to the member (steady clock).
     var notBeforeMillis: Int64
     /// Failures, including this one.
     var failures: FailureStreak

@@ -117,7 +117,7 @@ struct MembersApart {
     }
     /// Lets a member be served by token, because it may miss the broadcast.
     /// - Parameters:
-    ///   - notBeforeMillis: earliest time of a push to it, steady.
+    ///   - notBeforeMillis: earliest time of a push to it (steady clock).
     ///   - distanceMillis: the least time between two pushes to a member.
     mutating func mayMissBroadcast(
         _ missing: Pass.Missing, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
@@ -137,10 +137,12 @@ struct MembersApart {
     }
 
     // MARK: Joining and leaving
-    /// Takes a member into the ring. If it is served at once, it gets no alert, because earlier alerts were not for it.
+    /// Takes a member into the ring. If it is served at once, it gets no alert, because earlier alerts were not for
+    /// it.
     /// - Parameters:
     ///   - isAhead: whether the round reaches it.
-    ///   - notBeforeMillis: earliest time of a push to it, steady. Its phone may have got a push shortly before.
+    ///   - notBeforeMillis: earliest time of a push to it (steady clock). Its phone may have got a push shortly
+    ///     before.
     ///   - hasVersions: whether the audience has something to send.
     /// - Returns: its number among the late members; `nil`: it is not late.
     mutating func joined(
@@ -219,8 +221,8 @@ struct MembersApart {
     }
     /// Remembers a member that was served before the round reached it.
     mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
-    /// Earliest time to meet a member that was served apart from the round or waits, steady. `Int64.min`: nothing here
-    /// delays it.
+    /// Earliest time to meet a member that was served apart from the round or waits (steady clock). `Int64.min`:
+    /// nothing here delays it.
     mutating func restedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         let served = self.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
         let waits = self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min
@@ -232,7 +234,7 @@ struct MembersApart {
     /// - Parameters:
     ///   - hasAlert: whether some members may be owed an alert.
     ///   - alertGoesAlone: whether the alert does not fit beside the newest content.
-    ///   - nowMillis: now, steady.
+    ///   - nowMillis: now (steady clock).
     @inline(never) mutating func nextRetry(
         hasAlert: Bool, alertGoesAlone: Bool, nowMillis: Int64, _ course: PassCourse,
         in table: borrowing MemberTable, effects: inout ServingEffects
@@ -293,7 +295,7 @@ struct MembersApart {
         }
         return nil
     }
-    /// When the next member may be served apart from the round, steady.
+    /// When the next member may be served apart from the round (steady clock).
     func dueMillis(distanceMillis: Int64) -> Int64 {
         guard !self.late.queue.isEmpty, self.skipped.count < Self.skippedMax else { return self.retries.nextDueMillis }
         let late = self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
@@ -301,7 +303,8 @@ struct MembersApart {
     }
 
     // MARK: The round at a member
-    /// When the member was served apart from the round, steady; `nil`: never, or longer ago than the least distance.
+    /// When the member was served apart from the round (steady clock); `nil`: never, or longer ago than the least
+    /// distance.
     @inline(__always) mutating func servedMillis(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64? {
@@ -329,7 +332,7 @@ struct MembersApart {
     /// Remembers a member that has been met but cannot be served yet. When its wait ends, it gets what is newest then.
     /// - Parameters:
     ///   - serving: what the round would have brought.
-    ///   - untilMillis: end of the wait, steady; `Int64.max`: the wait ends with an answer.
+    ///   - untilMillis: end of the wait (steady clock); `Int64.max`: the wait ends with an answer.
     /// - Returns: whether the member was waiting for that already.
     mutating func metUnserved(_ serving: MemberServing, untilMillis: Int64) -> Bool {
         let waits = self.retries[serving.member]
@@ -376,7 +379,7 @@ struct MembersApart {
         self.retries.set(entry, for: member)
     }
     /// Takes the answer to a push to the member.
-    /// - Parameter restedMillis: earliest time of the next push to the member, steady.
+    /// - Parameter restedMillis: earliest time of the next push to the member (steady clock).
     /// - Returns: whether the member was waiting for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
         guard self.retries.count > 0, var entry = self.retries[member], entry.notBeforeMillis == .max else {

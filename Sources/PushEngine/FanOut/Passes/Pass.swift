@@ -42,7 +42,7 @@ struct Pass {
     /// The next members, from the course's position on.
     private var upcoming = RingLookAhead()
     private var marks = PassMarks()
-    /// The time before which no member is met, steady. A former owner may have pushed until shortly before.
+    /// The time before which no member is met (steady clock). A former owner may have pushed until shortly before.
     private var notBeforeMillis: Int64 = .min
 
     /// Creates a pass whose rounds are all over. Members that join its ring are late.
@@ -133,11 +133,11 @@ struct Pass {
     /// - Parameters:
     ///   - versionCount: number of versions that the audience has.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
-    ///   - alertsSinceSeconds: members that joined then or later still wait for their alert, which no broadcast brings;
-    ///     `max`: nobody does.
+    ///   - alertsSinceSeconds: members that joined then or later still wait for their alert, which no broadcast
+    ///     brings; `max`: nobody does.
     ///   - missing: members that may miss the broadcast.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - nowMillis: the present time, steady.
+    ///   - nowMillis: the present time (steady clock).
     mutating func leaveToChannel(
         versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
         butFor missing: [Missing] = [], distanceMillis: Int64 = 0, nowMillis: Int64 = 0, in table: inout MemberTable
@@ -204,7 +204,8 @@ struct Pass {
     // MARK: Joining and leaving
     /// Adds a member to the ring. The round will meet it, or it is late.
     /// - Parameters:
-    ///   - notBeforeMillis: earliest time of a push to it, steady. Its phone may have got a push shortly before.
+    ///   - notBeforeMillis: earliest time of a push to it (steady clock). Its phone may have got a push shortly
+    ///     before.
     ///   - distanceMillis: the least time between two pushes to a member.
     ///   - hasVersions: whether the audience has something to bring.
     /// - Returns: its number among the late members; `nil`: it is not late.
@@ -230,7 +231,7 @@ struct Pass {
         self.channel.served(member)
     }
     /// Adds a member that is owed the newest version together with the alert.
-    /// - Parameter notBeforeMillis: when it may be pushed to, steady.
+    /// - Parameter notBeforeMillis: when it may be pushed to (steady clock).
     mutating func joinedOwed(_ member: MemberID, notBeforeMillis: Int64, in table: borrowing MemberTable) {
         let isAhead = self.joined(table.position(of: member))
         self.apart.joinedOwed(member, isAhead: isAhead, notBeforeMillis: notBeforeMillis)
@@ -244,7 +245,7 @@ struct Pass {
         return self.course.isAhead(ringPosition)
     }
     /// Takes out a member that is about to leave the ring. It is owed nothing here from now on.
-    /// - Returns: when its phone may be pushed to again, steady.
+    /// - Returns: when its phone may be pushed to again (steady clock).
     mutating func left(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable
     ) -> Int64 {
@@ -256,7 +257,7 @@ struct Pass {
         self.channel.left(member)
         return notBefore
     }
-    /// When a member may be met again, no matter where its position is, steady.
+    /// When a member may be met again, no matter where its position is (steady clock).
     private mutating func restedMillis(
         _ member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64 {
@@ -276,7 +277,7 @@ struct Pass {
     ///   - hasAlert: whether some members may be owed an alert.
     ///   - alertGoesAlone: whether the alert does not fit beside the newest content.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - nowMillis: the present time, steady.
+    ///   - nowMillis: the present time (steady clock).
     @inline(__always) mutating func nextServing(
         hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
         effects: inout ServingEffects
@@ -396,11 +397,11 @@ struct Pass {
             self.course.move(to: position + 1)
         }
     }
-    /// When the next member of the round may be met, steady.
+    /// When the next member of the round may be met (steady clock).
     @inline(__always) private func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
         max(self.notBeforeMillis, self.marks.notBeforeMillis(self.course.position, distanceMillis: distanceMillis))
     }
-    /// When a member can be served, steady; `Int64.max`: not before an event, an answer or an acknowledgement.
+    /// When a member can be served (steady clock); `Int64.max`: not before an event, an answer or an acknowledgement.
     func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         var due = self.apart.dueMillis(distanceMillis: distanceMillis)
         if self.course.isUnderWay, !self.apart.retries.isFull, !self.course.isHigh || !self.course.isBeyondHorizon {
@@ -434,7 +435,7 @@ struct Pass {
     /// Marks the newest alert as received by the member, which is no longer owed it.
     mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
     /// Takes the answer to a push to the member.
-    /// - Parameter restedMillis: when the member may be pushed to again, steady.
+    /// - Parameter restedMillis: when the member may be pushed to again (steady clock).
     /// - Returns: whether the member was waiting for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
         self.apart.wake(member, restedMillis: restedMillis)
@@ -442,14 +443,14 @@ struct Pass {
 
     // MARK: What state says
     /// Lets all members rest, because a former owner may have pushed to them until shortly before.
-    /// - Parameter millis: when the first may be met, steady.
+    /// - Parameter millis: when the first may be met (steady clock).
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
     /// Extends the horizon for the record that is written now. That many members may be met before the record after it.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
     /// Lets the pass go on as far as the last record says, because Kafka has that record.
     mutating func progressWritten() { self.course.horizonWritten() }
     /// Restores the pass from its record.
-    /// - Parameter notBeforeMillis: when the first member may be met, steady.
+    /// - Parameter notBeforeMillis: when the first member may be met (steady clock).
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
         frequentHighUntil: Int64, horizon: Int64, notBeforeMillis: Int64, in table: borrowing MemberTable

@@ -29,7 +29,7 @@ struct PassMarks {
         self.marks.append(Mark(position: position, firstMillis: nowMillis, lastMillis: nowMillis))
     }
 
-    /// When the member at `position` may be served again, steady.
+    /// When the member at `position` may be served again (steady clock).
     func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
         // The mark of the round before, at the same position.
         guard let mark = self.marks.last(where: { $0.position + PassCourse.circle <= position }) else { return .min }

@@ -13,7 +13,8 @@ struct RecentlyServed {
         self.millis[member] = servedMillis
         self.order.append((member, servedMillis))
     }
-    /// When the member was served apart from the round, steady; `nil`: never, or longer ago than `distanceMillis`.
+    /// When the member was served apart from the round (steady clock); `nil`: never, or longer ago than
+    /// `distanceMillis`.
     mutating func servedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64? {
         self.forget(distanceMillis: distanceMillis, nowMillis: nowMillis)
         return self.millis.isEmpty ? nil : self.millis[member]
@@ -24,6 +25,6 @@ struct RecentlyServed {
             if self.millis[first.member] == first.millis { self.millis[first.member] = nil }
         }
     }
-    /// When the first member is forgotten, steady; `nil`: none is remembered.
+    /// When the first member is forgotten (steady clock); `nil`: none is remembered.
     func nextForgottenMillis(distanceMillis: Int64) -> Int64? { self.order.first.map { $0.millis + distanceMillis } }
 }

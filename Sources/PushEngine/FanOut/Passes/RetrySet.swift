@@ -5,7 +5,7 @@ import PushModel
 /// their wait ends, they get what is newest then.
 struct RetrySet {
     struct Entry {
-        /// Earliest time of the next attempt, steady; `Int64.max`: not before an answer.
+        /// Earliest time of the next attempt (steady clock); `Int64.max`: not before an answer.
         var notBeforeMillis: Int64
         var failures = FailureStreak.none
         /// Whether the round has passed the member, so that only a newer version's round will reach it.
@@ -26,7 +26,7 @@ struct RetrySet {
     /// Maximum number of members that wait. The pass stops there, unless its round will still reach each of them.
     static let totalMax = 4_096
     private var entries: [MemberID: Entry] = [:]
-    /// The time before which no member outside `due` is due, steady. It may be too early.
+    /// The time before which no member outside `due` is due (steady clock). It may be too early.
     private var othersDueMillis: Int64 = .max
     /// Number of members that are owed what they wait for.
     private(set) var owedCount = 0
@@ -34,7 +34,7 @@ struct RetrySet {
     private var due: [MemberID] = []
 
     var count: Int { self.entries.count }
-    /// The time before which no member is due, steady. It may be too early.
+    /// The time before which no member is due (steady clock). It may be too early.
     var nextDueMillis: Int64 { self.due.isEmpty ? self.othersDueMillis : .min }
     var isFull: Bool {
         self.owedCount >= Self.countMax || self.owedCount > 0 && self.entries.count >= Self.totalMax

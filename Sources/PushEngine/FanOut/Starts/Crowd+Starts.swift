@@ -73,7 +73,7 @@ extension Crowd {
     ///   - id: the crowd's own.
     ///   - mayWrite: whether records about the start may be written.
     ///   - mayStart: whether starts may leave.
-    /// - Returns: when something of the starts is due, steady; `Int64.max`: nothing is.
+    /// - Returns: when something of the starts is due (steady clock); `Int64.max`: nothing is.
     mutating func queueStarts(
         as id: CrowdID, mayWrite: Bool, mayStart: Bool, _ terms: StartTerms, in table: borrowing MemberTable,
         lanes: inout NumberedArray<LaneIndex, Lane>, now: EngineTime

@@ -81,7 +81,7 @@ extension CrowdStarts {
 
     // MARK: Sweeps
 
-    /// When no start has to be remembered for any member, steady.
+    /// When no start has to be remembered for any member (steady clock).
     func ghostsUntilMillis(now: EngineTime) -> Int64 {
         let until = self.past.untilMillis(nowMillis: now.steadyMillis)
         guard self.hasOrder else { return until }

@@ -176,8 +176,8 @@ struct CrowdStarts: ~Copyable {
             }
         }
     }
-    /// When the next member of a round can be sent the start, steady; `Int64.max`: not before an acknowledgement or an
-    /// answer.
+    /// When the next member of a round can be sent the start (steady clock); `Int64.max`: not before an
+    /// acknowledgement or an answer.
     mutating func stepDueMillis(
         of round: Int, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -386,8 +386,8 @@ struct CrowdStarts: ~Copyable {
         }
     }
     // MARK: The progress record
-    /// When the next progress record is to be written, steady; `Int64.max`: one is on its way, or there is nothing to
-    /// write.
+    /// When the next progress record is to be written (steady clock); `Int64.max`: one is on its way, or there is
+    /// nothing to write.
     /// - Parameter announces: whether starts may leave.
     mutating func recordDueMillis(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime

@@ -4,7 +4,7 @@ extension CrowdStarts {
     /// A start whose pushes left within the last hour.
     struct Past: Equatable {
         var start: StartStamp
-        /// When the start's last push left, steady.
+        /// When the start's last push left (steady clock).
         var lastSentMillis: Int64
         /// When the start's last push left, by the wall clock of that moment. Times of joins are compared with it.
         var lastSentWallMillis: Int64
@@ -30,7 +30,7 @@ struct PastStarts {
     private(set) var all: [CrowdStarts.Past] = []
 
     @inline(__always) var isEmpty: Bool { self.all.isEmpty }
-    /// When no member has to be remembered for the starts that it was sent, steady.
+    /// When no member has to be remembered for the starts that it was sent (steady clock).
     func untilMillis(nowMillis: Int64) -> Int64 {
         self.all.reduce(nowMillis) { max($0, $1.lastSentMillis + RollingBudget.windowMillis) }
     }

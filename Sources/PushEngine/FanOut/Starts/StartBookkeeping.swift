@@ -24,11 +24,12 @@ struct StartBookkeeping {
 
     /// Whether all joins' records from before the start are acknowledged.
     @inline(__always) var hasMembersFromBefore: Bool { self.membersBeforeStart == 0 }
-    /// When a record of the start's progress is due, steady; `Int64.max`: all is written, or a record is on its way.
+    /// When a record of the start's progress is due (steady clock); `Int64.max`: all is written, or a record is on its
+    /// way.
     func progressDueMillis(nowMillis: Int64) -> Int64 {
         self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
     }
-    /// When a record may announce members that have joined one by one, steady.
+    /// When a record may announce members that have joined one by one (steady clock).
     func gatheredMillis(nowMillis: Int64) -> Int64 {
         self.progress.millis(after: Self.gatherMillis, nowMillis: nowMillis)
     }

@@ -81,7 +81,7 @@ struct StartReports {
     }
 
     // MARK: Reporting
-    /// When the counts are to be reported or recorded, steady; `Int64.max`: there is nothing new.
+    /// When the counts are to be reported or recorded (steady clock); `Int64.max`: there is nothing new.
     @inline(__always) func dueMillis(nowMillis: Int64) -> Int64 {
         guard self.report.stampSeconds > 0, self.schedule.isOpen else { return .max }
         return min(

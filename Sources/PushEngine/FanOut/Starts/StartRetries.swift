@@ -5,14 +5,15 @@ import PushModel
 /// members that the last record names are sent the start.
 struct StartRetries {
     struct Entry {
-        /// Earliest time of the next attempt, steady; `Int64.max`: not before the answer to a push of another start.
+        /// Earliest time of the next attempt (steady clock); `Int64.max`: not before the answer to a push of another
+        /// start.
         var notBeforeMillis: Int64
         var failures = FailureStreak.none
     }
     /// Number of waiting members at which a round stops.
     static let countMax = 1_024
     private var entries: [MemberID: Entry] = [:]
-    /// The time before which no member is due, steady. It may be too early.
+    /// The time before which no member is due (steady clock). It may be too early.
     private var earliestMillis: Int64 = .max
     /// Members that the last record in Kafka names, or a later one. `nextNamed` are those that the last record written
     /// names.
@@ -46,14 +47,14 @@ struct StartRetries {
     mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
         self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
     }
-    /// When the next member may be sent the start, steady; `Int64.max`: a record or an answer comes first.
+    /// When the next member may be sent the start (steady clock); `Int64.max`: a record or an answer comes first.
     mutating func nextDueMillis(sendsNamed: Bool, nowMillis: Int64) -> Int64 {
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
         if self.nextDue(sendsNamed: sendsNamed, nowMillis: nowMillis) != nil { return .min }
         return self.earliestMillis > nowMillis ? self.earliestMillis : self.laterMillis(than: nowMillis)
     }
-    /// When the first member that a record names becomes due, steady. The member then has to wait for a record that no
-    /// longer names it.
+    /// When the first member that a record names becomes due (steady clock). The member then has to wait for a record
+    /// that no longer names it.
     mutating func nextNamedDueMillis(nowMillis: Int64) -> Int64 {
         guard !self.named.isEmpty || !self.nextNamed.isEmpty else { return .max }
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }

@@ -185,7 +185,8 @@ struct StartRound {
         }
         return .nobody
     }
-    /// When the next member can be sent the start, steady; `Int64.max`: not before an acknowledgement or an answer.
+    /// When the next member can be sent the start (steady clock); `Int64.max`: not before an acknowledgement or an
+    /// answer.
     mutating func stepDueMillis(
         resends: Bool, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -367,11 +368,11 @@ struct StartRound {
     @inline(__always) var isShort: Bool {
         self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
     }
-    /// When a record has to be written that announces a member, or no longer names one, steady.
+    /// When a record has to be written that announces a member, or no longer names one (steady clock).
     /// - Parameters:
     ///   - lateMax: number of late members announced at a time.
-    ///   - gatheredMillis: earliest time for late and named members, steady. If the round would stop otherwise, the
-    ///     record does not wait for it.
+    ///   - gatheredMillis: earliest time for late and named members (steady clock). If the round would stop otherwise,
+    ///     the record does not wait for it.
     mutating func announcementDueMillis(
         lateMax: Int, gatheredMillis: Int64, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {

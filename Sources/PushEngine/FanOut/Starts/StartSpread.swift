@@ -15,7 +15,7 @@ struct StartSpread {
         self.spanMillis = min(wishedMillis, max(0, (expiresSeconds * 1_000 - beganMillis) / 2))
     }
 
-    /// When the member at a position may be sent the start, steady.
+    /// When the member at a position may be sent the start (steady clock).
     func dueMillis(_ position: Int64, now: EngineTime) -> Int64 {
         guard self.spanMillis > 0, self.beganMillis > 0 else { return .min }
         // Positions are cut to 32 bits so that the product does not overflow.

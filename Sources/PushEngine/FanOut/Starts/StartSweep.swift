@@ -9,13 +9,13 @@ struct StartSweep {
     private static let firstMillis: Int64 = 600_000
     private static let everyMillis: Int64 = 86_400_000
 
-    /// When the next step is due, steady; `Int64.max`: no sweep is scheduled.
+    /// When the next step is due (steady clock); `Int64.max`: no sweep is scheduled.
     private(set) var atMillis: Int64 = .max
     /// The position that the sweep has reached.
     private(set) var position: UInt64 = 0
 
     /// Schedules a search, because there are members.
-    /// - Parameter ghostsUntilMillis: until when ghosts have to be remembered, steady; `nil`: there are none.
+    /// - Parameter ghostsUntilMillis: until when ghosts have to be remembered (steady clock); `nil`: there are none.
     mutating func wanted(ghostsUntilMillis: Int64?, nowMillis: Int64) {
         if self.atMillis == .max { self.atMillis = nowMillis + Self.firstMillis }
         guard let ghostsUntilMillis else { return }
