@@ -24,7 +24,7 @@ struct RollUp {
     let mergedCount: UInt32
     /// The partitions that were sent the version, in ascending order.
     private(set) var asked: [Int32]
-    /// When a partition last asked for the version after it had been sent to others, steady.
+    /// Time of the last question that came after the version had been sent (steady clock).
     private var lastAskedMillis: Int64 = .min
     /// The report of each partition, including those that asked later.
     private(set) var reported: [Int32: Reported] = [:]

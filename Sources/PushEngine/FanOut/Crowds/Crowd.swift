@@ -297,8 +297,8 @@ struct Crowd: ~Copyable {
             mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
         return ExpiredAlert(stampSeconds: stampSeconds, former: former)
     }
-    /// Drops the newest version if it has expired. Members that it leaves unserved get the previous one.
-    /// - Returns: whether it had.
+    /// Drops the newest version if it has expired. Members that it did not reach get the previous one.
+    /// - Returns: whether the version had expired.
     mutating func expireNewest(nowSeconds: Int64) -> Bool {
         guard self.versions.isNewestExpired(nowSeconds: nowSeconds) else { return false }
         self.versions.expireNewest()
@@ -322,7 +322,7 @@ struct Crowd: ~Copyable {
     /// Ends a life that the owner has forgotten. Members wait for the next life.
     mutating func endLife(_ life: Int64, isEnded: Bool) { self.versions.endLife(life, isEnded: isEnded) }
     /// Whether members are removed after the owner has forgotten the audience, instead of waiting for its next life.
-    /// They joined before its end, or so long ago that their cards are over.
+    /// They are removed if they joined before the audience's end, or so long ago that their cards are over.
     func isOver(by void: BusRecord.Void, lifetimeMillis: Int64, nowSeconds: Int64) -> Bool {
         self.versions.hasEnded(by: void) || (nowSeconds - self.lastJoinSeconds) * 1_000 >= lifetimeMillis
     }
@@ -335,16 +335,16 @@ struct Crowd: ~Copyable {
 
     // MARK: What is written down
 
-    /// Whether the crowd knows of a life that the record of its versions tells of.
+    /// Whether the crowd knows a life of its audience. If so, the record of the crowd's versions names that life.
     var knowsLife: Bool { self.versions.life != 0 }
-    /// Makes a progress record due, because something has happened that it covers.
+    /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.records.progressed() }
     /// Counts a member that a pass has met.
     @inline(__always) mutating func met() { self.records.met() }
-    /// The record of its versions.
+    /// Makes the record of the crowd's versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {
         var record = self.versions.record(epoch: epoch)
-        // The start may outlive the version that brought it.
+        // The start may expire later than the version that brought it.
         if let order = self.starts.order, !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false) {
             record.orders = [order]
         }
@@ -368,8 +368,8 @@ struct Crowd: ~Copyable {
     /// Takes Kafka's acknowledgement of a record of versions.
     /// - Returns: whether it is the last one written.
     mutating func versionsAcknowledged(_ number: UInt32) -> Bool { self.records.versionsAcknowledged(number) }
-    /// Takes Kafka's acknowledgement of a progress record. If it is the last one written, passes may go on as far as it
-    /// says.
+    /// Takes Kafka's acknowledgement of a progress record. If it is the last one written, passes may continue as far
+    /// as the record allows.
     mutating func progressAcknowledged(_ number: UInt32) {
         guard self.records.progressAcknowledged(number) else { return }
         for pass in self.passes.indices { self.passes[pass].progressWritten() }
@@ -377,7 +377,8 @@ struct Crowd: ~Copyable {
 
     // MARK: A restore
 
-    /// Whether something has happened since the last record of progress, which is written before the partition leaves.
+    /// Whether something has happened since the last progress record. If so, another is written before the partition
+    /// leaves.
     var hasUnwrittenProgress: Bool { self.standing == .living && self.records.isProgressDue }
     /// Takes a member's record. Whether the member has been served is not known yet.
     mutating func restored(_ join: RestoredJoin) { self.takeover.read(join) }

@@ -9,7 +9,8 @@ struct CrowdRecords {
         case durable
         /// Kafka does not have the versions yet. Becomes `durable` when Kafka has them.
         case awaitsVersions
-        /// Kafka does not have the progress with which the version began. Becomes `durable` when Kafka has it.
+        /// Kafka does not have the progress record that says where the version's rounds begin. Becomes `durable` when
+        /// Kafka has it.
         case awaitsProgress
         /// Kafka has neither. Becomes `awaitsVersions` when Kafka has the progress, or `awaitsProgress` when it has the
         /// versions.
@@ -17,7 +18,7 @@ struct CrowdRecords {
     }
     /// Least time between two progress records, milliseconds.
     static let progressMillis: Int64 = 1_000
-    /// Number of members that a pass may meet at priority 10 at first, before its next record.
+    /// Least number of members that a pass at priority 10 may meet between two progress records.
     static let horizonCountMin = 4_096
 
     /// The status of the progress record. Each crowd numbers its own records.
@@ -25,7 +26,7 @@ struct CrowdRecords {
     private(set) var durability = Durability.durable
     /// Number of the record of versions that was written last. Each crowd counts its own.
     private(set) var versionsNumber: UInt32 = 0
-    /// Number of members that may be met at priority 10 since the last record.
+    /// Maximum number of members that may be met at priority 10 after the last progress record.
     private(set) var horizonCount = 0
     /// Number of the progress record that has to be acknowledged before the newest version is durable.
     private var requiredProgress: UInt32 = 0
@@ -52,7 +53,7 @@ struct CrowdRecords {
 
     // MARK: What happens
 
-    /// Makes a progress record due, because something has happened that it covers.
+    /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
     /// Counts a member that was met.
     @inline(__always) mutating func met() {

@@ -32,8 +32,8 @@ struct CrowdReport: Equatable {
         self.lastAcceptedMillis = wallMillis
     }
     /// Counts members for whom the version is settled.
-    /// - Parameter count: number of members. Below 0: that many members are owed the version again after having been
-    ///   settled for a newer one, or joined meanwhile.
+    /// - Parameter count: number of members. Below 0: that many have joined meanwhile, or are owed the version again
+    ///   that a newer one had replaced.
     mutating func count(_ count: Int, into settlement: MemberSettlement) {
         if count < 0 {
             let superseded = min(self.counts.superseded, UInt64(count.magnitude))

@@ -16,7 +16,7 @@ struct CrowdReports {
         fileprivate(set) var counts: CrowdReport
         fileprivate(set) var owner: ReportSchedule.Owner
     }
-    /// Number of former versions that are counted until their last push is answered.
+    /// Maximum number of former versions that are counted until their last push is answered.
     static let formerMax = 4
     /// Maximum number of outcome records about single failed members in one pass of a partition. Further failures are
     /// only counted.
@@ -29,12 +29,12 @@ struct CrowdReports {
     /// The former versions, the oldest first.
     private(set) var former: [Former] = []
     private(set) var schedule = ReportSchedule()
-    /// The stamp up to which it was reported to the audience's owner that nobody is sent priority 10 now.
+    /// The stamp in the last report to the audience's owner: nobody gets priority 10 by versions up to it.
     private(set) var reportedDoneStampSeconds: Int64 = 0
     /// The stamp of the newest version with priority 10.
     private var highStampSeconds: Int64 = 0
-    /// Number of members that an expiring version has left to the previous one. It is used when the previous report
-    /// takes over.
+    /// Number of members that an expiring version has left to the previous one. It is added when the previous
+    /// version's report is used again.
     private var revivedCount = 0
 
     /// Number of members whose push of the newest version was refused.
@@ -159,8 +159,8 @@ struct CrowdReports {
             self.schedule.counted()
         }
     }
-    /// Counts members that are no longer owed an alert alone. They were counted with the version that brought the
-    /// alert.
+    /// Counts members that are no longer owed an alert that goes alone. They were counted with the version that
+    /// brought the alert.
     /// - Parameter count: number of members; below 0: that many wait for the alert once more.
     @inline(__always) mutating func aloneSettled(
         stampSeconds: Int64, count: Int, into settlement: MemberSettlement
@@ -181,15 +181,15 @@ struct CrowdReports {
         self.former[index].owner = .toReport
         return Effects(reportsFormer: self.former[index].counts.waitingCount == 0)
     }
-    /// Counts members with the version of their alert again, after a takeover. The round still brings them the alert
-    /// alone.
+    /// After a takeover, counts the members to which the round still brings an alert alone. They count with the
+    /// alert's version.
     mutating func aloneRestored(stampSeconds: Int64, count: Int) {
         guard count > 0, let index = self.formerIndex(stampSeconds) else { return }
         self.former[index].counts.counts.due += UInt64(count)
         self.former[index].owner = .toReport
     }
-    /// Counts a waiting member with the newest version, as all waiting members are. The round met it with an alert that
-    /// goes alone.
+    /// Counts a member with the newest version, because the member now waits. Until now it counted with the version of
+    /// the alert that goes alone.
     mutating func aloneDeferred(stampSeconds: Int64) -> Effects {
         self.newest.counts.due += 1
         return self.aloneSettled(stampSeconds: stampSeconds, count: 1, into: .superseded)

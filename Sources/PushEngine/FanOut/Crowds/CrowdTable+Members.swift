@@ -1,8 +1,8 @@
 extension CrowdTable {
     /// The members of one partition, in a box: an array cannot hold noncopyable values.
     ///
-    /// What every push reads is behind pointers. Each access to a class's variable is announced to the runtime, which a
-    /// push would pay for ten times.
+    /// Values that every push reads are behind pointers. For a class's stored variable, the runtime would check
+    /// exclusive access each time, ten times a push.
     @safe final class Members {
         private let tableAddress: UnsafeMutablePointer<MemberTable>
         private let ringOwnersAddress: UnsafeMutablePointer<[CrowdID]>

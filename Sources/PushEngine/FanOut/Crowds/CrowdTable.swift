@@ -91,7 +91,7 @@ struct CrowdTable: ~Copyable {
     func find(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
         self.index[Key(partition: partition, reference: reference)]
     }
-    /// The crowd of the same audience that others joined since this one is over; `nil`: there is none.
+    /// The crowd of the same audience for members that joined after this one was over; `nil`: there is none.
     func follower(of crowd: CrowdID) -> CrowdID? {
         self.find(reference: self[crowd].reference, partition: self[crowd].partition)
     }
@@ -105,8 +105,8 @@ struct CrowdTable: ~Copyable {
             self[$0].standing.isOver && self[$0].reference == reference && !self[$0].id.isEmpty
         }
     }
-    /// The crowd that a record of `state` is about; made if there is none. It takes the name if it had none.
-    /// - Parameter id: empty: the record does not say it.
+    /// The crowd that a record of `state` is about. It is made if there is none, and named if it had no name.
+    /// - Parameter id: the audience's id; empty: the record does not have it.
     mutating func restored(
         app: UInt16 = 0, id: [UInt8] = [], reference: UInt64, partition: PartitionIndex
     ) -> CrowdID {

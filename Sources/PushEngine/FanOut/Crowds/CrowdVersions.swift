@@ -79,7 +79,7 @@ struct CrowdVersions {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.kept.isEmpty ? VersionFacts() : VersionFacts(self.kept[self.kept.count - 1])
     }
-    /// Id of the channel that phones started in an environment are to listen on; empty: none is open.
+    /// Id of the channel on which phones must listen that are started in an environment; empty: none is open.
     func openChannel(_ environment: PushEnvironment) -> [UInt8] {
         self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
     }
@@ -110,7 +110,7 @@ struct CrowdVersions {
         if version.life != self.life { self.endLife() }
         if version.withdrawsAlert { self.withdrawAlerts(by: version) }
         var dropped = self.kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
-        // The oldest expires last: without it there would be nothing to show in the end.
+        // The oldest version expires last. It is kept, because otherwise there would be nothing to show in the end.
         if dropped.count >= Self.countMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
         if version.hasAlert {
             self.alert = version
@@ -151,11 +151,12 @@ struct CrowdVersions {
         return true
     }
     /// Forgets the alert, which has expired with the version that brought it. If an older version's alert may still be
-    /// sent, that is owed instead.
+    /// sent, the older alert is owed instead.
     ///
     /// An owner repeats an alert with the next version until it knows that the alert has been sent. The next version
     /// may expire first.
-    /// - Parameter mayReturn: whether an older alert may be owed. It may not while members get the alert's own version.
+    /// - Parameter mayReturn: whether an older alert may be owed. It may not while members get the alert's own
+    ///   version.
     /// - Returns: index of the older version; `nil`: no alert is owed now.
     mutating func expireAlert(mayReturn: Bool, nowSeconds: Int64) -> Int? {
         guard let alert = self.alert else { return nil }
@@ -200,7 +201,7 @@ struct CrowdVersions {
 
     // MARK: What state says
 
-    /// The record of the versions.
+    /// Makes the `state` record of the versions.
     func record(epoch: Int64) -> VersionsRecord {
         var record = VersionsRecord()
         record.epoch = epoch

@@ -24,7 +24,7 @@ struct ProgressRecord {
     @inline(__always) var isUnderWay: Bool { self.state == .underWay || self.state == .toWriteAgain }
     /// Whether something has happened that no record covers.
     @inline(__always) var isDue: Bool { self.state == .toWrite || self.state == .toWriteAgain }
-    /// The time `millis` after the last record (steady clock). It is now if there was no record.
+    /// The time `millis` after the last record (steady clock); the present time if there was no record.
     @inline(__always) func millis(after millis: Int64, nowMillis: Int64) -> Int64 {
         self.writtenMillis == .min ? nowMillis : self.writtenMillis + millis
     }
@@ -39,7 +39,7 @@ struct ProgressRecord {
 
     // MARK: What happens
 
-    /// Makes a record due, because something has happened that it covers.
+    /// Makes a record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() {
         switch self.state {
         case .written: self.state = .toWrite

@@ -38,7 +38,7 @@ struct ReportSchedule {
         case .toReportEnd, .toReport: self.lastMillis == .min ? nowMillis : self.lastMillis + Self.everyMillis
         }
     }
-    /// When the next record is to be written (steady clock); `Int64.max`: the last one says all.
+    /// When the next record must be written (steady clock); `Int64.max`: the last one is complete.
     func recordDueMillis(nowMillis: Int64) -> Int64 {
         switch self.record {
         case .written: .max

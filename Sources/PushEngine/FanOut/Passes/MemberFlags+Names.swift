@@ -1,5 +1,5 @@
 extension MemberFlags {
-    /// The member's phone has the larger budget.
+    /// The member has `frequent-updates`, and so the larger budget.
     static var isFrequent: Self { Self(bit: 0) }
     /// A push to the member has no answer yet.
     static var isInFlight: Self { Self(bit: 1) }

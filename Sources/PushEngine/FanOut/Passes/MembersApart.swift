@@ -1,7 +1,7 @@
 import PushModel
 
-/// Members of a ring that a pass does not simply meet at their positions. They wait to be tried again, joined late, or
-/// are skipped or served less by the round.
+/// Members of a ring that a pass does not simply meet at their positions. They wait to be tried again, have joined
+/// late, are skipped by the round, or get less from it than others.
 ///
 /// The caller passes the round's position. A member may wait here although the round will reach it, too. It gets what
 /// is due only once.
@@ -117,7 +117,7 @@ struct MembersApart {
     }
     /// Lets a member be served by token, because it may miss the broadcast.
     /// - Parameters:
-    ///   - notBeforeMillis: earliest time of a push to it (steady clock).
+    ///   - notBeforeMillis: earliest time of a push to the member (steady clock).
     ///   - distanceMillis: the least time between two pushes to a member.
     mutating func mayMissBroadcast(
         _ missing: Pass.Missing, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
@@ -129,7 +129,7 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // A progress record has no room for all these members. A next owner takes every such join for a late one.
+        // A progress record has no room for all these members. The next owner counts them all as late members.
         if notBeforeMillis > nowMillis {
             self.recent.remember(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }
@@ -161,7 +161,7 @@ struct MembersApart {
         return self.wait(late: member, isAhead: isAhead, course, in: &table)
     }
     /// Takes in a member that already has the versions that go round in this ring.
-    /// - Parameters: as of `joined`.
+    /// - Parameters: see `joined`.
     mutating func joinedServed(
         _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
         _ course: PassCourse, in table: borrowing MemberTable
@@ -347,8 +347,8 @@ struct MembersApart {
     }
 
     // MARK: Answers
-    /// Takes the failure of a push to the member. Its content is still owed, unless the round brings it, or something
-    /// newer.
+    /// Takes the failure of a push to the member. The push's content is still owed, unless the round brings it or
+    /// something newer.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(
         _ member: MemberID, _ failure: MemberFailure, _ course: PassCourse, in table: borrowing MemberTable
@@ -364,7 +364,7 @@ struct MembersApart {
                 mayBeHigh: failure.mayBeHigh || old?.mayBeHigh ?? false,
                 alertsMissedSinceSeconds: min(
                     failure.alertsMissedSinceSeconds, old?.alertsMissedSinceSeconds ?? .max)), for: member)
-        // If the entry was owed before, the newer version due to the member has been counted.
+        // If the member's entry was already owed something, the newer version has been counted as due to the member.
         return !isAhead && old?.isOwed != true
     }
     /// Lets the alert of a failed push still go by token, although the newest version is left to the channel.

@@ -48,13 +48,13 @@ extension Pass {
     }
     /// Whether the member may still need an alert that is left to the channel.
     @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
-        // Members that joined later, have been served since, or wait for the version without its alert do not.
+        // Members that joined later, have been served since, or wait for the version without its alert do not need it.
         !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
             && self.apart.retries[member] == nil
     }
 
     // MARK: Listeners
-    /// Members that are not to get the newest alert when it becomes owed to all. They joined while the newest version
+    /// Members that must not get the newest alert when it becomes owed to all. They joined while the newest version
     /// was broadcast, or had got the alert by token before. Members that wait for the alert are not listed. Listed
     /// members may still wait for an answer, or for their next attempt.
     var lateListeners: [MemberID] {

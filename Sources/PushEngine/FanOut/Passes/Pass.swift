@@ -65,7 +65,7 @@ struct Pass {
     /// - Parameters:
     ///   - count: number of members of the ring.
     ///   - dropped: for each earlier version, the oldest first, whether it is given up.
-    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside it.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside the newer version.
     ///   - table: the table that holds the ring.
     mutating func take(
         _ version: borrowing Version, count: Int, dropping dropped: [Bool], alertGoesAlone: Bool,
@@ -181,7 +181,7 @@ struct Pass {
     /// skipped.
     /// - Parameters:
     ///   - count: number of members of the ring.
-    ///   - alertGoesAlone: whether an alert that is owed does not fit beside it.
+    ///   - alertGoesAlone: whether an alert that is owed does not fit beside the newest version.
     ///   - table: the table that holds the ring.
     mutating func fallBack(
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
@@ -219,7 +219,7 @@ struct Pass {
             nowMillis: nowMillis, hasVersions: hasVersions, self.course, in: &table)
     }
     /// Adds a member that already has the versions that go round in this ring.
-    /// - Parameters: as of `joined`.
+    /// - Parameters: see `joined`.
     mutating func joinedServed(
         _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
         in table: borrowing MemberTable
@@ -240,7 +240,7 @@ struct Pass {
     /// - Returns: whether the round will meet it.
     private mutating func joined(_ ringPosition: UInt64) -> Bool {
         let there = self.course.joined(ringPosition)
-        // The position is within what was looked up, where the member is missing.
+        // These positions were looked up before the member joined, so the look-ahead lacks the member and is dropped.
         if there < self.upcoming.end { self.upcoming.forget() }
         return self.course.isAhead(ringPosition)
     }
@@ -322,8 +322,8 @@ struct Pass {
             let flags = table.flags(of: member)
             let isAlone = self.course.isAlone
             if isAlone, isQuiet || flags.contains(.isLate) || self.apart.skipped.contains(member) {
-                // The member joined after an alert that goes alone, so it does not get that. The newest content follows
-                // a lap later, unless the member has it already.
+                // The member joined after an alert that goes alone, so it does not get the alert. The newest content
+                // follows a lap later, unless the member has it already.
                 let before = self.owed
                 self.met()
                 effects.superseded += before - self.owed
@@ -423,7 +423,8 @@ struct Pass {
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.answered(push, in: &store)
     }
-    /// Takes a failed push to the member. Its content is still owed, unless the round brings it, or something newer.
+    /// Takes a failed push to the member. The push's content is still owed, unless the round brings it or something
+    /// newer.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(_ member: MemberID, _ failure: MemberFailure, in table: borrowing MemberTable) -> Bool {
         self.apart.failed(member, failure, self.course, in: table)
@@ -445,7 +446,10 @@ struct Pass {
     /// Lets all members rest, because a former owner may have pushed to them until shortly before.
     /// - Parameter millis: when the first may be met (steady clock).
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
-    /// Extends the horizon for the record that is written now. That many members may be met before the record after it.
+    /// Extends the horizon for the record that is written now.
+    /// - Parameters:
+    ///   - members: number of members that may be met before the following record.
+    ///   - count: number of members of the ring.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
     /// Lets the pass go on as far as the last record says, because Kafka has that record.
     mutating func progressWritten() { self.course.horizonWritten() }
@@ -474,8 +478,8 @@ struct Pass {
     /// Restores a late member from its join at this offset, which the progress does not cover.
     mutating func restoreLate(_ member: MemberID, offset: Int64, in table: inout MemberTable) {
         let position = table.position(of: member)
-        // The alert's round may reach further than that of any version here, because it belongs to a version that
-        // returns.
+        // The alert's round may reach further than that of any version here, because the alert belongs to a version
+        // that will be taken again.
         if self.course.isAlertAhead(position) { self.restoreQuiet(member) }
         self.apart.wait(
             late: member, isAhead: self.course.isAhead(position), offset: offset, self.course, in: &table)

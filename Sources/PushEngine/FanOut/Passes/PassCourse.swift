@@ -45,7 +45,7 @@ struct PassCourse {
     private(set) var horizon: Int64 = 0
     /// The value that the horizon gets when the record on its way is acknowledged.
     private(set) var nextHorizon: Int64 = 0
-    /// The end of the members that a former owner may already have met at priority 10.
+    /// The position before which a former owner may already have met members at priority 10.
     private var highFrom: Int64 = 0
 
     /// Creates a course whose rounds are all over.
@@ -60,7 +60,7 @@ struct PassCourse {
     @inline(__always) var until: Int64 { max(self.targets.last?.until ?? 0, self.alone?.until ?? 0) }
     /// Number of members that the newest version's round has not met yet.
     @inline(__always) var aheadCount: Int { self.targets.last?.ahead ?? 0 }
-    /// Number of members that are still to get an alert alone.
+    /// Number of members that still have to get an alert alone.
     @inline(__always) var aloneCount: Int { self.alone?.ahead ?? 0 }
     /// The end of the newest alert's round.
     @inline(__always) var alertUntil: Int64 { self.alertTarget.until }
@@ -77,10 +77,10 @@ struct PassCourse {
     }
     /// Whether the pass has reached its horizon.
     @inline(__always) var isBeyondHorizon: Bool { self.position >= self.horizon }
-    /// Whether a version is kept that expires later than the newest. It is then remembered which members have not got
-    /// that version, until they have the newest.
+    /// Whether a version is kept that expires later than the newest. If so, members that have not got that version are
+    /// remembered until they have the newest.
     @inline(__always) var keepsOlder: Bool { self.targets.count > 1 }
-    /// The next position of the pass at which it reaches a position of the circle.
+    /// The position, counted over all laps, at which the pass next reaches a position of the circle.
     @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 { Self.turned(ringPosition, from: self.position) }
     @inline(__always) static func turned(_ ringPosition: UInt64, from position: Int64) -> Int64 {
         let here = position & (Self.circle - 1)
@@ -105,7 +105,7 @@ struct PassCourse {
     /// - Parameters:
     ///   - count: number of members of the ring.
     ///   - dropped: for each earlier version, the oldest first, whether it is given up.
-    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside it.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside the newer version.
     mutating func take(
         _ version: borrowing Version, count: Int, dropping dropped: [Bool], alertGoesAlone: Bool
     ) {
@@ -239,7 +239,10 @@ struct PassCourse {
     }
 
     // MARK: What state says
-    /// Extends the horizon for the record that is written now. That many members may be met before the record after it.
+    /// Extends the horizon for the record that is written now.
+    /// - Parameters:
+    ///   - members: number of members that may be met before the following record.
+    ///   - count: number of members of the ring.
     mutating func extendHorizon(members: Int, of count: Int) {
         let isEnough = members >= count
         self.nextHorizon = self.position + (isEnough ? Self.circle : Self.circle / Int64(count) * Int64(members))

@@ -1,4 +1,4 @@
-/// Remembers when a pass was at which position. The pass thereby returns to no member before the least time between two
+/// Remembers when a pass was at which position. The pass must not return to a member before the least time between two
 /// pushes is over.
 ///
 /// A few marks are enough: members between two marks were served no later than the second mark says. No mark is needed
@@ -31,7 +31,7 @@ struct PassMarks {
 
     /// When the member at `position` may be served again (steady clock).
     func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
-        // The mark of the round before, at the same position.
+        // The mark of the previous lap at this position.
         guard let mark = self.marks.last(where: { $0.position + PassCourse.circle <= position }) else { return .min }
         return mark.lastMillis + distanceMillis
     }

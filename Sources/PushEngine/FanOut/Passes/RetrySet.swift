@@ -10,7 +10,7 @@ struct RetrySet {
         var failures = FailureStreak.none
         /// Whether the round has passed the member, so that only a newer version's round will reach it.
         var isOwed: Bool
-        /// Whether the member is still to get the newest alert.
+        /// Whether the member still has to get the newest alert.
         var owesAlert = false
         /// Whether the push may have the version's own priority.
         var mayBeHigh = false

@@ -11,7 +11,7 @@ struct RingLookAhead {
     /// `entries`.
     private(set) var end: Int64 = 0
 
-    /// The first member that has not been passed; `nil`: all that were looked up have.
+    /// The first member that has not been passed; `nil`: all members that were looked up have been passed.
     @inline(__always) var next: RingEntry? {
         self.passedCount < self.entries.count ? self.entries[self.passedCount] : nil
     }

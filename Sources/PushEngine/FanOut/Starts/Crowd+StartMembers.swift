@@ -13,7 +13,7 @@ extension Crowd {
         self.starts.joined(
             member, of: round, says: says, isNew: isNew, joinedSeconds: joinedSeconds, in: &table, now: now)
     }
-    /// What a start member was sent of the start that goes round.
+    /// Whether the start that goes round was sent to a start member, or may have reached it.
     func startsSent(to member: MemberID, of round: Int, in table: borrowing MemberTable) -> CrowdStarts.Sent {
         self.starts.sent(to: member, of: round, in: table)
     }
@@ -63,7 +63,7 @@ extension Crowd {
     /// - Returns: the record's number.
     mutating func startTombstoneWritten() -> UInt32 { self.starts.tombstoneWritten() }
     /// Takes Kafka's acknowledgement of a start member's record.
-    /// - Returns: whether the start may go on with it.
+    /// - Returns: whether the start may continue.
     mutating func startMemberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) -> Bool {
         self.starts.memberAcknowledged(number, of: round, offset: offset)
         return round < self.starts.rounds.count && self.starts.hasOrder

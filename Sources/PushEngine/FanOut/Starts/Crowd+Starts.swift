@@ -58,9 +58,9 @@ extension Crowd {
         self.starts.over()
         return EndedStart(count: count, report: report, record: record)
     }
-    /// Withdraws announcements whose pushes have not left. Nothing leaves until it is announced again.
-    /// - Parameter isLeaving: whether the partition leaves, so that what no record covers is written, too.
-    /// - Returns: whether that has to be written.
+    /// Withdraws announcements whose pushes have not left. Nothing leaves until members are announced again.
+    /// - Parameter isLeaving: whether the partition leaves. If so, progress that no record covers is written, too.
+    /// - Returns: whether a record has to be written.
     mutating func withdrawStart(isLeaving: Bool = false) -> Bool {
         guard self.starts.hasOrder || isLeaving && self.starts.records.progress.isDue else { return false }
         self.starts.withdrawn()
@@ -101,7 +101,7 @@ extension Crowd {
         return next
     }
     /// Begins the start, if it has not begun, because records about it may be written.
-    /// - Returns: whether one is written now.
+    /// - Returns: whether a record is written now.
     mutating func isStartRecordDue(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Bool {
@@ -115,7 +115,7 @@ extension Crowd {
     ) -> StartProgressRecord {
         self.starts.record(announces: announces, terms, in: table, pushes: pushes, entries: &entries, now: now)
     }
-    /// Demands a record of how far the start has got, because the crowd is new.
+    /// Makes a record due of how far the start has got, because the crowd is new.
     mutating func startsProgressed() { self.starts.progressed() }
     /// Takes Kafka's acknowledgement of a record of how far the start has got.
     /// - Returns: whether it is the last one.

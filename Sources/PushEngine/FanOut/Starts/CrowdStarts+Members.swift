@@ -48,7 +48,8 @@ extension CrowdStarts {
             mayHaveArrived: self.mayHaveArrived(at: member, of: round, in: table))
     }
     /// Appends the steady times of starts that the member may have been sent within the last hour.
-    /// - Parameter isOwn: whether the member is about to be sent the start that goes round, which then does not count.
+    /// - Parameter isOwn: whether the member is about to be sent the start that goes round. If so, that start does not
+    ///   count.
     @inline(__always) func appendSentMillis(
         to member: MemberID, of round: Int, isOwn: Bool, in table: borrowing MemberTable, now: EngineTime,
         into millis: inout [Int64]
@@ -81,7 +82,7 @@ extension CrowdStarts {
 
     // MARK: Sweeps
 
-    /// When no start has to be remembered for any member (steady clock).
+    /// Until when starts have to be remembered for members (steady clock).
     func ghostsUntilMillis(now: EngineTime) -> Int64 {
         let until = self.past.untilMillis(nowMillis: now.steadyMillis)
         guard self.hasOrder else { return until }

@@ -40,7 +40,7 @@ extension CrowdStarts {
         /// The members counted in `unknownCount` that get an outcome record each: as many as there is room for.
         var unheard: [MemberID] = []
     }
-    /// What a member was sent of the start that goes round.
+    /// Whether a member was sent the start that goes round, or may have been.
     struct Sent {
         /// Whether the member was sent the start, or may have been.
         var wasSent = false

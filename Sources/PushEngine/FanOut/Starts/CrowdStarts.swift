@@ -124,7 +124,7 @@ struct CrowdStarts: ~Copyable {
     mutating func began(now: EngineTime) {
         if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
     }
-    /// Drops the bodies, because the start's content has changed, or the channel on which phones are to listen.
+    /// Drops the bodies, because the start's content has changed, or the channel that phones are asked to listen on.
     mutating func contentChanged() { self.bodies = StartBodies() }
     /// Whether the body is made for phones that can listen on a channel, or for the others: see `makeBody`.
     @inline(__always) func hasBody(isChannelCapable: Bool, channel: [UInt8]) -> Bool {
@@ -133,7 +133,7 @@ struct CrowdStarts: ~Copyable {
     /// Makes the body for phones that can listen on a channel, or for the others.
     /// - Parameters:
     ///   - newest: the newest version; a start may show its content.
-    ///   - channel: the channel on which phones that can listen are to do so; empty: none.
+    ///   - channel: the channel that phones are asked to listen on; empty: none.
     mutating func makeBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8]) {
         self.bodies.make(self.orders[0], newest: newest, isChannelCapable: isChannelCapable, channel: channel)
     }
@@ -143,8 +143,8 @@ struct CrowdStarts: ~Copyable {
     }
 
     // MARK: Traces
-    /// Asks once whether a trace of the start is to begin.
-    /// - Returns: the start; `nil`: nothing is to be decided.
+    /// Asks, once for each start, whether a trace of it begins.
+    /// - Returns: the start; `nil`: this has been decided already.
     mutating func traceLooked() -> StartOrder? {
         guard self.trace == .toBegin else { return nil }
         self.trace = .untraced
@@ -233,12 +233,12 @@ struct CrowdStarts: ~Copyable {
     @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.rounds[round].wake(member, nowMillis: nowMillis)
     }
-    /// Remembers a push that may have arrived although its result is unknown. The member is sent another.
+    /// Remembers a push that may have arrived although its result is unknown. The member is sent another push.
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The push is tried again, as long as its member has not left and
-    /// its start goes round.
+    /// Takes a push that surely has not started a card. The push is tried again if its member is still here and its
+    /// start still goes round.
     /// - Parameters:
     ///   - endsSeconds: when the start expires, seconds since 1970.
     ///   - attempt: number of attempts so far.
@@ -269,8 +269,7 @@ struct CrowdStarts: ~Copyable {
         for round in self.rounds { table.removeRing(round.ring) }
         self.rounds = []
     }
-    /// Least age of a member's join at which the same join is written down again, seconds. The member's life then
-    /// starts over.
+    /// Seconds after which a member's repeated join is written down again. The member's life then starts over.
     static let rejoinSeconds: UInt32 = 86_400
     /// Remembers the time of a join that was taken.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
@@ -386,7 +385,7 @@ struct CrowdStarts: ~Copyable {
         }
     }
     // MARK: The progress record
-    /// When the next progress record is to be written (steady clock); `Int64.max`: one is on its way, or there is
+    /// When the next progress record must be written (steady clock); `Int64.max`: one is on its way, or there is
     /// nothing to write.
     /// - Parameter announces: whether starts may leave.
     mutating func recordDueMillis(
@@ -444,7 +443,7 @@ struct CrowdStarts: ~Copyable {
         for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
         self.records.progressed()
     }
-    /// Demands a record, because the crowd is new.
+    /// Makes a record due, because the crowd is new.
     mutating func progressed() { self.records.progressed() }
 
     // MARK: Restoring

@@ -2,8 +2,8 @@ import PushModel
 
 /// Looks up start members among all crowds: a token may be in many audiences.
 extension CrowdTable {
-    /// Index and ring of the round over the crowd's start members in that environment. It is made for the first member.
-    /// `nil`: there are too many rings.
+    /// Index and ring of the round over the crowd's start members in that environment. The round is made for the first
+    /// member. `nil`: there are too many rings.
     mutating func startRound(of crowd: CrowdID, environment: PushEnvironment) -> (round: Int, ring: RingID)? {
         if let index = self[crowd].starts.round(in: environment) {
             return (index, self[crowd].starts.rounds[index].ring)
@@ -30,9 +30,9 @@ extension CrowdTable {
         }
         return (crowd, 0)
     }
-    /// When the member's token may be sent another start, steady (`start.per-hour`). All starts of the last hour in
-    /// the token's audiences in this partition count. A start counts if the token was a member then, and may have been
-    /// sent the start. The hour begins with the start's last push.
+    /// When the member's token may be sent another start (steady clock): see `start.per-hour`. All starts of the last
+    /// hour in the token's audiences in this partition count. A start counts if the token was a member then, and may
+    /// have been sent the start. The hour begins with the start's last push.
     func startAllowedMillis(_ member: MemberID, perHour limit: Int, members: Members, now: EngineTime) -> Int64 {
         var millis: [Int64] = []
         var other = members.table.firstMembership(ofStartToken: members.table.token(of: member))

@@ -20,7 +20,7 @@ extension Journal {
         self.appendState(key: key, value: value, of: crowd.partition, .crowd(wait), in: &memory)
     }
     /// Writes the tombstone of a membership that is over.
-    /// - Parameter entry: as of `writeStartMember`.
+    /// - Parameter entry: see `writeStartMember`.
     mutating func writeStartTombstone(
         _ token: Span<UInt8>, of id: CrowdID, _ crowd: borrowing Crowd, round: Int, number: UInt32, entry: EntryID,
         in memory: inout ShardMemory

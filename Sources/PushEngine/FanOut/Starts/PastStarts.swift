@@ -30,7 +30,7 @@ struct PastStarts {
     private(set) var all: [CrowdStarts.Past] = []
 
     @inline(__always) var isEmpty: Bool { self.all.isEmpty }
-    /// When no member has to be remembered for the starts that it was sent (steady clock).
+    /// Until when members have to be remembered for the starts that they were sent (steady clock).
     func untilMillis(nowMillis: Int64) -> Int64 {
         self.all.reduce(nowMillis) { max($0, $1.lastSentMillis + RollingBudget.windowMillis) }
     }

@@ -7,7 +7,7 @@ struct StartBodies {
     private var channels: [(id: [UInt8], body: [UInt8])] = []
 
     /// Whether the body is made for phones that can listen on a channel, or for the others.
-    /// - Parameter channel: the channel on which phones that can listen are to do so; empty: none.
+    /// - Parameter channel: the channel that phones are asked to listen on; empty: none.
     @inline(__always) func has(isChannelCapable: Bool, channel: [UInt8]) -> Bool {
         guard isChannelCapable else { return !self.plain.isEmpty }
         return channel.isEmpty ? !self.capable.isEmpty : self.channels.contains { $0.id == channel }

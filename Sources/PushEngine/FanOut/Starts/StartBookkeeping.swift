@@ -43,7 +43,7 @@ struct StartBookkeeping {
         self.memberNumberAtStart = self.memberNumber
         self.progressed()
     }
-    /// Makes a progress record due, because something has happened that it covers.
+    /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
     /// Counts a push that has left.
     @inline(__always) mutating func pushLeft() {

@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// The identity of a start. The stamp alone would not do, because starts of different lives of an audience may have the
-/// same stamp.
+/// The identity of a start. The stamp alone is not enough, because starts of different lives of an audience may have
+/// the same stamp.
 struct StartStamp: Hashable, Comparable {
     /// The audience's life; 0: an older release wrote the record, without the life.
     var life: Int64 = 0
@@ -84,7 +84,7 @@ struct StartOrder {
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }
-    /// Whether the card begins with the content of that version.
+    /// Whether the card begins with the content of the newest version.
     func shows(_ newest: borrowing Version) -> Bool {
         newest.life == self.life && newest.stampSeconds >= self.stampSeconds
             && !newest.layer.content.contentState.isEmpty

@@ -1,9 +1,9 @@
-/// Decides how many members one record announces a start to. They are those that will be sent the start within about
-/// 0.2 s, at the present speed of the round.
+/// Decides to how many members one record announces a start. These members will be sent the start within about 0.2 s,
+/// at the present speed of the round.
 ///
 /// If the worker that announced them dies, nobody knows whether they were sent the start. Few are announced, so that
-/// few are in doubt. The next record follows when half of them have been sent the start, so there are about ten records
-/// a second.
+/// few are in doubt. The next record follows when half of them have been sent the start, so there are about ten
+/// records a second.
 struct StartPace {
     /// How long the pushes of one announcement take to leave, milliseconds.
     static let aheadMillis: Int64 = 200

@@ -59,8 +59,6 @@ struct StartReport: Equatable {
         self.lastAcceptedMillis = max(self.lastAcceptedMillis, other.lastAcceptedMillis)
     }
 
-    /// The counts of how a member that was due can end.
-
     // MARK: In outcomes
     /// Appends `,"members":` and everything that follows it.
     func appendCounts(to bytes: inout [UInt8]) {

@@ -16,7 +16,7 @@ struct StartRound {
     enum Step {
         /// This member is next. The round does not owe it the start from here on.
         case member(MemberID, failures: FailureStreak)
-        /// The next member is one that no record in Kafka announces.
+        /// No record in Kafka announces the next member.
         case unannounced
         /// Nobody can be sent the start at the moment, or the round is over.
         case nobody
@@ -148,7 +148,7 @@ struct StartRound {
         self.metHere.removeAll(keepingCapacity: true)
     }
     /// Moves the round on, past the member that `next` returned.
-    /// - Parameter wasOwed: whether it was neither late nor served nor gone.
+    /// - Parameter wasOwed: whether the member was owed the start: neither late, nor served, nor gone.
     private mutating func met(_ entry: RingEntry, wasOwed: Bool) {
         if wasOwed { self.aheadNoMore(at: entry.position) }
         self.move(to: Int64(entry.position))
@@ -264,8 +264,8 @@ struct StartRound {
     /// Takes a token that has joined the ring, or joined again.
     /// - Parameters:
     ///   - current: the start that goes round; `nil`: none does.
-    ///   - isBack: whether it was not a member before, or a ghost.
-    /// - Returns: whether it waits for that start.
+    ///   - isBack: whether the token was a ghost before, or not a member of the ring.
+    /// - Returns: whether the token waits for that start.
     mutating func joined(
         _ member: MemberID, isBack: Bool, current: StartStamp?, in table: inout MemberTable
     ) -> Bool {

@@ -8,7 +8,7 @@ struct StartSpread {
     /// How long the round takes, milliseconds; 0: it is not spread.
     private let spanMillis: Int64
 
-    /// Creates the spread of a round. The round takes the wished time, but at most half the time until the start
+    /// Creates the spread of a round. The round takes `wishedMillis`, but at most half the time until the start
     /// expires.
     init(beganMillis: Int64, wishedMillis: Int64, expiresSeconds: Int64) {
         self.beganMillis = beganMillis

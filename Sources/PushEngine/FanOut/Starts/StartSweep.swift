@@ -1,7 +1,7 @@
 /// Decides when a crowd's start members are searched, a few at a time, for those that have to leave. These are ghosts,
 /// and members that have not joined again for very long.
 struct StartSweep {
-    /// Number of members that are looked at in a step.
+    /// Maximum number of members that one step looks at.
     static let countMax = 1_024
     /// Time from step to step, milliseconds.
     private static let stepMillis: Int64 = 50
@@ -19,7 +19,7 @@ struct StartSweep {
     mutating func wanted(ghostsUntilMillis: Int64?, nowMillis: Int64) {
         if self.atMillis == .max { self.atMillis = nowMillis + Self.firstMillis }
         guard let ghostsUntilMillis else { return }
-        // At least the time of one step passes before that, because members that leave are removed in steps.
+        // At least the time of one step passes first, because members that leave are removed in steps.
         self.atMillis = min(self.atMillis, max(ghostsUntilMillis, nowMillis + Self.stepMillis))
     }
     /// Schedules a search at once, because the time of all members is over.
