@@ -337,7 +337,7 @@ struct AudienceOwner {
         else { return }
         if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
     }
-    /// States in a version which channels bring it.
+    /// Lists in a version the channels that bring it.
     private mutating func declareChannels(
         on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {

@@ -18,7 +18,7 @@ struct VersionFacts {
     }
 }
 
-/// One state of an audience, as its owner has published it: what every member is to be shown.
+/// One state of an audience, as its owner has published it: what every member should see.
 struct Version {
     /// The life of the audience that the version belongs to; it only grows.
     var life: Int64 = 0
@@ -34,7 +34,7 @@ struct Version {
     var withdrawsAlert = false
     /// The start that goes round: one element, or none.
     var starts: [StartOrder] = []
-    /// The audience's channels, as of `channelRevision`.
+    /// The audience's channels at revision `channelRevision`.
     var channels: [VersionChannel] = []
     /// Revision of the list of channels; 0: the audience has had no channel. When the list has changed, the version is
     /// sent again with a higher revision.

@@ -13,7 +13,7 @@ struct VersionBroadcast: Equatable {
     /// Number of answers with another status, and the reason of the last of them.
     var refusedCount: UInt32 = 0
     var reason = ""
-    /// Number of broadcasts without an answer.
+    /// Number of unanswered broadcasts.
     var unansweredCount: UInt32 = 0
 
     /// Takes the result of a broadcast, which was answered or lost.

@@ -149,7 +149,7 @@ extension FanOut {
         var owedAlertStampSeconds: Int64 = 0
     }
     /// Puts the event's token into the ring of a pass.
-    /// - Returns: what is to be written down; `nil`: the token was there already, and nothing has changed.
+    /// - Returns: what must be written down; `nil`: the token was there already, and nothing has changed.
     private mutating func insert(
         in crowd: CrowdID, pass: Int, isFrequent: Bool, joinedSeconds: UInt32, in core: inout ShardCore, now: EngineTime
     ) -> JoinRecord? {
@@ -245,7 +245,7 @@ extension FanOut {
         guard members.table.flags(of: member).contains(.isInFlight) else { return nil }
         return self.crowds[crowd].pushInFlight(to: member, in: self.pushes)
     }
-    /// Names a member that leaves its crowd, or comes back.
+    /// The key under which a member is remembered that leaves its crowd, or comes back.
     func departedKey(_ member: MemberID, of crowd: CrowdID, members: CrowdTable.Members) -> DepartedKey {
         self.crowds[crowd].departedKey(member, in: members.table)
     }

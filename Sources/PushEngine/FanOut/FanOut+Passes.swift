@@ -45,13 +45,13 @@ extension FanOut {
         }
         return true
     }
-    /// Counts what became of members while the next one was looked for.
+    /// Counts changes in what members are owed. They were found while the next member to serve was looked for.
     @inline(never) private mutating func count(_ effects: ServingEffects, of crowd: CrowdID, in core: inout ShardCore) {
         if effects.isAloneReturned { self.carryOut(self.crowds[crowd].aloneReturned(), of: crowd, in: &core) }
         if effects.owesNewestBeside {
             core.memory.counters.members.due += 1
-            // The round may have met the member since, and counted the version as replaced by what the member waited
-            // for.
+            // The round may have met the member while it waited, and have counted the newest version as superseded.
+            // This takes that count back.
             self.crowds[crowd].returned()
             self.countWaiting(1, in: &core)
         }
@@ -92,7 +92,7 @@ extension FanOut {
             self.crowds[crowd].appendBody(hasAlert: serving.hasAlert, isAlone: serving.isAlone, to: &$0)
         }
     }
-    /// Counts a push of a version or a start, which leaves now, and names it for APNs.
+    /// Counts a push of a version or a start, which leaves now. Gives the push its `apns-id`.
     @inline(__always) mutating func pushLeaves(_ id: MemberPushID, in core: inout ShardCore) {
         let partition = self.pushes[id].partition
         self.pushes[id].partitionGeneration = core.memory.partitions[partition].generation

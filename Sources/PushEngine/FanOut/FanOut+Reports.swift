@@ -75,7 +75,7 @@ extension FanOut {
         details.tokenHash = PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token))
         return details
     }
-    /// The times of an accepted push to a member, for histograms.
+    /// Keeps the times of an accepted push to a member, for histograms.
     mutating func sampleMember(_ push: MemberPush, apnsMicros: Int64, in core: inout ShardCore, now: EngineTime) {
         core.keepSample(
             AcceptedSample(recordMillis: push.recordMillis, queuedMillis: 0, apnsMicros: apnsMicros, isMember: true))

@@ -124,7 +124,7 @@ extension FanOut {
         }
         core.journal.ledger.settle(entry)
     }
-    /// Lets a member leave. It stays as a ghost as long as the starts that it was sent have to be remembered.
+    /// Lets a member leave. While the starts that the member was sent have to be remembered, it stays as a ghost.
     mutating func leave(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, in core: inout ShardCore,
         now: EngineTime

@@ -155,7 +155,7 @@ extension FanOut {
         self.settleEach(of: crowd, into: .left, in: &core) { $0.endRounds(pass: $1, keepsChannel: true, in: &$2) }
         self.endPassTrace(crowd, .voided, in: &core)
         self.recordAtTheEnd(of: crowd, in: &core)
-        // Members that join from here on are of another life.
+        // Members that join from here on belong to the next life.
         self.crowds.void(crowd)
         self.deadlines.remove(crowd)
     }

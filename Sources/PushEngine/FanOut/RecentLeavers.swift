@@ -115,8 +115,8 @@ extension FanOut {
         }
         return members.table.flags(of: member)
     }
-    /// What to remember for an hour about a member that is about to leave; `nil`: nothing. Members of an audience that is
-    /// over leave at least an hour after its end, unless ends are remembered for less.
+    /// What to remember for an hour about a member that is about to leave; `nil`: nothing. If the audience is over and
+    /// its end is remembered for an hour or more, priority 10 was too long ago to matter.
     private mutating func trace(
         of member: MemberID, key: FanOut.DepartedKey, in crowd: CrowdID, members: CrowdTable.Members,
         in core: borrowing ShardCore, now: EngineTime

@@ -35,7 +35,7 @@ extension ShardMemory {
     func hasChannels(_ crowd: borrowing Crowd) -> Bool {
         self.configuration.apps[Int(crowd.app)].audienceChannel == .auto
     }
-    /// How long start members stay that do not join again, milliseconds.
+    /// How long start members stay without joining again, milliseconds.
     func startMemberLifeMillis(_ crowd: borrowing Crowd) -> Int64 {
         self.configuration.apps[Int(crowd.app)].startMemberLifeMillis
     }

@@ -89,7 +89,7 @@ extension Crowd {
         }
         return some
     }
-    /// Names a member that leaves the crowd, or comes back.
+    /// The key under which a member is remembered that leaves the crowd, or comes back.
     func departedKey(_ member: MemberID, in table: borrowing MemberTable) -> FanOut.DepartedKey {
         FanOut.DepartedKey(partition: self.partition, position: table.position(of: member))
     }

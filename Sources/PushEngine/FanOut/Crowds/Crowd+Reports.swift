@@ -88,7 +88,7 @@ extension Crowd {
     }
     /// Number of members for whom the newest version was refused.
     var refusedCount: Int { self.reports.refusedCount }
-    /// Number of members that get the newest version by broadcast, as of now.
+    /// Number of members that get the newest version by broadcast at present.
     func listeners(in members: borrowing MemberTable) -> ListenerCounts {
         var counts = ListenerCounts()
         for pass in self.passes.indices where self.passes[pass].isServedByChannel {
@@ -99,7 +99,7 @@ extension Crowd {
     }
 
     // MARK: Reporting
-    /// When the counts are to be reported (steady clock); `Int64.max`: nothing is to be reported, or the next progress
+    /// When the counts must be reported (steady clock); `Int64.max`: nothing must be reported, or the next progress
     /// record covers it.
     @inline(__always) func reportDueMillis(nowMillis: Int64) -> Int64 {
         self.reports.isOpen && self.isFinished ? self.reports.dueMillis(nowMillis: nowMillis) : .max

@@ -12,7 +12,7 @@ enum CrowdPause: Equatable {
         case stopped
         /// The number of waiting members has grown by this; below 0: it has shrunk.
         case counted(Int)
-        /// The crowd goes on, and these members no longer wait for it.
+        /// The crowd continues, and this number of members no longer waits.
         case wentOn(waitingCount: Int)
     }
     @inline(__always) var isStopped: Bool {

@@ -103,7 +103,7 @@ struct CrowdRecords {
     /// Takes Kafka's acknowledgement of a progress record.
     /// - Returns: whether it is the last one written.
     mutating func progressAcknowledged(_ number: UInt32) -> Bool {
-        // A record later than the required one will do as well.
+        // A record later than the required one is enough, too.
         if Int32(bitPattern: number &- self.requiredProgress) >= 0 {
             switch self.durability {
             case .awaitsProgress: self.durability = .durable

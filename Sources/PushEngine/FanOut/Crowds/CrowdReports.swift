@@ -241,7 +241,7 @@ struct CrowdReports {
     // MARK: Reporting
     /// Whether something about the newest version has to be reported once its passes have ended.
     @inline(__always) var isOpen: Bool { self.schedule.isOpen }
-    /// When the counts are to be reported after the passes have ended (steady clock); `Int64.max`: nothing has to be
+    /// When the counts must be reported after the passes have ended (steady clock); `Int64.max`: nothing must be
     /// reported. While passes go on, the next progress record has the counts as well.
     func dueMillis(nowMillis: Int64) -> Int64 {
         let reported = self.newest.stampSeconds > 0 ? self.schedule.dueMillis(nowMillis: nowMillis) : .max

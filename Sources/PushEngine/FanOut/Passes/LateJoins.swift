@@ -22,7 +22,7 @@ struct LateJoins {
     var count: Int { self.numbers.count }
     var members: Dictionary<MemberID, UInt32>.Keys { self.numbers.keys }
     @inline(__always) var first: Join? { self.queue.first }
-    /// Whether the member of this join waits by it, and not by a later join.
+    /// Whether the member still waits because of this join, rather than a later one.
     func isWaiting(_ join: Join) -> Bool { self.numbers[join.member] == join.number }
 
     /// Lets the member wait behind the others.

@@ -30,7 +30,7 @@ struct ListenersByToken {
         self.alertStampSeconds = alertStampSeconds ?? 0
         self.served = []
     }
-    /// Resumes where a former owner has left the ring to the channel.
+    /// Resumes after a former owner left the newest version to the channel.
     mutating func resume(alertStampSeconds: Int64?) { self.alertStampSeconds = alertStampSeconds ?? 0 }
     /// Remembers that the member has got the newest version by token.
     mutating func markServed(_ member: MemberID) {

@@ -372,7 +372,7 @@ struct MembersApart {
         self.retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: true), for: member)
     }
-    /// Marks the newest alert as received by the member, which is no longer owed it here.
+    /// Marks the newest alert as received by the member. The alert is no longer owed to the member here.
     mutating func alertCame(to member: MemberID) {
         guard var entry = self.retries[member], entry.owesAlert else { return }
         entry.owesAlert = false

@@ -8,7 +8,7 @@ extension Pass {
     @inline(__always) var isServedByChannel: Bool { self.channel.serves }
 
     // MARK: What is owed
-    /// Whether the newest version's round is over, and no member is still owed it.
+    /// Whether the newest version's round is over, and the version is owed to nobody.
     @inline(__always) var isFinished: Bool {
         !self.course.isUnderWay && self.apart.retries.count == 0 && self.apart.lateCount == 0
             && self.inFlight.count == 0

@@ -35,7 +35,7 @@ struct Pass {
     private(set) var lane: LaneIndex
     private(set) var course: PassCourse
     private(set) var apart = MembersApart()
-    /// Pushes without an answer.
+    /// Unanswered pushes.
     private(set) var inFlight = PushesInFlight()
     /// Whether the pass is in its lane's queue.
     private(set) var isQueued = false
@@ -433,7 +433,7 @@ struct Pass {
     mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
         self.apart.failedBesideChannel(member, notBeforeMillis: notBeforeMillis)
     }
-    /// Marks the newest alert as received by the member, which is no longer owed it.
+    /// Marks the newest alert as received by the member. The alert is no longer owed to the member.
     mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
     /// Takes the answer to a push to the member.
     /// - Parameter restedMillis: when the member may be pushed to again (steady clock).

@@ -24,8 +24,8 @@ struct PassChannel {
     mutating func named(_ id: [UInt8]) { self.id = id }
     /// Leaves a newer version to the channel.
     /// - Parameters:
-    ///   - late: members that joined while the channel served, and are not owed the alert. Like members already served,
-    ///     they do not get it with the next version.
+    ///   - late: members that joined while the channel served, and are not owed the alert. The next version does not
+    ///     bring them the alert either.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - retries: what the ring's members wait for.
     mutating func began(late: [MemberID], alertStampSeconds: Int64?, retries: borrowing RetrySet) {

@@ -1,4 +1,4 @@
-/// Pushes of one round that have no answer yet: a list within the store of pushes.
+/// Unanswered pushes of one round: a list within the store of pushes.
 struct PushesInFlight {
     private(set) var count = 0
     /// The newest push. Each push names the one sent before it.

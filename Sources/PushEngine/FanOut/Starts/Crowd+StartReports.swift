@@ -29,7 +29,7 @@ extension Crowd {
         guard let order = self.starts.order, self.starts.reports.recordsMember() else { return nil }
         return order
     }
-    /// When the counts are to be reported (steady clock); `Int64.max`: nothing is to be reported.
+    /// When the counts must be reported (steady clock); `Int64.max`: nothing must be reported.
     @inline(__always) func startReportDueMillis(nowMillis: Int64) -> Int64 {
         self.starts.reports.dueMillis(nowMillis: nowMillis)
     }

@@ -9,12 +9,12 @@ extension Crowd {
         var count: Int
         /// What is reported to the audience's owner; `nil`: the owner knows all.
         var report: BusRecord.Report?
-        /// The content of the `start-pass` record; `nil`: the last one says all.
+        /// The content of the `start-pass` record; `nil`: the last record is complete.
         var record: StartReport?
     }
     /// Whether starts may leave, as far as the crowd decides it.
     @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
-    /// Whether there is anything to do or to remember of starts.
+    /// Whether the crowd has starts to send, to record or to remember.
     @inline(__always) var hasStarts: Bool { !self.starts.isIdle }
     /// Whether the start that goes round has expired, and is no longer sent.
     @inline(__always) func hasStartExpired(now: EngineTime) -> Bool {

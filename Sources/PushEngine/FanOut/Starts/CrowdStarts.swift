@@ -104,7 +104,7 @@ struct CrowdStarts: ~Copyable {
         return begun
     }
     /// Ends the start for members that have not been sent it.
-    /// - Returns: the number of members that were owed it.
+    /// - Returns: the number of members that were owed the start.
     mutating func ceased(into reason: WritableKeyPath<MemberCounters, UInt64>, in table: inout MemberTable) -> Int {
         var count = 0
         for index in self.rounds.indices { count += self.rounds[index].cease(in: &table) }

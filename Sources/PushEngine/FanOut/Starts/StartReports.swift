@@ -81,7 +81,7 @@ struct StartReports {
     }
 
     // MARK: Reporting
-    /// When the counts are to be reported or recorded (steady clock); `Int64.max`: there is nothing new.
+    /// When the counts must be reported or recorded (steady clock); `Int64.max`: there is nothing new.
     @inline(__always) func dueMillis(nowMillis: Int64) -> Int64 {
         guard self.report.stampSeconds > 0, self.schedule.isOpen else { return .max }
         return min(
@@ -98,7 +98,7 @@ struct StartReports {
     /// Makes the `start-pass` record that is due.
     /// - Parameter isOver: whether the start is over. The record is then written at once, even if a push is still
     ///   unanswered, because later answers lead to no record.
-    /// - Returns: the record's content; `nil`: some members wait, or the last record says all.
+    /// - Returns: the record's content; `nil`: some members wait, or the last record is complete.
     mutating func record(isOver: Bool, nowMillis: Int64) -> StartReport? {
         let isEnd = self.report.waitingCount == 0
         guard self.schedule.record == .toWrite,

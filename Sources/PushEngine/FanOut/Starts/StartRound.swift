@@ -49,7 +49,7 @@ struct StartRound {
     private(set) var maybeSent: Set<MemberID> = []
     /// Members that have left, each with the start that it was sent.
     private(set) var ghosts: [MemberID: StartStamp] = [:]
-    /// The round's pushes without an answer, including those of a former start.
+    /// The round's unanswered pushes, including those of a former start.
     private var inFlight = PushesInFlight()
     /// The next members, from `position` on.
     private var upcoming = RingLookAhead()
@@ -84,7 +84,7 @@ struct StartRound {
         self.upcoming.forget()
     }
     /// Ends the round. Members are no longer owed the start, but pushes in flight still get their answers.
-    /// - Returns: the number of members that were owed it.
+    /// - Returns: the number of members that were owed the start.
     mutating func cease(in table: inout MemberTable) -> Int {
         let before = self.waitingCount
         self.position = Self.end
@@ -227,7 +227,7 @@ struct StartRound {
         }
     }
     /// Lets a member wait for another attempt. It is certain that the member has not been started.
-    /// - Parameter notBeforeMillis: earliest time of the next attempt, steady; `Int64.max`: an answer to a push of
+    /// - Parameter notBeforeMillis: earliest time of the next attempt (steady clock); `Int64.max`: an answer to a push of
     ///   another start has to arrive first.
     mutating func hold(_ member: MemberID, notBeforeMillis: Int64, failures: FailureStreak) {
         self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, failures: failures), for: member)
@@ -255,8 +255,8 @@ struct StartRound {
         if flags.contains(.isLate) || self.retries[member] != nil { return false }
         return flags.contains(.isServedEarly) || !self.isAhead(member, at: table.position(of: member))
     }
-    /// Whether a late member was sent the start before the round reached it, and may not have got it. Its push has no
-    /// answer yet, or was refused for now.
+    /// Whether a late member was sent the start before the round reached it, and may not have got it. The push is
+    /// unanswered, or was refused for now.
     func isServedEarlyInDoubt(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         let flags = table.flags(of: member)
         return flags.contains(.isServedEarly) && (flags.contains(.isInFlight) || self.retries[member] != nil)
@@ -277,7 +277,7 @@ struct StartRound {
         table.insertFlag(.isLate, of: member)
         return true
     }
-    /// Makes the record of a member, for writing at once. A late member is thereby queued behind the others.
+    /// Makes the record of a member, for writing at once. This queues a late member behind the others.
     /// - Parameters:
     ///   - current: the start that goes round; `nil`: none does.
     ///   - number: the record's number.
@@ -434,7 +434,7 @@ struct StartRound {
         part.environment = self.environment
         part.horizon = self.nextHorizon
         if resends {
-            // Every push of this start without an answer is sent again.
+            // Every unanswered push of this start is sent again.
             part.horizon = self.unmetPosition
             var push = self.inFlight.first
             while push.isSome {
