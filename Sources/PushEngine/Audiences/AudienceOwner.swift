@@ -22,8 +22,8 @@ struct AudienceOwner {
     /// Maximum number of versions whose event has no outcome yet, because a partition of `routed` is slow. At the limit
     /// the next version waits.
     static let publicationsMax = 4
-    /// Maximum number of further ends that may become versions beyond `publicationsMax`, because a start arrived after
-    /// each.
+    /// Maximum number of versions beyond `publicationsMax`. Each of them is an end that must become a version before a
+    /// later start.
     static let endsBeforeStartsMax = 4
 
     /// Number of the audience's life. It is at least the time when the life began, in seconds since 1970, and grows

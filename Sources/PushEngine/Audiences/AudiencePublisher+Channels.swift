@@ -6,7 +6,7 @@ import PushModel
 /// about channels are passed to the owner.
 extension AudiencePublisher {
     func isPaused(_ slot: SlotID, in core: borrowing ShardCore) -> Bool {
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so the bytes of its id are valid.
         let idBytes = unsafe core.memory.slots.idBytes(slot)
         var id: [UInt8] = []
         id.append(copying: unsafe Span(_unsafeElements: idBytes))
@@ -33,7 +33,7 @@ extension AudiencePublisher {
         let wish = BusRecord.ChannelWish(
             bundleID: Array(core.memory.app(of: slot).bundleID.utf8), environment: environment, life: life,
             demand: demand)
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so the bytes of its id are valid.
         let idBytes = unsafe core.memory.slots.idBytes(slot)
         core.journal.sendWish(
             wish, audience: unsafe Span(_unsafeElements: idBytes),

@@ -63,7 +63,7 @@ extension AudiencePublisher {
         in core: inout ShardCore, expecting expect: (inout Journal, inout ShardMemory) -> UInt64
     ) {
         let bundleID = Array(core.memory.app(of: slot).bundleID.utf8)
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so the bytes of its id are valid.
         let idBytes = unsafe core.memory.slots.idBytes(slot)
         let acknowledgement = expect(&core.journal, &core.memory)
         core.journal.send(

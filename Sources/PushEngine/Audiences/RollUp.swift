@@ -19,7 +19,7 @@ struct RollUp {
     /// Whether this is older content without a round of its own. It goes to members that an expiring version has not
     /// reached.
     let isOfOutliving: Bool
-    /// The version. Its event represents those that were merged into it, too.
+    /// The version. Its event stands for all events that were merged into the version.
     private(set) var version: Version
     let mergedCount: UInt32
     /// The partitions that were sent the version, in ascending order.

@@ -3,7 +3,7 @@ import PushModel
 
 /// What became of a version on one of its audience's channels, for the `audience` record.
 struct VersionBroadcast: Equatable {
-    /// Maximum length of APNs' reason in the record.
+    /// Maximum length of APNs' reason in the record, bytes.
     static let reasonByteCountMax = 64
 
     var environment: PushEnvironment

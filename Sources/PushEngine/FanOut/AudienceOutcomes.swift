@@ -147,11 +147,11 @@ extension Journal {
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
             acknowledgement: self.open(.logRecord(.outcome, .none), partition: crowd.partition, in: &memory))
     }
-    /// Records what became of a version everywhere, as far as it was reported to its owner.
+    /// Records what became of a version in all partitions, according to their reports to the owner.
     mutating func recordRollUp(_ rollUp: RollUp, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.configuration.settings.outcomePublication.includesPasses else { return }
         let bundleID = memory.app(of: slot).bundleID
-        // The bytes are valid because the slot is not freed meanwhile.
+        // The slot is not freed meanwhile, so the bytes of its id are valid.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let id = unsafe Span(_unsafeElements: idBytes)
         let keyStart = self.batch.bytes.count

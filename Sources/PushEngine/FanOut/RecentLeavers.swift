@@ -143,7 +143,7 @@ extension FanOut {
             self.forgetLeavers(in: &core, now: now)
             return
         }
-        // The member's bytes stay valid while they are written.
+        // The token's bytes stay valid while they are written.
         let token = unsafe members.table.tokenBytes(member)
         core.journal.writeMemberTombstone(
             unsafe Span(_unsafeElements: token), of: key.partition, entry: entry, in: &core.memory)

@@ -4,7 +4,7 @@ extension ShardMemory {
     @inline(__always) func sends(_ crowd: borrowing Crowd) -> Bool {
         crowd.partition.isSome && self.partitions[crowd.partition].sends
     }
-    /// Whether pushes to the crowd's members may leave, as far as its partition decides it.
+    /// Whether the crowd's partition lets pushes to members leave.
     @inline(__always) func mayPush(_ crowd: borrowing Crowd) -> Bool {
         self.partitions[crowd.partition].sends && self.partitions[crowd.partition].mayPush
     }

@@ -4,7 +4,7 @@ import PushModel
 /// What a crowd counts and reports of its versions. `CrowdReports` decides. These functions give it what it needs to
 /// know about rounds, versions and the alert.
 ///
-/// They change the crowd in place. What every answer calls is inlined.
+/// They change the crowd in place. Functions that every answer calls are inlined.
 extension Crowd {
     // MARK: Versions
     /// Begins to count a new version.

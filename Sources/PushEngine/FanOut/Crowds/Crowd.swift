@@ -446,8 +446,8 @@ struct Crowd: ~Copyable {
         self.forgetRestored()
         for pass in self.passes.indices { self.passes[pass].reset(in: &table) }
     }
-    /// Drops the alert after a restore, unless a round or a channel still has to bring it, or a member that has joined
-    /// since still has to get it.
+    /// Drops the alert after a restore, if nobody is owed it now. Rounds, channels, and members that have joined since
+    /// are looked at.
     mutating func settleAlert(owedTo joins: [RestoredJoin]) {
         let stampSeconds = self.versions.alert?.stampSeconds
         guard !self.passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),

@@ -275,8 +275,8 @@ struct CrowdReports {
     }
     /// Makes the reports on versions that a newer one has replaced. Each is reported when it is replaced, and again
     /// when its last push has been answered.
-    /// - Parameter mayReturn: whether members may be owed the version with that stamp again. They may when the newest
-    ///   expires, or when the version's alert goes alone.
+    /// - Parameter mayReturn: whether members may be owed the version with that stamp again. That happens when the
+    ///   newest version expires, or when the version's alert goes alone.
     /// - Returns: what is reported and written.
     mutating func makeFormerReports(mayReturn: (Int64) -> Bool) -> [CrowdReport] {
         var reported: [CrowdReport] = []

@@ -1,4 +1,4 @@
-/// The state of a pass. What every push reads is inlined.
+/// The state of a pass. Functions that every push calls are inlined.
 extension Pass {
     /// The channel's number among those of the crowd in this environment; `nil`: the pass's members do not listen.
     @inline(__always) var channelNumber: UInt8? { self.channel.number }

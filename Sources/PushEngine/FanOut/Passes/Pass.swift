@@ -6,8 +6,8 @@ import PushModel
 /// The ring is a circle of positions, and the pass goes round it: `course` has its position. Members that it does not
 /// simply meet at their positions are `apart`. The pass counts what its members are owed.
 ///
-/// A pass only decides; its owner journals, sends and counts. What every push reads is inlined, because a pass that is
-/// passed to a function is copied, and it is large.
+/// A pass only decides; its owner journals, sends and counts. Functions that every push calls are inlined, because a
+/// pass that is passed to a function is copied, and a pass is large.
 struct Pass {
     /// Number of members that are owed something.
     struct Owed: Equatable {

@@ -154,7 +154,7 @@ struct PassCourse {
         self.endSecondLaps()
         guard !self.targets.isEmpty else { return .nothing }
         guard alertGoesAlone, self.owesAlert else { return .former }
-        // The previous version goes to all members, because those with it and those without it are mingled.
+        // The previous version goes to all members, because members with and without it are mixed.
         self.targets.removeLast()
         self.goRound(count: count, alertGoesAlone: true)
         return .formerAnew

@@ -14,8 +14,8 @@ struct RetrySet {
         var owesAlert = false
         /// Whether the push may have the version's own priority.
         var mayBeHigh = false
-        /// Stamp of the oldest version whose alert the member has missed; `max`: it has missed none older than the
-        /// newest.
+        /// Stamp of the oldest version whose alert the member has missed; `max`: the member has missed at most the
+        /// newest alert.
         var alertsMissedSinceSeconds: Int64 = .max
         /// The value after a restore, because `state` does not say which alerts the member has had. It is better that
         /// an alert sounds twice than not at all.

@@ -12,7 +12,7 @@ extension Crowd {
         /// The content of the `start-pass` record; `nil`: the last record is complete.
         var record: StartReport?
     }
-    /// Whether starts may leave, as far as the crowd decides it.
+    /// Whether starts may leave, provided that the partition's owner may push at all.
     @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
     /// Whether the crowd has starts to send, to record or to remember.
     @inline(__always) var hasStarts: Bool { !self.starts.isIdle }

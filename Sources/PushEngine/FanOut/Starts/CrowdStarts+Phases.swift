@@ -37,7 +37,8 @@ extension CrowdStarts {
         var dueCount = 0
         /// Number of members to which a former owner announced the start, without a record of whether it was sent.
         var unknownCount: UInt64 = 0
-        /// The members counted in `unknownCount` that get an outcome record each: as many as there is room for.
+        /// Members counted in `unknownCount` that get an outcome record each. There may be more in `unknownCount` than
+        /// there is room for.
         var unheard: [MemberID] = []
     }
     /// Whether a member was sent the start that goes round, or may have been.

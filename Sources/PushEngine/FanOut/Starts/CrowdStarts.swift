@@ -252,7 +252,8 @@ struct CrowdStarts: ~Copyable {
             return \.left
         }
         guard push.start == self.orderStamp else { return \.superseded }
-        // Otherwise the member would take up room among those that wait, and then be too late.
+        // Otherwise the member would take up room among the waiting members, although the start expires before its
+        // next attempt.
         guard now.wallMillis + delayMillis < endsSeconds * 1_000 else { return \.expired }
         self.rounds[push.pass].hold(
             push.member, notBeforeMillis: now.steadyMillis + delayMillis, failures: failures)

@@ -1,8 +1,8 @@
 import PushModel
 
-/// Start members that surely were not started: APNs refused them for now, or did not process the push. Each is sent the
-/// start again when its wait is over, but not before `state` has a record that does not name it. After a takeover all
-/// members that the last record names are sent the start.
+/// Start members that surely were not started: APNs refused them for now, or did not process the push. Each is sent
+/// the start again when its wait is over. Before that, `state` must have a record that does not name the member. After
+/// a takeover all members that the last record names are sent the start.
 struct StartRetries {
     struct Entry {
         /// Earliest time of the next attempt (steady clock); `Int64.max`: not before the answer to a push of another

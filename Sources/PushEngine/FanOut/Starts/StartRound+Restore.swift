@@ -56,7 +56,7 @@ extension StartRound {
             let end = table.fill(
                 self.ring, from: UInt64(from), limit: StartProgressRecord.unansweredMax, into: &entries)
             for entry in entries where Int64(entry.position) < part.horizon && members.count < most {
-                // Members that joined late are not met in the ring's order, and those that left are not members now.
+                // Members that joined late are not met in the ring's order. Those that have left are not members now.
                 guard Self.isMetInRound(entry.member, in: table), counted.insert(entry.member).inserted else {
                     continue
                 }

@@ -7,7 +7,7 @@ import PushModel
 /// since, up to an offset. Members in `retries` are sent it only after `state` no longer names them. A second card is
 /// never put up knowingly: a new owner begins behind what was announced.
 ///
-/// What every push reads is inlined, because a round that is passed to a function is copied.
+/// Functions that every push calls are inlined, because a round that is passed to a function is copied.
 struct StartRound {
     /// The position behind all members.
     static let end = Int64(RingPosition.end)
