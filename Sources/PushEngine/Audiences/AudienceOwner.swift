@@ -179,7 +179,8 @@ struct AudienceOwner {
         }
         // No start leaves with an end. A start that waits is dropped.
         guard let order, !offer.isEnd else { return (nil, .nothing) }
-        // Update members get the waiting content, and the start would show it. So the content must not be stale.
+        // Update members get the waiting content, and the start would show this content too. So the content must not
+        // be stale.
         guard !order.isExpired(nowSeconds: now.wallSeconds), offer.top.staleSeconds > now.wallSeconds else {
             return (nil, .expired)
         }
@@ -362,7 +363,7 @@ struct AudienceOwner {
         version.channels = self.channels.declared
         version.channelRevision = self.channels.revision
     }
-    /// Reports to the keepers that the life of the channels is over, before `state` has it.
+    /// Reports to the keepers that the life of the channels is over. This happens before `state` has the end.
     private mutating func reportEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
         for index in self.channels.all.indices { self.reportEnd(end, channel: index, by: rules, into: &effects) }
     }

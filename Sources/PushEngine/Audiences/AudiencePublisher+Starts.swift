@@ -4,8 +4,8 @@ import PushModel
 /// update without an alert, and its content is merged like any other. The start itself waits unmerged for the next
 /// version. It neither takes over an alert nor passes its own on.
 extension AudiencePublisher {
-    /// Checks a start. An earlier one that has expired unsent makes room for it.
-    /// - Returns: why nobody can be started with the event; `nil`: it can be taken.
+    /// Checks a start. An earlier start that has expired unsent makes room for the new one.
+    /// - Returns: why nobody can be started with the event; `nil`: the event can be taken.
     mutating func startRefusal(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) -> OutcomeDetails.Cause? {
         self.dropExpiredStart(of: slot, in: &core, now: now)
         if core.intake.startExpiresSeconds(now: now) <= now.wallSeconds { return .startExpired }
@@ -41,7 +41,7 @@ extension AudiencePublisher {
         if core.coalescer.scratchLayer.timestampSeconds < accepted, let newest = core.memory.owners[slot].newestVersion,
             !newest.isEnd
         {
-            // The start's content is older than what update members were sent, so they keep that.
+            // The start's content is older than what update members were sent, so they keep the newer content.
             core.coalescer.scratchLayer.show(newest.layer.content, of: newest.layer.blob.span)
             core.coalescer.scratchLayer.timestampSeconds = accepted
         }

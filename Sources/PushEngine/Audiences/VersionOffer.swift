@@ -59,7 +59,7 @@ extension Version {
         if isTooLarge { self.layer = own }
     }
     /// The version as it is sent to a partition that has just asked. Members there do not get the version's priority.
-    /// They get its alert only if they joined before it.
+    /// They get its alert only if they joined before the version.
     /// - Parameter keepsAlert: whether the partition's members are owed the alert.
     func answer(keepsAlert: Bool) -> Version {
         var version = self

@@ -265,7 +265,8 @@ extension FanOut {
         let crowd = self.remove(member, members: members, entry: entry, in: &core, now: now)
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Removes the member from the table and from `state`. Its number is kept while a push to it is in flight.
+    /// Removes the member from the table and from `state`. The member's number is kept while a push to the member is
+    /// in flight.
     /// - Parameter entry: settled once Kafka has the record; `none`: no event waits for it.
     /// - Returns: the crowd that the member belonged to.
     @discardableResult mutating func remove(

@@ -4,7 +4,7 @@ import PushModel
 extension Journal {
     // MARK: Members
     /// Writes the record of a join.
-    /// - Parameter entry: settled once Kafka has it.
+    /// - Parameter entry: settled once Kafka has the record.
     mutating func writeMember(
         _ token: Span<UInt8>, _ record: FanOut.JoinRecord, of id: CrowdID, _ crowd: borrowing Crowd, pass: Int,
         entry: EntryID, in memory: inout ShardMemory, forwarded: borrowing ForwardedRecords
@@ -26,8 +26,8 @@ extension Journal {
         }
         self.appendState(key: key, value: value, of: partition, waiter, in: &memory)
     }
-    /// Writes the record of a member that has left, which is kept as long as the leave has to be remembered.
-    /// - Parameter entry: settled once Kafka has it; `none`: no event waits for it.
+    /// Writes the record of a member that has left. It is kept while the leave has to be remembered.
+    /// - Parameter entry: settled once Kafka has the record; `none`: no event waits for it.
     mutating func writeLeaver(
         _ trace: RecentLeavers.Trace, leftSeconds: UInt32, of partition: PartitionIndex, entry: EntryID,
         in memory: inout ShardMemory, forwarded: borrowing ForwardedRecords
@@ -41,7 +41,7 @@ extension Journal {
         self.appendState(key: key, value: value, of: partition, .logState(entry), in: &memory)
     }
     /// Writes the tombstone of a member that leaves, or whose token is dead.
-    /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
+    /// - Parameter entry: settled once Kafka has the tombstone; `none`: no event waits for it.
     mutating func writeMemberTombstone(
         _ token: Span<UInt8>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
     ) {
@@ -137,7 +137,7 @@ extension Journal {
         self.appendState(key: key, value: value, of: crowd.partition, .crowd(wait), in: &memory)
     }
     /// Writes the versions that a crowd is sent.
-    /// - Parameter entry: settled once Kafka has it.
+    /// - Parameter entry: settled once Kafka has the record.
     mutating func writeVersions(
         of id: CrowdID, _ crowd: borrowing Crowd, entry: EntryID, in memory: inout ShardMemory
     ) {

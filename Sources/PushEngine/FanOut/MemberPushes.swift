@@ -62,8 +62,8 @@ struct MemberPushID: Identifier { let rawValue: Int32 }
 struct MemberPushStore: ~Copyable {
     private var pushes = ChunkedStore<MemberPushID, MemberPush>()
     private var free: [MemberPushID] = []
-    /// The bit that marks numbers of pushes to members. It is in the lower half, and numbers of updates and questions
-    /// do not reach it.
+    /// The bit in the lower half that marks numbers of pushes to members. Indexes of updates and questions stay below
+    /// it.
     private static let mark: UInt32 = 0x4000_0000
 
     var liveCount: Int { self.pushes.count - self.free.count }

@@ -10,8 +10,8 @@ import PushModel
 /// The record of each leaver stays in `state` for that hour instead of a tombstone. A new owner of the partition then
 /// knows about the leaver.
 struct RecentLeavers {
-    /// Maximum number of leavers. Beyond it the oldest are forgotten. Until their hour is over, every member that joins
-    /// is then treated as one of them.
+    /// Maximum number of leavers. Beyond it the oldest are forgotten. Until their hour is over, every member that
+    /// joins is treated as if it had left another audience.
     static let countMax = 65_536
     struct Trace {
         var token: [UInt8]
@@ -132,7 +132,7 @@ extension FanOut {
             members.table.token(of: member), hasMoved: hasMoved, hadTens: hadTens, nowMillis: now.steadyMillis)
     }
     /// Writes down that a member is about to leave: the record of a leaver, or a tombstone.
-    /// - Parameter entry: settled once Kafka has it; `none`: no event waits for it.
+    /// - Parameter entry: settled once Kafka has the record; `none`: no event waits for it.
     mutating func writeGone(
         _ member: MemberID, key: FanOut.DepartedKey, from crowd: CrowdID, members: CrowdTable.Members,
         entry: EntryID, in core: inout ShardCore, now: EngineTime

@@ -13,7 +13,7 @@ extension Crowd {
     }
     /// What becomes of the content of a push that has failed.
     enum FailedPush {
-        /// A newer version replaces it.
+        /// A newer version replaces the push's content.
         case superseded
         /// The content is still owed to the member.
         case waits

@@ -85,7 +85,8 @@ struct Crowd: ~Copyable {
     /// When a push with priority 10 last left (steady clock).
     private var lastHighMillis: Int64 = .min
     /// Until this time, in seconds since 1970, every member with a mark of a move counts as moved within the hour.
-    /// Some joins were taken long after they were written, so the time of a join does not tell.
+    /// Some joins were taken long after they were written, so the time of a join does not show when the member's hour
+    /// is over.
     private(set) var delayedMovesUntilSeconds: Int64 = 0
 
     /// Which records of the crowd `state` has, and which have to be written.
@@ -217,8 +218,8 @@ struct Crowd: ~Copyable {
     }
     /// Sets when the audience's owner is asked again.
     mutating func ask(atMillis millis: Int64) { self.askAtMillis = millis }
-    /// Remembers that the owner has forgotten the audience, and when the owner is asked again. Start members whose time
-    /// is over leave before that.
+    /// Remembers that the owner has forgotten the audience, and when the owner is asked again. Start members whose
+    /// time is over leave before the owner is asked.
     mutating func ownerForgot(
         askingAtMillis millis: Int64, startLifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime
     ) {
@@ -424,7 +425,7 @@ struct Crowd: ~Copyable {
         }
         guard !self.takeover.isNamed, self.starts.restored.progress == nil else { return }
         // No record names the audience now. Members here joined after the tombstone. Their joins will be read again,
-        // and name it.
+        // and name the audience.
         self.id = []
         self.standing = .nameless
         for pass in self.passes.indices { self.passes[pass].named(lane: .none) }

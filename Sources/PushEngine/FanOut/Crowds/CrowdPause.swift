@@ -10,7 +10,7 @@ enum CrowdPause: Equatable {
         case nothing
         /// The crowd is stopped from now on.
         case stopped
-        /// The number of waiting members has grown by this; below 0: it has shrunk.
+        /// The number of waiting members has grown by this number; below 0: it has shrunk.
         case counted(Int)
         /// The crowd continues, and this number of members no longer waits.
         case wentOn(waitingCount: Int)

@@ -29,7 +29,7 @@ struct CrowdReports {
     /// The former versions, the oldest first.
     private(set) var former: [Former] = []
     private(set) var schedule = ReportSchedule()
-    /// The stamp in the last report to the audience's owner: nobody gets priority 10 by versions up to it.
+    /// The stamp in the last report to the audience's owner: versions up to this stamp give nobody priority 10 now.
     private(set) var reportedDoneStampSeconds: Int64 = 0
     /// The stamp of the newest version with priority 10.
     private var highStampSeconds: Int64 = 0
@@ -129,7 +129,7 @@ struct CrowdReports {
 
     // MARK: Counting
     /// Counts more members that are owed the newest version.
-    /// - Parameter count: number of members; below 0: that many fewer are owed it.
+    /// - Parameter count: number of members; below 0: number of members that are no longer owed the version.
     @inline(__always) mutating func becameDue(_ count: Int) {
         self.newest.counts.due &+= UInt64(truncatingIfNeeded: count)
     }

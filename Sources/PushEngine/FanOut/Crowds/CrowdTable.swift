@@ -25,7 +25,7 @@ struct CrowdTable: ~Copyable {
         self.elements.contains(crowd) && self.elements[crowd].generation == generation
     }
     var count: Int { self.elements.count - self.free.count }
-    /// Whether a pass in a lane's queue still is the one that was put there.
+    /// Whether a reference in a lane's queue is still valid: its crowd is living, and is the crowd that was queued.
     @inline(__always) func isStanding(_ reference: PassReference) -> Bool {
         let crowd = reference.crowd
         return self[crowd].generation == reference.generation && self[crowd].standing == .living

@@ -137,14 +137,14 @@ struct MembersApart {
     }
 
     // MARK: Joining and leaving
-    /// Takes a member into the ring. If it is served at once, it gets no alert, because earlier alerts were not for
-    /// it.
+    /// Takes a member into the ring. A member that is served at once gets no alert, because earlier alerts were not
+    /// for that member.
     /// - Parameters:
-    ///   - isAhead: whether the round reaches it.
-    ///   - notBeforeMillis: earliest time of a push to it (steady clock). Its phone may have got a push shortly
-    ///     before.
+    ///   - isAhead: whether the round reaches the member.
+    ///   - notBeforeMillis: earliest time of a push to the member (steady clock). The member's phone may have got a
+    ///     push shortly before.
     ///   - hasVersions: whether the audience has something to send.
-    /// - Returns: its number among the late members; `nil`: it is not late.
+    /// - Returns: the member's number among the late members; `nil`: the member is not late.
     mutating func joined(
         _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
         hasVersions: Bool, _ course: PassCourse, in table: inout MemberTable
@@ -261,7 +261,7 @@ struct MembersApart {
             if isAlone {
                 effects.isAloneReturned = true
                 if !self.comesRound(to: member, course, in: table) {
-                    // The newest content follows. It is still owed to the member, because no round brings it.
+                    // The newest content follows. It is still owed to the member, because no round brings it there.
                     self.retries.set(RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
                     effects.owesNewestBeside = true
                 }

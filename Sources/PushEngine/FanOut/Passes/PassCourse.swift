@@ -56,7 +56,7 @@ struct PassCourse {
     // MARK: Present state
     /// Whether the newest version's round is still going on.
     @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
-    /// The end of all rounds: no member is met at or behind it.
+    /// The end of all rounds: no member at this position or behind it is met.
     @inline(__always) var until: Int64 { max(self.targets.last?.until ?? 0, self.alone?.until ?? 0) }
     /// Number of members that the newest version's round has not met yet.
     @inline(__always) var aheadCount: Int { self.targets.last?.ahead ?? 0 }

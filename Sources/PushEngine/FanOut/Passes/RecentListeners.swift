@@ -7,8 +7,8 @@ import PushModel
 /// listened. The two records are in two topics, and only their times in Kafka show which was first. A member that may
 /// have missed the broadcast gets the version by token.
 struct RecentListeners {
-    /// Maximum number of listeners. Beyond it the oldest joins are forgotten. If a version then needs them, the whole
-    /// ring is looked through.
+    /// Maximum number of listeners. Beyond it the oldest joins are forgotten. If a version then needs forgotten joins,
+    /// the whole ring is looked through.
     static let countMax = 1_024
 
     struct Join {

@@ -46,8 +46,8 @@ extension Crowd {
         if case .goesOn = coming { self.starts.contentChanged() }
         return coming
     }
-    /// Ends the start that goes round. Members that have not been sent it yet will not get it.
-    /// - Returns: `nil`: none went round.
+    /// Ends the start that goes round. Members that have not been sent the start yet will not get it.
+    /// - Returns: what follows from the end; `nil`: no start went round.
     mutating func endStart(
         into reason: WritableKeyPath<MemberCounters, UInt64>, in table: inout MemberTable, nowMillis: Int64
     ) -> EndedStart? {
@@ -115,7 +115,7 @@ extension Crowd {
     ) -> StartProgressRecord {
         self.starts.record(announces: announces, terms, in: table, pushes: pushes, entries: &entries, now: now)
     }
-    /// Makes a record due of how far the start has got, because the crowd is new.
+    /// Demands a record that says how far the start has got, because the crowd is new.
     mutating func startsProgressed() { self.starts.progressed() }
     /// Takes Kafka's acknowledgement of a record of how far the start has got.
     /// - Returns: whether it is the last one.

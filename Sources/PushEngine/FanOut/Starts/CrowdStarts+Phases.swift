@@ -2,7 +2,7 @@
 extension CrowdStarts {
     /// Whether a start goes round.
     enum Phase: UInt8 {
-        /// No start goes round. Becomes `goesRound` when one arrives that has not been over here before.
+        /// No start goes round. Becomes `goesRound` when a start arrives that has not already ended here.
         case over
         /// A start goes round, and members are announced before they are sent it. Becomes `over` when the start ends or
         /// another arrives. Becomes `goesOnInDoubt` when a restore ends and members are not announced.

@@ -13,7 +13,7 @@ struct CrowdStarts: ~Copyable {
     /// The newest start that goes round here or has done so. Neither this start nor an older one begins a second time,
     /// no matter what a clock shows.
     private(set) var newestMet = StartStamp()
-    /// When the start began here, wall milliseconds; 0: it has not.
+    /// When the start began here, wall milliseconds; 0: it has not begun.
     private var beganMillis: Int64 = 0
     /// The rounds, one for each environment.
     private(set) var rounds: [StartRound] = []
@@ -274,8 +274,8 @@ struct CrowdStarts: ~Copyable {
     static let rejoinSeconds: UInt32 = 86_400
     /// Remembers the time of a join that was taken.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
-    /// Moves a token's member from the other environment's ring to this one, where it counts as new. What it was sent
-    /// there moves with it.
+    /// Moves a token's member from the other environment's ring to this one, where it counts as new. The record of
+    /// what the member was sent moves along.
     mutating func moved(_ member: MemberID, to round: Int, _ sent: Sent, in table: inout MemberTable) {
         if sent.wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
         if sent.mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }

@@ -31,7 +31,7 @@ struct StartOrder {
     var life: Int64 = 0
     /// Stamp of the version that first carried the start.
     var stampSeconds: Int64 = 0
-    /// When the start expires, seconds since 1970. Members that have not been sent the start by then do not get it.
+    /// When the start expires, seconds since 1970. Members that have not been sent the start by then do not get one.
     var expiresSeconds: Int64 = 0
     /// Whether the event had priority 10.
     var isHigh = true
@@ -126,7 +126,7 @@ extension Version {
         order.stampSeconds = self.stampSeconds
         self.starts = [order]
     }
-    /// Carries on the start of an earlier version, unless this version ends it.
+    /// Continues the start of an earlier version, unless this version ends it.
     mutating func carry(startOf former: Version, nowSeconds: Int64) {
         guard self.starts.isEmpty, !self.isEnd, former.life == self.life, let order = former.start,
             !order.isExpired(nowSeconds: nowSeconds)

@@ -45,7 +45,7 @@ struct StartRound {
     /// Members that surely were not started.
     private(set) var retries = StartRetries()
     /// Members whose push of this start has an unknown result, and that are sent the start again (`start.on-unknown`).
-    /// That push counts for their hour.
+    /// The push with the unknown result counts among their starts of the hour.
     private(set) var maybeSent: Set<MemberID> = []
     /// Members that have left, each with the start that it was sent.
     private(set) var ghosts: [MemberID: StartStamp] = [:]
@@ -305,7 +305,7 @@ struct StartRound {
     mutating func memberAcknowledged(_ number: UInt32, offset: Int64) {
         self.late.written(number, at: offset)
     }
-    /// Ends the member's wait, and what the round owes to it.
+    /// Ends the member's wait. The round owes the member nothing from then on.
     /// - Returns: how many fewer members are now owed the start.
     private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
         let before = self.waitingCount
