@@ -95,7 +95,7 @@ extension FanOut {
         else { return }
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Withdraws announcements whose pushes have not left. Nothing leaves until it is announced again.
+    /// Withdraws announcements whose pushes have not left. Nothing leaves until members are announced again.
     mutating func withdrawStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         guard self.crowds[crowd].withdrawStart() else { return }
         // If no record may be written yet, one is written as soon as `state` has the versions.

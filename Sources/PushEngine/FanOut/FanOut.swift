@@ -15,8 +15,7 @@ struct FanOut: ~Copyable {
     /// When the phones of members that have left may be pushed to again, in case they join again at once.
     var departures = RecentDepartures()
     var forwarded = ForwardedRecords()
-    /// Members that have left an audience within the last hour. Also members that had moved there from another
-    /// audience less than an hour before they left.
+    /// Members that have left an audience within the last hour.
     var leavers = RecentLeavers()
     /// Voids that `state` must have before more records are processed.
     var voids = VoidsUnderWay()

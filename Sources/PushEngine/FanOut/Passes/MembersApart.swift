@@ -364,7 +364,7 @@ struct MembersApart {
                 mayBeHigh: failure.mayBeHigh || old?.mayBeHigh ?? false,
                 alertsMissedSinceSeconds: min(
                     failure.alertsMissedSinceSeconds, old?.alertsMissedSinceSeconds ?? .max)), for: member)
-        // If the member's entry was already owed something, the newer version has been counted as due to the member.
+        // A member with an owed entry has already been counted.
         return !isAhead && old?.isOwed != true
     }
     /// Lets the alert of a failed push still go by token, although the newest version is left to the channel.

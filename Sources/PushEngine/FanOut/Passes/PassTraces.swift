@@ -170,8 +170,8 @@ extension FanOut {
         if self.traces.isTraced(crowd), self.crowds[crowd].isFinished {
             self.endPassTrace(crowd, .finished, in: &core)
         }
-        // The rounds may still have pushes of an earlier start, and drop a push before its answer is counted. So the
-        // counts are asked.
+        // The counts decide, because rounds may still have pushes of an earlier start, or drop a push before its
+        // answer is counted.
         if self.crowds[crowd].isStartTraced, self.crowds[crowd].startCounts.waitingCount == 0 {
             self.endStartTrace(crowd, .finished, in: &core)
         }
