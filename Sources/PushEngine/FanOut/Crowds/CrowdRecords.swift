@@ -61,7 +61,8 @@ struct CrowdRecords {
         self.progressed()
     }
     /// Ends a restore.
-    /// - Parameter isWritten: whether the records that were read cover everything, so that no progress has to be written.
+    /// - Parameter isWritten: whether the records that were read cover everything, so that no progress has to be
+    ///   written.
     mutating func restored(isWritten: Bool) { self.progress.restored(isWritten: isWritten) }
     /// Counts a record of versions that is written.
     mutating func versionsWritten() { self.versionsNumber &+= 1 }

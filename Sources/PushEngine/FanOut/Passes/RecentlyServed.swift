@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Members that were served apart from the round a moment ago. The round does not serve them again before the least time between
-/// two pushes is over.
+/// Members that were served apart from the round a moment ago. The round does not serve them again before the least
+/// time between two pushes is over.
 struct RecentlyServed {
     /// Maximum number of members that are served apart from the round within the least time between two pushes.
     static let countMax = 4_096

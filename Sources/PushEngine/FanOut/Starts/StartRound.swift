@@ -227,8 +227,8 @@ struct StartRound {
         }
     }
     /// Lets a member wait for another attempt. It is certain that the member has not been started.
-    /// - Parameter notBeforeMillis: earliest time of the next attempt (steady clock); `Int64.max`: an answer to a push of
-    ///   another start has to arrive first.
+    /// - Parameter notBeforeMillis: earliest time of the next attempt (steady clock); `Int64.max`: an answer to a push
+    ///   of another start has to arrive first.
     mutating func hold(_ member: MemberID, notBeforeMillis: Int64, failures: FailureStreak) {
         self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, failures: failures), for: member)
     }
