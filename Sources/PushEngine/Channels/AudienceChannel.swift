@@ -73,7 +73,8 @@ extension AudienceChannels {
         private(set) var triedStampSeconds: Int64 = 0
         private var attempt: UInt8 = 0
         private var throttleSteps: UInt8 = 0
-        /// Stamp of a version that goes both ways, and whose broadcast has a budget unit of its own; 0: there is none.
+        /// Stamp of a version that goes by broadcast and by tokens, and whose broadcast has a budget unit of its own;
+        /// 0: there is none.
         private(set) var highStampSeconds: Int64 = 0
         /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown them.
         private var droppedAlertStampSeconds: Int64 = 0
@@ -116,8 +117,8 @@ extension AudienceChannels {
         var isCatchingUp: Bool { self.standing == .open && !self.serves && self.byTokenUntilMillis != 0 }
         /// Whether the newest version is broadcast on the channel.
         var isTried: Bool { self.serves || self.isCatchingUp }
-        /// Whether the channel has not brought that alert. A member may still have had the alert by its token; both
-        /// ways have the same stamp.
+        /// Whether the channel has not brought this version's alert. A member may still have had the alert by its
+        /// token; both ways have the same stamp.
         func owes(_ alert: Version) -> Bool {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
@@ -132,8 +133,8 @@ extension AudienceChannels {
 
         // MARK: The keeper
 
-        /// Asks the keeper for a channel, as long as the audience lives. If the keeper has reported one already, it
-        /// looks for that channel in Apple's list.
+        /// Asks the keeper for a channel while the audience lives. If the keeper has reported a channel already, the
+        /// keeper looks for that channel in Apple's list.
         /// - Returns: whether it is time to ask.
         mutating func wishes(by rules: OwnerRules, now: EngineTime) -> Bool {
             guard self.standing != .open, self.wishAtMillis <= now.steadyMillis else { return false }
@@ -198,7 +199,7 @@ extension AudienceChannels {
         }
         /// Gives the version's broadcast a budget unit of its own.
         mutating func hasUnit(for version: Version) { self.highStampSeconds = version.stampSeconds }
-        /// Leaves that alert, and each earlier one, to tokens.
+        /// Leaves the alert with this stamp, and all earlier alerts, to tokens.
         /// - Returns: whether that is new.
         mutating func leavesAlertToTokens(upTo stampSeconds: Int64) -> Bool {
             guard !self.serves, self.takenAlertStampSeconds < stampSeconds else { return false }
@@ -225,9 +226,9 @@ extension AudienceChannels {
         }
         /// Ends the wait: no version waits.
         mutating func waitsForNothing() { self.dueMillis = nil }
-        /// Whether the broadcast has to wait until tokens have brought the newest version. It also brings an older
-        /// version's alert, which members that listen may have had by token. If they get the newest version by token
-        /// first, they ignore the broadcast. The wait is at most `channel.fallback`.
+        /// Whether the broadcast has to wait until tokens have brought the newest version. The broadcast also brings an
+        /// older version's alert, which members that listen may have had by token. If they get the newest version by
+        /// token first, they ignore the broadcast. The wait is at most `channel.fallback`.
         mutating func waitsForTokens(by rules: OwnerRules, now: EngineTime) -> Bool {
             let until = self.tokensFirstUntilMillis ?? now.steadyMillis + rules.app.channelFallbackMillis
             self.tokensFirstUntilMillis = until

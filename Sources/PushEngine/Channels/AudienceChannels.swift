@@ -83,7 +83,8 @@ struct AudienceChannels {
         var done = Int64.max
         for channel in self.all where channel.takenStampSeconds < stamp {
             if channel.serves { done = min(done, channel.takenStampSeconds) }
-            // A version that goes both ways has taken a unit for each. Only the newest version is broadcast.
+            // A version that goes by broadcast and by tokens has taken a unit for each way. Only the newest version is
+            // broadcast.
             if channel.isCatchingUp, channel.highStampSeconds == stamp { done = min(done, stamp - 1) }
         }
         return done
@@ -98,7 +99,7 @@ struct AudienceChannels {
         self.environments |= environments
         return true
     }
-    /// Lets the audience want channels.
+    /// Adds a wanted channel in each of these environments.
     /// - Parameter life: life of the audience, used for its first channel.
     mutating func want(_ environments: [PushEnvironment], life: Int64) {
         if self.life == 0 { self.life = life }

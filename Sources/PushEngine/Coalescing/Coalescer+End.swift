@@ -8,8 +8,8 @@ extension Coalescer {
         return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds
     }
 
-    /// Ends events that have expired. If an older event outlives a newer one, it replaces the newer one. The outcome
-    /// `expired` promises that the phone never got the event.
+    /// Ends events that have expired. If an older event expires later than a newer one, it replaces the newer one. The
+    /// outcome `expired` promises that the phone never got the event.
     /// - Returns: whether the slot has to be written down.
     mutating func expire(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) -> Bool {
         var isChanged = false
@@ -66,7 +66,7 @@ extension Coalescer {
         self.dropUpdate(update, of: slot, in: &memory)
     }
 
-    /// Ends the events beneath the newest of an update: the newest has reached the device, and supersedes them.
+    /// Ends the events beneath an update's newest event. The newest has reached the device, and supersedes them.
     @inline(__always) mutating func endUnder(_ update: UpdateID, in memory: inout ShardMemory) {
         guard !memory.updates[update].under.isEmpty else { return }
         let slot = memory.updates[update].slot

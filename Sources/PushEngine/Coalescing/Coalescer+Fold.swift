@@ -3,8 +3,8 @@ import PushModel
 /// Merges one event into an update that has not left.
 extension Coalescer {
     /// Merges the event in `scratchLayer`, which arrived later, into an update.
-    /// - Returns: `false`: nothing was changed, because the event would be too large with what it has to carry. That is
-    ///   the alert, or the content for an `end` that has none.
+    /// - Returns: `false` if nothing was changed, because the event is too large with what it has to carry. It carries
+    ///   the older alert, and an `end` without content also carries the older content.
     /// - Parameter carries: if `false`, the event carries nothing, and always fits.
     /// - Parameter carried: the layer to carry from; `nil`: the newest event of the update.
     mutating func fold(
@@ -121,7 +121,8 @@ extension Coalescer {
         }
         memory.updates[update].under.insert(layer, at: index)
         // Older events beneath it that expire first can never be shown. One is kept if it has an alert that does not
-        // fit beside this event's content, or if the start cannot leave with this event and leaves with that one.
+        // fit beside this event's content. One is also kept if a start cannot leave with this event, but with the older
+        // one.
         var kept: Int?
         if memory.updates[update].isStart {
             kept = self.startable(below: index, beneath: layer, in: update, in: memory)
@@ -142,8 +143,8 @@ extension Coalescer {
         }
     }
 
-    /// Index of the event beneath `index` whose alert a device would show before the content of `layer`. Events that
-    /// arrived after a newer one do not count. Of the others it is the newest.
+    /// Index of the newest event beneath `index` whose alert a device would show before the content of `layer`. Events
+    /// that arrived after a newer one do not count.
     private func alertBeneath(_ layer: Layer, below index: Int, in update: UpdateID, in memory: borrowing ShardMemory)
         -> Int?
     {
@@ -162,7 +163,7 @@ extension Coalescer {
                 <= memory.payloadByteCountMax(of: memory.updates[update].slot)
     }
 
-    /// Index of the event beneath `index` with which a start leaves before `layer` follows; `nil`: it leaves with
+    /// Index of the event beneath `index` that a start leaves with before `layer` follows; `nil`: the start leaves with
     /// `layer`.
     private func startable(
         below index: Int, beneath layer: Layer, in update: UpdateID, in memory: borrowing ShardMemory
@@ -209,9 +210,10 @@ extension Coalescer {
         }
     }
 
-    /// Keeps an event beneath the newest one of an update, which `into` names. If there is no room, the oldest ends.
-    /// The start of a card never ends so, because no card would appear if everything newer expired.
-    /// - Returns: whether that one may be on the phone, so that the newest may be, too.
+    /// Keeps an event beneath the newest event of an update. If there is no room, the oldest event beneath ends. The
+    /// event that starts a card never ends in this way, because no card would appear if everything newer expired.
+    /// - Parameter into: the record of the update's newest event.
+    /// - Returns: whether the event that ended may be on the phone, so that the newest may be there, too.
     mutating func keepBeneath(
         _ layer: Layer, of update: UpdateID, into: SourcePosition, in memory: inout ShardMemory
     ) -> Bool {

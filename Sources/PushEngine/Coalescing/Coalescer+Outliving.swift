@@ -1,10 +1,11 @@
 import PushModel
 
-/// Keeps events of an update that outlive the newer update. The newer one has a newer alert, and replaces the older one
-/// as a whole.
+/// Keeps events of an older update that expire later than the newer update. The newer one has a newer alert, and
+/// replaces the older one as a whole.
 extension Coalescer {
-    /// Lets a waiting update give way to a newer one, because `older` need not go first. Its events end, unless they
-    /// outlive the newer ones. If the newer events expire unsent, the device must show these, so they stay beneath.
+    /// Replaces a waiting update by a newer one, because `older` need not go first. Its events end, unless they expire
+    /// later than the newer ones. Such events stay beneath, because the device must show them if the newer ones expire
+    /// unsent.
     mutating func giveWay(_ older: UpdateID, to newer: UpdateID, in memory: inout ShardMemory) {
         for layer in memory.updates[older].under { self.giveWay(layer, to: newer, in: &memory) }
         self.giveWay(memory.updates[older].top, to: newer, in: &memory)

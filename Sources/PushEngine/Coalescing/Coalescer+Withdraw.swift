@@ -25,7 +25,7 @@ extension Coalescer {
                 memory.updates[update].stampSeconds = nil
             }
         }
-        // `pending` was only to go first because of its alert.
+        // `pending` had to go first only because of its alert.
         guard behind.isSome, !memory.updates[pending].isStart, memory.updates[pending].top.alert.isEmpty else { return }
         var event = Layer()
         swap(&event, &self.scratchLayer)

@@ -89,7 +89,7 @@ struct Coalescer: ~Copyable {
         let target = behind.isSome ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory) {
             if behind.isSome, !memory.updates[pending].isStart, !memory.updates[behind].top.alert.isEmpty {
-                // `pending` was only to go first because of its alert.
+                // `pending` had to go first only because of its alert.
                 self.replacePendingByBehind(slot, in: &memory)
             }
             return
@@ -140,7 +140,7 @@ struct Coalescer: ~Copyable {
             return
         }
         self.dropUnder(of: pending, notNewerThanStart: self.scratchLayer.timestampSeconds, in: &memory)
-        // The card appears before any update, so its alert stays with whatever it shows first.
+        // The card appears before any update, so the start's alert stays with the content that the card shows first.
         self.scratchLayer.arrival = 0
         let update = self.makeUpdate(
             slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)

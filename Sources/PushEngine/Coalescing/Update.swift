@@ -3,8 +3,8 @@ import PushModel
 /// What one push will say: the newest content of a slot, and what it must still carry of the events it replaced
 /// (contract: Merging).
 ///
-/// `top` is the newest event. `under` holds older events that outlive it: if `top` expires unsent, the device must show
-/// the newest of those. `under` is almost always empty; its newest event is last.
+/// `top` is the newest event. `under` holds older events that expire later: if `top` expires unsent, the device must
+/// show the newest of those. `under` is almost always empty; its newest event is last.
 ///
 /// `Coalescer` writes what the update says. Others record what became of an attempt: `Dispatch` its departure,
 /// `PushComposer` its token, `ShardMemory` its stamps and the announcement of a start, `Journal` that it is in a state
@@ -48,7 +48,8 @@ struct Update {
     var notBeforeOfPrevious: Int64 = 0
     /// The slot's last stamp before this attempt got a new one; `nil`: the attempt kept its stamp.
     var stampBeforeSeconds: Int64?
-    /// Whether the alert was withdrawn in flight. If the update is sent again, its content is then another.
+    /// Whether the alert was withdrawn while the update was in flight. If the update is sent again, its content
+    /// differs.
     var isChangedInFlight = false
     /// Whether the attempt went to the token before the newest (`TokenStanding.former`).
     var isToFormerToken = false
@@ -116,7 +117,7 @@ struct Update {
 struct UpdateStore: ~Copyable {
     private var updates = ChunkedStore<UpdateID, Update>()
     private var free: [UpdateID] = []
-    /// Offset of the newest event within an update; stored properties have one.
+    /// Byte offset of `top` within an `Update`. It exists, because `top` is a stored property.
     private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
     private let blobOffset = MemoryLayout<Layer>.offset(of: \.blob)!
 

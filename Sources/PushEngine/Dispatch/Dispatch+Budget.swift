@@ -108,7 +108,7 @@ extension Dispatch {
     ) -> Int64 {
         let full = min(millisMax, settings.retryBackoffMaxMillis, settings.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
-        // A `retry-after` of the server counts up to an hour. A longer one is taken as nonsense.
+        // A `retry-after` of the server counts for at most an hour.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
         return max(drawn, asked)
     }

@@ -30,6 +30,6 @@ public struct AppCounters: Sendable, Equatable {
         self.refusals[known, default: 0] += 1
     }
 
-    /// Sums the reasons over shards. All other counts have rows of metrics.
+    /// Adds another shard's `refusals` to these. The rows of metrics sum all other counts.
     public mutating func addRefusals(_ other: AppCounters) { self.refusals.merge(other.refusals, uniquingKeysWith: +) }
 }

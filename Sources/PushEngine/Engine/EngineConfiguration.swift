@@ -30,7 +30,7 @@ public struct AppConfiguration: Sendable {
     public var startMemberLifeMillis: Int64 = 30 * 86_400_000
     /// The time over which a start of an audience is spread, milliseconds. 0: it is sent at once.
     public var audienceSpreadMillis: Int64 = 0
-    /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
+    /// Budget units that only pushes with an alert and `end` may take. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
     /// What happens to a high-priority update when no budget is left.
     public var budgetPolicy: BudgetPolicy = .downgrade
@@ -38,7 +38,7 @@ public struct AppConfiguration: Sendable {
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
     /// Whether a `start` is sent again if it is unknown whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
-    /// Whether an update without `expires` is no longer sent after its `stale-date`.
+    /// Whether the `stale-date` of an update without `expires` also counts as its expiry.
     public var staleDateExpires = false
     /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
@@ -145,8 +145,8 @@ public struct EngineConfiguration: Sendable {
     public var routedTopicIndex: UInt16
     /// Number of partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
     public var partitionCount: Int32
-    /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. Positions in `state` of another cluster
-    /// are void.
+    /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. Positions that `state` recorded in another
+    /// cluster do not count.
     public var clusterID = ""
 
     public init(

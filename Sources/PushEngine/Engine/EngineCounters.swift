@@ -62,7 +62,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelAnswersLost: UInt64 = 0
     /// Channels adopted after a lost answer.
     public var channelsAdopted: UInt64 = 0
-    /// Channels shown as possibly ours after a lost answer.
+    /// Channels that operators were shown as possibly ours after a lost answer.
     public var channelsShown: UInt64 = 0
     /// Channels of ours that were deleted.
     public var channelsDeleted: UInt64 = 0
@@ -72,7 +72,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelWishesRefused: UInt64 = 0
     /// Ends that were broadcast again.
     public var channelBeacons: UInt64 = 0
-    /// Times that a notice about an app's channels was due to an operator.
+    /// Times that an operator had to be warned about an app's channels.
     public var channelAlarms: UInt64 = 0
     /// Versions of audiences that were broadcast.
     public var channelBroadcastsSent: UInt64 = 0
@@ -86,11 +86,11 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelsWarm: Int = 0
     /// Audiences that wait for a channel.
     public var channelsWaiting: Int = 0
-    /// Channels of audiences whose life goes on.
+    /// Channels of audiences whose life is not over.
     public var channelsKeptOpen: Int = 0
     /// Channels whose audience's life is over.
     public var channelsLingering: Int = 0
-    /// Channels shown as possibly ours now.
+    /// Channels that operators are shown as possibly ours now.
     public var channelsPossiblyOurs: Int = 0
 
     /// Pushes sent to members of audiences.
@@ -103,7 +103,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var startMembers = MemberCounters()
     /// Update tokens that joined an audience for the first time while one of its starts went round.
     public var startTokensReturned: UInt64 = 0
-    /// Times that a start waited, or was not sent, because its token had got all its starts of the hour.
+    /// Times that a start waited, or was not sent, because its token had already got the maximum number of starts per
+    /// hour.
     public var startsHeldBack: UInt64 = 0
     /// Members of audiences in memory.
     public var membersHeld: Int = 0
@@ -113,8 +114,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var membersPaused: Int = 0
     /// Paused audiences, counted once in each partition where they have members.
     public var audiencesPaused: Int = 0
-    /// Pauses of audiences that a partition could not remember, or forgot to make room for a later one. Their number is
-    /// limited.
+    /// Pauses of audiences that a partition could not keep, or dropped to make room for a later one. The number of
+    /// pauses is limited.
     public var pausesDropped: UInt64 = 0
     /// Slots in memory.
     public var slots: Int = 0

@@ -28,13 +28,14 @@ public struct EngineSettings: Equatable, Sendable {
     public var pendingDurableAfterMillis: Int64 = 1_000
     /// How long state records of one turn are gathered, milliseconds.
     public var stateFlushMillis: Int64 = 50
-    /// Milliseconds by which low priority lags: an update counts as if it had become ready this much later.
+    /// How much later a low-priority update is ranked, milliseconds. It counts as if it had become ready this much
+    /// later.
     public var agingMillis: Int64 = 2_000
     /// How often the ownership marker is written again, milliseconds. The marker makes sure that records of a worker
     /// that has lost the partition are noticed. The time should be well below the compaction lag of `state` (30 min).
     public var markerRefreshMillis: Int64 = 300_000
-    /// Maximum time that pushes wait after a takeover for the backlog to be read, milliseconds. After it the newest
-    /// event that a former owner may have sent without a record is known, so no phone goes back to something older.
+    /// Maximum time that pushes wait after a takeover for the backlog to be read, milliseconds. The backlog shows the
+    /// newest event that a former owner may have sent without a record. So no phone goes back to older content.
     public var catchUpMaxMillis: Int64 = 10_000
     /// How long a push waits after its first failed attempt, milliseconds. The wait doubles from attempt to attempt;
     /// half of it is random.
@@ -48,12 +49,11 @@ public struct EngineSettings: Equatable, Sendable {
     /// How long a request waits for an answer, milliseconds. Afterwards its result is unknown.
     public var requestTimeoutMillis: Int64 = 20_000
 
-    /// Length of a minute for channels of audiences, whose waits are counted in minutes, milliseconds. Only a
-    /// demonstration makes it shorter. That also shortens the time in which a channel may still be found whose creation
-    /// got no answer.
+    /// Length of one minute in the waits for audiences' channels, milliseconds. Only a demonstration shortens it. A
+    /// channel whose creation got no answer may then be found only during a shorter time.
     public var channelMinuteMillis: Int64 = 60_000
 
-    /// Maximum number of channels with something to send that wait for their keeper to say whether they are kept for an
+    /// Maximum number of channels that have something to send and wait for a keeper to say whether it keeps them for an
     /// audience. The default is twice what APNs allows an app in both environments. Events for more channels are
     /// dead-lettered.
     public var channelsAskingMax = 40_000

@@ -8,8 +8,8 @@ public struct ReconfigurationFault: Equatable, Sendable {
         case environmentGone
         /// The engine passed over records of the app in `state` when it took its partitions over.
         case passedOver
-        /// A value differs that the engine keeps for its whole life. The rows of settings say which values those are,
-        /// and a changed one is reset before an engine is asked. So this cause shows that a row is wrong.
+        /// The configurations differ in a value that the engine keeps for its whole life. The rows of settings name
+        /// these values, and a changed one is reset before an engine is asked. So this cause shows that a row is wrong.
         case keptForLife
     }
 
@@ -41,7 +41,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
         return "\(found): it needs a restart"
     }
 
-    /// All faults that the two configurations alone show.
+    /// All faults that the two configurations show without a look at the engine.
     static func all(from old: EngineConfiguration, to new: EngineConfiguration) -> [Self] {
         var faults: [Self] = []
         if !old.hasSameLife(as: new) { faults.append(Self(cause: .keptForLife)) }
@@ -87,7 +87,7 @@ extension EngineConfiguration {
 }
 
 extension AppConfiguration {
-    /// Whether all values are equal with which a channel was made, or its keeper began.
+    /// Whether all values are equal that a channel was made with, or that its keeper began with.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
             && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis

@@ -21,9 +21,10 @@ struct ShardCore: ~Copyable {
     /// Maximum number of latency samples kept until the loop takes them. Further samples are dropped.
     static let samplesMax = 4_096
 
-    /// How often in a row APNs' answer that a token died before its registration is ignored. After that the answer is
-    /// believed, which takes some minutes for an activity, and some seconds for a member. Somebody may register a dead
-    /// token again, or with a clock that is ahead. Without the limit it would be pushed to for 12 hours.
+    /// Maximum number of consecutive times that APNs' verdict "the token died before its registration" is ignored. Then
+    /// the verdict is believed. That takes some minutes for an activity, and some seconds for a member. Somebody may
+    /// register a dead token again, or with a clock that is ahead. Without the limit, pushes to such a token would
+    /// continue for 12 hours.
     static var earlierDeathsIgnoredMax: UInt8 { 7 }
 
     init(_ configuration: EngineConfiguration, random: SplitMix64, indexSeed: UInt64) {
@@ -61,7 +62,7 @@ struct ShardCore: ~Copyable {
 
     // MARK: Decisions that need two parts
 
-    /// Gives the events that have ended their outcomes. They no longer count as pending.
+    /// Writes the outcomes of the events that have ended. They no longer count as pending.
     @inline(__always) mutating func settleEndings() {
         if !self.coalescer.endings.isEmpty { self.writeEndings() }
     }

@@ -163,8 +163,8 @@ extension ShardEngine {
         }
     }
 
-    /// Lets what waits go to the activity's other token, if it has one. That is the previous token, for which APNs has
-    /// accepted pushes, or the newest, whose refusal was not certain.
+    /// Lets waiting updates go to the activity's other token, if it has one. The other token is the previous one, for
+    /// which APNs has accepted pushes, or the newest, whose refusal was not certain.
     /// - Returns: whether there was another token.
     private mutating func fallsBackToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
         if self.core.memory.fallBackToFormerToken(of: slot, after: refusal) {
@@ -199,8 +199,8 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Ends a start that surely did not happen, or that may have. The newest content gets the start's outcome, because
-    /// there is no card to show it, or the card that may exist shows it.
+    /// Ends a start that did not happen, or that may not have happened. The newest content gets the start's outcome:
+    /// either no card shows it, or the card that may exist does.
     mutating func startFailed(_ slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
         for layer in self.core.memory.updates[update].under {

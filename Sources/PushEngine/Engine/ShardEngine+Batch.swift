@@ -7,9 +7,9 @@ extension ShardEngine {
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and
     /// empties it.
     ///
-    /// Meanwhile it prefetches what later records will need. First is the entry of the index, then the slot, then what
-    /// the slot names, and last the bytes that wait there. Each step is done for a record nearer than that of the step
-    /// before. What is found is only used for prefetching.
+    /// Meanwhile it prefetches what later records will need: first the entry of the index, then the slot, then what the
+    /// slot names, and last the bytes that wait there. Each later step is done for a record that is taken sooner. What
+    /// is found is only used for prefetching.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
         // The batch stays unchanged until all records are taken.

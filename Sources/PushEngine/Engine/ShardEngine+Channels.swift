@@ -3,8 +3,8 @@ import PushModel
 
 /// Rules for channels: the question before the first broadcast, and ids that APNs calls gone.
 extension ShardEngine {
-    /// Asks what the slot's channel stores. The question is not a push: it has no distance and no stamp, and does not
-    /// delay a leaving partition. Events that arrive meanwhile are merged into what waits.
+    /// Asks what the slot's channel stores. The question is not a push: it has no minimum distance and no stamp, and
+    /// does not delay a leaving partition. Events that arrive meanwhile are merged into what waits.
     mutating func ask(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
         self.core.dispatch.questionLeft(slot, in: &self.core.memory)
         PushComposer.fillQuestion(
@@ -70,7 +70,7 @@ extension ShardEngine {
             self.core.dispatch.apnsTopicAnswered(.taken, lane: lane, in: &self.core.memory, now: now)
             return self.giveUp(slot, now: now)
         case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
-            // If a question was asked too often, that says no more about the topic than a busy server does.
+            // The answer that questions come too often says nothing about the topic, like the answer of a busy server.
             self.core.dispatch.apnsTopicAnswered(
                 consequence.apnsTopic == .refused ? .refused : .nothing, lane: lane, in: &self.core.memory, now: now)
         }
@@ -110,8 +110,8 @@ extension ShardEngine {
         }
     }
 
-    /// Takes the distance back: a refusal that says nothing about the channel does not delay the next broadcast by a
-    /// whole distance.
+    /// Takes back the minimum distance after a refusal that says nothing about the channel. The next broadcast need not
+    /// wait for it.
     mutating func takeDistanceBack(_ update: UpdateID) {
         guard self.core.memory.slots[self.core.memory.updates[update].slot].kind == .channel else { return }
         self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)
@@ -131,8 +131,8 @@ extension ShardEngine {
     /// time.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
-        // A phone may have some of it from an earlier attempt. Then the outcome has to say so, and the update is put
-        // back and given up at once.
+        // A phone may have got some of these events in an earlier attempt. Their outcomes have to say so, so the update
+        // is put back and given up at once.
         guard !self.core.memory.updates[update].top.mayBeSent, self.core.memory.updates[update].under.isEmpty else {
             self.requeue(slot)
             return self.core.journal.markDirty(slot, in: &self.core.memory, now: now)

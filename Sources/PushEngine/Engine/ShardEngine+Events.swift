@@ -7,8 +7,8 @@ extension ShardEngine {
     /// The partition must be running (`restoreFinished`). If it is not, the record is ignored and stays uncommitted.
     /// - Parameters:
     ///   - record: where the record is, when it was written, and which of its parts are null.
-    ///   - key: empty when `record.hasKey` is false, as `value` is without one.
-    ///   - value: one event as JSON.
+    ///   - key: empty if `record.hasKey` is false.
+    ///   - value: one event as JSON; empty if the record has no value.
     ///   - traceparent: the W3C header's value, empty when absent.
     ///   - now: when the record is taken: waits and windows are counted from here.
     public mutating func consume(
@@ -141,7 +141,7 @@ extension ShardEngine {
         self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
     }
 
-    /// Writes the outcome of an event that never became content, at once.
+    /// Writes the outcome of an event that gives the slot no content, at once.
     private mutating func finishEvent(
         slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, replacedTokenHash: UInt64? = nil,
         key: Span<UInt8>
@@ -241,8 +241,8 @@ extension ShardEngine {
         if isOfAudience, kind == .start, let cause = self.publisher.startRefusal(slot, in: &self.core, now: now) {
             return self.finishEvent(slot: slot, outcome: .expired, cause: cause, key: key)
         }
-        // An expired end ends nothing, so events after it are not too late. It does not matter whether the end has been
-        // removed from the slot yet. All owners agree on that, no matter how much of the log each reads at once.
+        // An expired end ends nothing, so events after it are not too late, whether or not the end has left the slot
+        // yet. All owners decide this alike, no matter how much of the log each reads at once.
         if self.core.memory.slots[slot].life == .ending { self.core.expire(slot, now: now) }
         if let refusal = self.core.memory.enterLife(kind, isExpired: isExpired, of: slot) {
             return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)

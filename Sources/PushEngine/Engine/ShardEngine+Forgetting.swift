@@ -32,7 +32,8 @@ extension ShardEngine {
 
     /// Whether no record of the slot's life will be read again, as far as is known.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
-        // At a limit nothing is read until something has left. Only records for Kafka leave without being read for.
+        // At a limit of slots nothing is read until a slot has left memory. Waiting for a commit could then block the
+        // shard.
         guard self.roomForSlots > 0 else { return true }
         let partition = self.core.memory.slots[slot].partition
         guard self.core.memory.partitions[partition].mayPush else { return false }
@@ -52,7 +53,7 @@ extension ShardEngine {
     }
 
     /// Whether the offset is committed.
-    /// - Parameter offset: negative: there is none, which counts as committed.
+    /// - Parameter offset: negative if there is no offset, which counts as committed.
     private mutating func isCommitted(
         _ offset: Int64, topic: Int, partition: PartitionIndex, now: EngineTime
     ) -> Bool {

@@ -40,7 +40,7 @@ extension ShardEngine {
         }
         let isOver = self.core.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
         if isOver, self.core.memory.slots[slot].inFlight.isSome || self.core.memory.hasOpenVersion(slot) {
-            // The answer to the push, or its time-out, comes first.
+            // The life does not end before the push has its answer or has timed out.
             self.core.memory.prolongLife(slot, now: now)
             return self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
         }

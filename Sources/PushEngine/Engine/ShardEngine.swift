@@ -67,9 +67,9 @@ public struct ShardEngine: ~Copyable {
     /// Number of records that may be taken before this has to be asked again; 0: a limit is reached, and `wantsRecords`
     /// is false.
     ///
-    /// That many records exceed no limit of activities, pending or in memory, because each adds at most one. They may
-    /// slightly exceed the limit of unacknowledged records, because one event may have several outcomes. How much of
-    /// this number an app's share leaves is asked for each log.
+    /// This many records exceed no limit of slots, pending or in memory, because each record adds at most one slot.
+    /// They may slightly exceed the limit of unacknowledged records, because one event may have several outcomes.
+    /// `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
     public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
     /// Number of records that may be taken without exceeding a limit, even while something waits for a void.
     var roomWithinLimits: Int {

@@ -16,7 +16,7 @@ extension ShardMemory {
         return former.bytes.span.holdsSameBytes(as: token)
     }
 
-    /// The hash of the slot's token, if that is usable and the new token replaces it; `nil`: nothing usable is
+    /// The hash of the slot's token, if that token is usable and the new one replaces it; `nil`: nothing usable is
     /// replaced.
     func hashOfLivingToken(of slot: SlotID, replacedBy token: Span<UInt8>) -> UInt64? {
         guard self.hasProvenToken(slot), !self.slots.hasToken(token, slot) else { return nil }
@@ -41,7 +41,7 @@ extension ShardMemory {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
         case .usable:
-            // The replaced token has not been tried either. The token before it stays, if there is one.
+            // The replaced token has not been tried, so the token before it stays, if there is one.
             if self.isUnderWay(slot) {
                 self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
             }

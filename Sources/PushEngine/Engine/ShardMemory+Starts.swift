@@ -12,8 +12,8 @@ extension ShardMemory {
     /// Minimum time that the audience stays for its starts, milliseconds, no matter what the partitions' clocks show.
     /// Partitions ask again after each void.
     static var startsStayMillis: Int64 { 600_000 }
-    /// Keeps an audience that would be forgotten, as long as a partition has start members of it. The partition is then
-    /// sent the audience's next life.
+    /// Keeps an audience in memory while a partition has start members of it. The partition is then sent the audience's
+    /// next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

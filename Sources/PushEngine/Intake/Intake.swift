@@ -25,8 +25,8 @@ struct Intake: ~Copyable {
     private var staleDateExpires = false
     /// Whether the record's own time is possible.
     private(set) var isTimed = true
-    /// The event as one that may be forwarded twice; `nil` if its first position is of this cluster's logs. It is set
-    /// for forwarded records alone.
+    /// What all copies of a forwarded event have in common; `nil`: the event was not forwarded, or its first position
+    /// can be compared with those in `state`.
     private var copy: ForwardedCopy?
     /// The bundle id of each app in UTF-8.
     private var bundleIDs: [[UInt8]]

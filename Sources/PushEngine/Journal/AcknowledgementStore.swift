@@ -13,8 +13,8 @@ struct PendingAcknowledgement {
     }
 }
 
-/// Acknowledgements by number. A number includes a sequence. It shows whether a number is given back twice, and which
-/// of two records was made first.
+/// Acknowledgements by number. Each number includes a sequence, which shows whether a number is given back twice, and
+/// which of two records was made first.
 struct AcknowledgementStore {
     private var elements: [PendingAcknowledgement] = []
     private var lastSequence: UInt32 = 0

@@ -222,7 +222,7 @@ extension Journal {
         return acknowledgement
     }
 
-    /// Appends the book of the audience's owner, the end of an audience's record.
+    /// Appends the book of the audience's owner, which is the last part of an audience's record.
     private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
         let book = memory.owners[slot]
         let topicHashes = self.topicHashes

@@ -4,13 +4,13 @@ struct FormerOwners {
     struct News: Equatable {
         /// Whether the owner may have sent events that earlier owners had handed over in good order.
         var doubtsHandOvers = false
-        /// Whether the owner is another than the last one found. It may then have sent one more push of each slot.
+        /// Whether the owner differs from the last one found. It may then have sent one more push of each slot.
         var isAnother = false
     }
-    /// Maximum number of owners that are distinguished. If several died over the same slot, each may have sent one push
-    /// without a record, and each such push is counted.
+    /// Maximum number of owners that are distinguished. Several owners may have died one after the other while the same
+    /// slot had events. Each may have sent one push without a record, so each is counted.
     static var countMax: UInt8 { 64 }
-    /// Maximum number of owners whose takeovers are distinguished, if they follow each other within the compaction lag.
+    /// Maximum number of takeovers that are counted, if they follow each other within the compaction lag.
     static var takeoversMax: Int64 { 600 }
     /// The most by which the clocks of two owners may differ while stamps still grow from one to the next,
     /// milliseconds.

@@ -1,5 +1,5 @@
-/// Keeps when something about owning partitions is due: markers to be written again, and partitions that catch up. It
-/// also lists the partitions that wait for a step that has to be reported to the loop.
+/// Keeps the times at which work on ownership is due: markers have to be written again, or partitions catch up. It also
+/// lists the partitions that wait for a step that has to be reported to the loop.
 ///
 /// What is known of a single partition is in `PartitionState`. Only the earliest of all times is kept here.
 struct Ownership {
@@ -7,7 +7,8 @@ struct Ownership {
     private(set) var watched: [PartitionIndex] = []
     /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
     private(set) var nextMarkerMillis: Int64 = .max
-    /// When the first partition stops waiting for its backlog of the assignment, steady; `Int64.max`: none waits.
+    /// When the first partition stops waiting for the backlog that its logs had at assignment, steady; `Int64.max`:
+    /// none waits.
     private(set) var catchUpEndsMillis: Int64 = .max
 
     var nextDeadlineMillis: Int64 { min(self.nextMarkerMillis, self.catchUpEndsMillis) }

@@ -3,7 +3,7 @@ public enum PartitionAction: Sendable, Equatable {
     /// The partition's marker is in `state` at this offset, which is now this owner's epoch. Read `state` up to and
     /// including the marker. Give each record to `ShardEngine.restore`, then call `ShardEngine.restoreFinished`.
     case restore(partition: Int32, markerOffset: Int64)
-    /// The positions in the partition's `state` mean nothing in the logs that are read.
+    /// Positions in the partition's `state` are of other logs than those that are read now.
     case warnOfVoid(partition: Int32, cause: VoidCause)
     /// The partition's `state` is another log, or has lost records. What this owner knows of the partition must not be
     /// written or sent. Forget the partition. The reason is in words.
@@ -11,9 +11,9 @@ public enum PartitionAction: Sendable, Equatable {
     /// Somebody else wrote to the partition's `state`. Read the stretch, give each record to `ShardEngine.repair`, then
     /// call `ShardEngine.stateGapRepaired`. A partition has one repair at a time, and none before it runs.
     case repair(StateGap)
-    /// A record of this input topic was on the wrong partition. It is the first of its topic.
+    /// A record of this input topic was on the wrong partition. It is the first such record of its topic.
     case warnOfMisplaced(Misplacement)
-    /// A record of this input topic has an impossible time. It is the first of its topic.
+    /// A record of this input topic has an impossible time. It is the first such record of its topic.
     case warnOfUntimed(UntimedRecord)
     /// An operator should know this about an app's channels.
     case warnOfKeeper(KeeperNotice)

@@ -23,8 +23,8 @@ struct PartitionState {
         /// every phase.
         case released
     }
-    /// Whether pushes may leave. If a worker pushed and died before its marker was in `state`, delayed writes of a
-    /// former owner would be believed.
+    /// Whether pushes may leave. They wait for a marker. If a worker pushed and died before its marker was in `state`,
+    /// delayed writes of a former owner would be believed.
     enum Pushing {
         /// The marker that says that this owner runs is on its way. Becomes `held` when it is in `state`: from then on,
         /// what former owners write behind it is not believed.
@@ -37,7 +37,7 @@ struct PartitionState {
     /// What follows from Kafka's acknowledgement of a marker.
     enum MarkerEffect: Equatable {
         case nothing
-        /// Another marker has to be written, because this one lacks something.
+        /// Another marker has to be written, because the offset of this one is not known.
         case writeMarker
         /// Another marker has to be written to begin the epoch.
         case writeClaim
@@ -61,7 +61,7 @@ struct PartitionState {
     private(set) var epoch: Int64 = -1
     /// The acknowledgement of the marker that begins this owner's next epoch; `nil`: no such marker is on its way.
     private(set) var claim: UInt64?
-    /// Number of the last such marker, counted from 1.
+    /// Number of the last marker that began, or will begin, an epoch, counted from 1.
     private(set) var claimNumber: UInt32 = 0
     /// When the marker is written again, steady; `Int64.max`: never.
     private(set) var markerDueMillis: Int64 = .max
@@ -183,7 +183,7 @@ struct PartitionState {
     mutating func claimWritten(_ acknowledgement: UInt64) { self.claim = acknowledgement }
     /// Takes Kafka's acknowledgement of a marker.
     /// - Parameters:
-    ///   - claimNumber: number of the claim; 0: the marker is no claim.
+    ///   - claimNumber: number of the claim; 0: the marker is not a claim.
     ///   - offset: the marker's offset; negative: not known, as after a batch that was sent twice.
     mutating func markerAcknowledged(claimNumber: UInt32, offset: Int64) -> MarkerEffect {
         if self.claim != nil {

@@ -5,7 +5,7 @@ import PushModel
 /// A former owner may have pushed anything that it had read. All of that is below the log ends seen at assignment.
 /// Before all of it is read again, a push could show a phone something older than what it shows already (contract:
 /// Device equivalence). Pushes therefore wait for that, for a limited time. The limit is needed because a log can be
-/// long, and its end may never be read (the mark of a transaction).
+/// long, or end with the mark of a transaction, which is never read.
 extension ShardEngine {
     // MARK: Markers
 
@@ -60,7 +60,7 @@ extension ShardEngine {
         self.ownership.scheduleCatchUpEnd(ends)
     }
 
-    /// Lets partitions push that have caught up, or cannot catch up.
+    /// Lets partitions push if they have caught up, or cannot catch up.
     mutating func advanceCatchUps(now: EngineTime) {
         guard self.ownership.isCatchingUp else { return }
         self.ownership.beginCatchUpRound()

@@ -23,7 +23,7 @@ extension ShardEngine {
 
     /// Ends the restore, which has reached the marker. Records may be consumed from `starts` on.
     /// - Parameters:
-    ///   - number: the partition's number. If that is not being restored, nothing happens.
+    ///   - number: the partition's number. If the partition is not being restored, nothing happens.
     ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
     ///   - isOfNewLog: whether the group was moved into another log. Positions in `state` are then void.

@@ -5,7 +5,7 @@ extension ShardEngine {
     /// What is missing from the partition's `state`, which was read up to this owner's marker; `nil`: nothing, as far
     /// as is known. The answer is in words.
     /// - Parameters:
-    ///   - number: the partition's number. If that is not being restored, nothing is missing.
+    ///   - number: the partition's number. If the partition is not being restored, nothing is missing.
     ///   - stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits; `nil`: it
     ///     may be empty.
     public func stateLoss(partition number: Int32, stateEnd: Int64?) -> String? {
@@ -17,7 +17,7 @@ extension ShardEngine {
 
     /// Reads one record of the partition's `state`. Records are read in the order of offsets, up to this owner's
     /// marker.
-    /// - Parameter number: the partition's number. If that is not being restored, nothing happens.
+    /// - Parameter number: the partition's number. If the partition is not being restored, nothing happens.
     /// - Parameter key: the record's key; borrowed for the call, like `value`.
     /// - Parameter value: the record's value; empty for a tombstone.
     /// - Parameter isTombstone: whether the value is null, not empty.

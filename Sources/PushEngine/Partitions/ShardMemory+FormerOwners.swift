@@ -44,8 +44,8 @@ extension ShardMemory {
         self.follow(self.partitions[partition].met(epoch: epoch), partition: partition)
     }
 
-    /// Draws the consequences when an owner is found. It may have sent more than `state` knows, even if owners before
-    /// it recorded that they left nothing behind.
+    /// Marks slots as perhaps pushed without a record, because an owner was found. That owner may have sent more than
+    /// `state` knows, even if owners before it recorded that they left nothing behind.
     private mutating func follow(_ news: FormerOwners.News, partition: PartitionIndex) {
         guard news.doubtsHandOvers else { return }
         for slot in self.slots.members(of: partition) {

@@ -9,7 +9,7 @@ public struct StateGap: Sendable, Equatable {
 
 /// What was done about one record of a `StateGap`.
 public enum StateRepair: Sendable, Equatable {
-    /// The owner knows no such slot, so a tombstone is written behind the other writer's record.
+    /// The owner's own record of the key is written again, behind the other writer's record.
     case overwritten
     /// The owner knows no such slot, so a tombstone is written behind the record.
     case removed

@@ -14,7 +14,7 @@ struct PassesRecord {
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
     var passes: [PassPart] = []
-    /// Until when no member's mark of a move is removed, seconds since 1970.
+    /// Time before which no member's mark of a move is removed, seconds since 1970.
     var delayedMovesUntilSeconds: Int64 = 0
     /// Counts of what became of members so far.
     var report = CrowdReport()

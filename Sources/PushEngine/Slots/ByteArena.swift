@@ -56,7 +56,7 @@
         self.free[granules] = handle
     }
 
-    /// Whether a run of `byteCount` bytes has room for `other`, and is not larger than needed.
+    /// Whether runs of `byteCount` and of `other` bytes take blocks of one size, so that a run can be used for either.
     static func fits(_ byteCount: Int, _ other: Int) -> Bool { Self.granules(byteCount) == Self.granules(other) }
 
     /// The bytes of a run. Valid until the run is released. `byteCount` is at most what it was allocated with.

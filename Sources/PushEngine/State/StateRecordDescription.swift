@@ -243,7 +243,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var partitionCount: Int32
         /// Kafka's name of the cluster; empty: not known.
         public var cluster: String
-        /// Records of `state` below this offset have positions of another cluster; `nil`: there are none.
+        /// Records of `state` below this offset have positions of other logs; `nil`: there are none.
         public var voidBefore: Int64?
     }
 
