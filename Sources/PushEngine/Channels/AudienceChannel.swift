@@ -47,8 +47,8 @@ extension AudienceChannels {
         private(set) var serves = false
         /// Stamp of the newest version that APNs has accepted on the channel.
         private(set) var takenStampSeconds: Int64 = 0
-        /// Stamp of the newest version whose alert APNs has accepted on the channel, or whose alert tokens bring
-        /// instead.
+        /// Stamp of the newest version whose alert needs no broadcast now. APNs has accepted it on the channel, or
+        /// tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
         /// Not 0 if APNs did not accept a version within `channel.fallback`, and has accepted none since. The value is
         /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before it; this
@@ -237,7 +237,7 @@ extension AudienceChannels {
         /// Ends the wait for tokens: all members that listen have the newest version, or the broadcast need not wait
         /// for that.
         mutating func waitsForNoTokens() { self.tokensFirstUntilMillis = nil }
-        /// Marks a broadcast as under way, because it is in the queue of its route.
+        /// Marks a broadcast as waiting, because it is in the queue of its route.
         mutating func broadcastWaits() { self.isUnderWay = true }
         /// Ends a broadcast that was withdrawn, because it has nothing to bring.
         mutating func broadcastWithdrawn() { self.isUnderWay = false }
@@ -266,7 +266,7 @@ extension AudienceChannels {
         /// Marks the channel as dead, because APNs says that it is gone.
         mutating func broadcastFoundNothing() { self.standing = .dead }
         /// Remembers a broadcast whose result is unknown.
-        /// - Parameter dropsAlert: whether the broadcast's alert is not repeated.
+        /// - Parameter dropsAlert: whether the broadcast's alert must not be sent again.
         mutating func broadcastUnanswered(stampSeconds: Int64, alertStampSeconds: Int64, dropsAlert: Bool) {
             self.triedStampSeconds = max(self.triedStampSeconds, stampSeconds)
             guard dropsAlert else { return }

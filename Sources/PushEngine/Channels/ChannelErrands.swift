@@ -22,7 +22,8 @@ struct ChannelErrand {
     var body: [UInt8] = []
     var priority = PushPriority.low
     var expirationSeconds: Int64 = 0
-    /// Stamps of an audience's broadcast: that of the version, and that of the version whose alert goes along; 0: none.
+    /// Stamps of an audience's broadcast: the stamp of the version, and the stamp of the version whose alert is sent
+    /// with it; 0: none.
     var stampSeconds: Int64 = 0
     var alertStampSeconds: Int64 = 0
     /// When the request was handed over, steady.

@@ -25,7 +25,7 @@ extension Coalescer {
         let top = memory.updates[update].top
         self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
-        // Parts that the event had taken over before may be from an event older than the one that it replaces now.
+        // The event may have taken over parts from an event that is older than the one it replaces now.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: carried ?? top) }

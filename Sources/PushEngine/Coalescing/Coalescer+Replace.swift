@@ -4,7 +4,7 @@ import PushModel
 ///
 /// The short way leaves out the steps of the long way that change nothing for such an event. Whether and when the
 /// update may leave does not depend on its content. The event expires no sooner than the one it replaces, and the life
-/// ends later. So deadlines set before may only be too early, which costs one look.
+/// ends later. So a deadline set before can only be too early. The slot is then looked at once without need.
 extension Coalescer {
     /// Takes the event if the short way fits it.
     /// - Returns: `false`: it does not fit, and nothing was changed.

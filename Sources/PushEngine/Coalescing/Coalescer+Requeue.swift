@@ -33,7 +33,7 @@ extension Coalescer {
         self.putFirst(failed, of: slot, in: &memory)
     }
 
-    /// Puts an update before the one that is pending, and merges both where they fit together.
+    /// Puts an update before the pending one. Merges the two as far as they fit together.
     mutating func putFirst(_ first: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         memory.slots[slot].pending = first
@@ -48,7 +48,7 @@ extension Coalescer {
             memory.slots[slot].behind = pending
             return
         }
-        // What is pending comes later, so each of its events is merged into the first update, oldest first.
+        // The pending update comes later, so each of its events is merged into the first update, oldest first.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
@@ -101,8 +101,8 @@ extension Coalescer {
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[first].isStart {
-                // This would be a third update. Its content is the newest, and there is no room for the alert that kept
-                // the two apart.
+                // This would be a third update. Its content is the newest, and the alert that kept the two apart has to
+                // be dropped for lack of room.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {

@@ -10,8 +10,8 @@ struct Layer {
     /// The event's time in seconds. The event with the latest time is the newest; among equal times, the one that
     /// arrived last.
     var timestampSeconds: Int64 = 0
-    /// The lowest stamp that the push may have: the newest event time of all that went into it. It is later than the
-    /// event's own time only for an `end` that is older than what it replaced.
+    /// The lowest stamp that the push may have: the time of the newest event merged into it. It is later than this
+    /// event's own time only for an `end` that replaced a newer event.
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
@@ -162,7 +162,7 @@ struct Layer {
         self.traceparent = self.append(old.span.extracting(self.traceparent.range))
     }
 
-    /// Takes over what this event lacks from the one it replaces: the alert, and for an `end` the content.
+    /// Takes over parts that this event lacks from the event that it replaces: the alert, and for an `end` the content.
     mutating func inherit(from older: Layer) {
         if self.isEnd, self.content.contentState.isEmpty, !older.content.contentState.isEmpty {
             self.content.contentState = self.append(older.blob.span.extracting(older.content.contentState.range))
@@ -245,7 +245,7 @@ struct Layer {
 
     /// Copies `bytes` to `end`: over bytes that the blob has there, or behind its last byte.
     @inline(__always) private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
-        // The check first, because most events lack most parts.
+        // The check comes first, because most events lack most parts.
         bytes.isEmpty ? ByteRange() : self.putBytes(bytes, at: &end)
     }
 

@@ -14,7 +14,7 @@ extension Layer {
             alert: blob.span.extracting(self.alert.range))
     }
 
-    /// The time with which the payload's size is computed. A stamp may be later than its event's time, and must not
+    /// The time that is used to compute the payload's size. A stamp may be later than its event's time, and must not
     /// make the payload longer than was checked.
     private var sizedStampSeconds: Int64 { max(self.timestampSeconds, EventRules.sizedStampSecondsMin) }
 

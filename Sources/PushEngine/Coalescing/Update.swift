@@ -48,8 +48,8 @@ struct Update {
     var notBeforeOfPrevious: Int64 = 0
     /// The slot's last stamp before this attempt got a new one; `nil`: the attempt kept its stamp.
     var stampBeforeSeconds: Int64?
-    /// Whether the alert was withdrawn while the update was in flight. If the update is sent again, its content
-    /// differs.
+    /// Whether the alert was withdrawn while the update was in flight. If the update is sent again, its content differs
+    /// from that of the first attempt.
     var isChangedInFlight = false
     /// Whether the attempt went to the token before the newest (`TokenStanding.former`).
     var isToFormerToken = false

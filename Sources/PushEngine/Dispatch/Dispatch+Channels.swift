@@ -1,10 +1,11 @@
 import APNSProtocol
 import PushModel
 
-/// Rules for channels: their distance, and the question what a channel stores, which leaves before its first broadcast.
+/// Rules for channels: their distance, and the question about what a channel stores. The question leaves before the
+/// first broadcast.
 extension Dispatch {
-    /// How long a broadcast waits for the answer to the question what its channel stores, milliseconds. Afterwards it
-    /// leaves without an answer, only for phones that are on.
+    /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards it leaves
+    /// without an answer, only for phones that are on.
     static let questionMillisMax: Int64 = 5_000
     /// How long APNs is not asked again after a question without an answer, milliseconds. If nobody ever answers, only
     /// one broadcast waits in that time.
@@ -100,7 +101,7 @@ extension Dispatch {
     /// Converts milliseconds to seconds, rounded up. The result fits for a clock that runs for more than a century.
     private static func seconds(_ millis: Int64) -> UInt32 { UInt32(clamping: (millis + 999) / 1_000) }
 
-    /// Marks the question as under way, and counts it.
+    /// Marks the question as waiting for its answer, and counts it.
     mutating func questionLeft(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].isAsking = true
         memory.counters.channelQuestions += 1

@@ -88,14 +88,14 @@ enum PushComposer {
         Hex.append(token, to: &target)
     }
 
-    /// The expiration with which a broadcast leaves. A channel that stores nothing accepts only 0, and 0 is also used
+    /// The expiration that a broadcast leaves with. A channel that stores nothing accepts only 0, and 0 is also used
     /// while the policy is unknown. A storing channel keeps a message up to 8 h (Apple: "Sending broadcast push
     /// notification requests to APNs").
     static func broadcastExpirationSeconds(_ wanted: Int64, storage: StoragePolicy, now: EngineTime) -> Int64 {
         storage == .mostRecent ? min(wanted, now.wallSeconds + EventRules.broadcastStoredSecondsMax) : 0
     }
 
-    /// Fills `request` with the question what a channel stores.
+    /// Fills `request` with the question about what a channel stores.
     static func fillQuestion(
         _ request: inout PushRequest, id: PushID, apnsID: (UInt64, UInt64), slot: SlotID,
         in memory: borrowing ShardMemory

@@ -9,7 +9,7 @@ public struct AppConfiguration: Sendable {
     /// Whether a push is sent again if it is unknown whether the first attempt arrived.
     public enum UnknownAnswerPolicy: String, Sendable, CaseIterable { case resend, drop }
 
-    /// The app's bundle identifier, such as `com.example.pizza`. Events name the app by it.
+    /// The app's bundle identifier, such as `com.example.pizza`. Events name the app by this identifier.
     public var bundleID: String
     /// High-priority pushes per activity in any rolling hour. 1...3,600.
     public var budgetPerHour: Int = 15

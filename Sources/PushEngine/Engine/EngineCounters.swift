@@ -53,7 +53,7 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Questions to APNs about what a channel stores.
     public var channelQuestions: UInt64 = 0
-    /// Questions to keepers whether a channel is kept for an audience.
+    /// Questions to keepers about whether a channel is kept for an audience.
     public var channelKeeperQuestions: UInt64 = 0
 
     /// Channels that APNs has made for audiences.

@@ -76,7 +76,7 @@ struct ShardCore: ~Copyable {
 
     /// Ends what has expired in the slot.
     @inline(__always) mutating func expire(_ slot: SlotID, now: EngineTime) {
-        // The check first, because mostly nothing has expired.
+        // The check comes first, because usually nothing has expired.
         if self.coalescer.hasExpired(slot, in: self.memory, now: now) { self.setAsideExpired(slot, now: now) }
     }
 

@@ -65,8 +65,8 @@ extension ShardEngine {
         let consequence = response.verdict.consequence
         switch consequence.push {
         case .tokenDead, .refused:
-            // Only the broadcast itself shows whether the channel exists. The service that manages channels may know
-            // less than the one that sends.
+            // Only the broadcast itself shows whether the channel exists. APNs' service for managing channels may know
+            // less than its service for broadcasts.
             self.core.dispatch.apnsTopicAnswered(.taken, lane: lane, in: &self.core.memory, now: now)
             return self.giveUp(slot, now: now)
         case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
@@ -166,7 +166,7 @@ extension ShardMemory {
             rawValue: UInt64(UInt32(bitPattern: ~slot.rawValue)) | UInt64(self.slots[slot].generation) << 32)
     }
 
-    /// The slot that waits for the answer to this question; `nil`: it has left memory, or no longer waits.
+    /// The slot that waits for the answer to this question; `nil`: the slot has left memory, or no longer waits.
     func slotAsking(_ question: PushID) -> SlotID? {
         let low = Int32(bitPattern: UInt32(truncatingIfNeeded: question.rawValue))
         guard low < 0 else { return nil }

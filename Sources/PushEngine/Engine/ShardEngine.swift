@@ -103,7 +103,8 @@ public struct ShardEngine: ~Copyable {
             of: self.core.memory.partitions[index].logs[Int(topic)], within: room, in: self.core)
     }
 
-    /// Whether an app has used up its share of what may be pending. Logs that were last about it are then left alone.
+    /// Whether an app has used up its share of what may be pending. The loop then reads nothing from logs that were
+    /// last about this app.
     public var isAnAppFull: Bool { self.shares.isAnAppFull(in: self.core) }
 
     // MARK: What the loop takes out

@@ -88,8 +88,8 @@ extension ShardMemory {
     }
 
     /// Replaces the slot's refused token by the previous one, if that is kept and usable.
-    /// - Parameter refusal: how certain the refusal is. If it is not certain, the refused token is kept until the other
-    ///   has been accepted.
+    /// - Parameter refusal: how certain the refusal is. If it is not certain, the refused token is kept until APNs has
+    ///   accepted a push to the previous one.
     /// - Returns: whether the token was replaced.
     mutating func fallBackToFormerToken(of slot: SlotID, after refusal: TokenRefusal) -> Bool {
         guard let former = self.formerTokens[slot], former.role == .former else { return false }

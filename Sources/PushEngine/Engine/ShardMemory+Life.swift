@@ -18,8 +18,8 @@ extension ShardMemory {
         self.slots[slot].lifeEndsMillis = ends
         self.slots[slot].lastTouchedWallMillis = joinedMillis
     }
-    /// Begins a life with a card of its own. What is known of the previous card does not apply to it, except the
-    /// budget, which is the device's.
+    /// Begins a life with a card of its own. What the slot knows of the previous card does not apply to the new card.
+    /// Only the budget continues, because it is the device's.
     mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(of: slot)
         self.slots[slot].life = .awaiting

@@ -32,7 +32,7 @@ extension ShardMemory {
     }
 
     /// Skips the stamps that former owners may have used for an event without a record. The event is now sent again, or
-    /// given up. The caller has the slot written down.
+    /// given up. The caller must have the slot's record written.
     ///
     /// Each former owner may have sent one push without a record, with a stamp one above that of the owner before it.
     /// Therefore this owner skips all of these stamps once, no matter how many events it sends again or gives up. If it

@@ -1,7 +1,7 @@
 import PushModel
 
-/// What all forwarded copies of one event have in common, and no copy of another event has. A first position alone does
-/// not suffice: in two clusters it may name different events.
+/// What all forwarded copies of one event have in common, and copies of other events do not have. A first position
+/// alone is not enough: in two clusters it may name different events.
 struct ForwardedCopy: Hashable {
     private let origin: SourcePosition
     private let timestampMillis: Int64

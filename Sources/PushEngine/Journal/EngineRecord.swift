@@ -37,8 +37,8 @@ public struct EngineRecord: Sendable {
     /// Number to give back with `ShardEngine.acknowledged`.
     public var acknowledgement: UInt64
 
-    /// Whether the record of one acknowledgement was made before that of the other. The answer is right if fewer than
-    /// 2^31 records are made between the two, which would take hours even at full speed.
+    /// Whether one acknowledgement's record was made before the other's. The answer is right if fewer than 2^31 records
+    /// are made between the two, which would take hours even at full speed.
     public static func isMade(_ acknowledgement: UInt64, before other: UInt64) -> Bool {
         // The upper half counts the records and may wrap around.
         Int32(bitPattern: UInt32(acknowledgement >> 32) &- UInt32(other >> 32)) < 0

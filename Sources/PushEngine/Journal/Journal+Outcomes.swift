@@ -131,8 +131,8 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of events without a push for which a due state record waits. The outcomes of further events may
-    /// be lost if a worker dies before Kafka has both records; then `duplicate` is their only outcome.
+    /// Maximum number of events without a push that a due state record waits for. Outcomes of further events may be
+    /// lost if a worker dies before Kafka has both records. The only outcome of such an event is then `duplicate`.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch.

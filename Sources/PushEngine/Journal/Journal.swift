@@ -1,6 +1,6 @@
 import PushModel
 
-/// Decides what is written to Kafka, in which order, and which offsets are thereby resolved (contract: Order of
+/// Decides what is written to Kafka, in which order, and which offsets become resolved by that (contract: Order of
 /// acknowledgement).
 ///
 /// There are two rules. First, an outcome or a dead letter is acknowledged before the slot's next state record is

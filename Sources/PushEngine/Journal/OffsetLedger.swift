@@ -46,7 +46,7 @@ struct OffsetLedger {
     private var entries = NumberedArray<EntryID, Entry>()
     private var free: [EntryID] = []
     private var logs = NumberedArray<LogID, Log>()
-    /// Logs whose watermark may have moved. Commits are asked for in every busy turn, but only a few of many logs have
+    /// Logs whose watermark may have moved. The loop takes commits in every busy turn, but only a few of many logs have
     /// moved.
     private var touchedLogs: [LogID] = []
     private(set) var openCount = 0
@@ -142,8 +142,8 @@ struct OffsetLedger {
     /// The offset below which everything counts as committed. Nothing below it is read again.
     ///
     /// Usually one call is enough. A log that commits more often than every `commitMillisMax` needs two calls that far
-    /// apart. The answer is then behind by at most the time between the two previous calls. In return a commit costs
-    /// nothing, and commits are frequent.
+    /// apart. The answer is then behind by at most the time between the two previous calls. That is accepted, because
+    /// commits are frequent and cost nothing in this way.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax

@@ -105,7 +105,7 @@ struct KeeperWait {
     var keeper: KeeperID
     var generation: UInt32
     var record: Record
-    /// The lower half of the number by which the keeper knows the record. No keeper writes 2^32 records in its life.
+    /// The lower half of the number that the keeper gave the record. A keeper does not write 2^32 records in its life.
     var token: UInt32
 }
 

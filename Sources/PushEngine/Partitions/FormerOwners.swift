@@ -12,7 +12,7 @@ struct FormerOwners {
     static var countMax: UInt8 { 64 }
     /// Maximum number of takeovers that are counted, if they follow each other within the compaction lag.
     static var takeoversMax: Int64 { 600 }
-    /// The most by which the clocks of two owners may differ while stamps still grow from one to the next,
+    /// Maximum difference between the clocks of two owners at which stamps still grow from one owner to the next,
     /// milliseconds.
     static var clockDifferenceMillisMax: Int64 { 300_000 }
 
@@ -34,8 +34,8 @@ struct FormerOwners {
     var isAny: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
 
     /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind this one are not
-    /// believed. A first marker alone is no proof: a worker may die after sending its marker, which may then be stored
-    /// behind its successor's.
+    /// believed. A first marker alone does not prove that an owner was at work. A worker may die after sending its
+    /// marker, which may then be stored behind its successor's.
     mutating func met(epoch: Int64) -> News {
         guard epoch > self.newestEpochRead else { return News() }
         self.newestEpochRead = epoch

@@ -19,8 +19,8 @@ struct PartitionState {
         /// Nothing new is taken or pushed, and answers are awaited. Becomes `released` with the last answer, or when
         /// answers are no longer awaited.
         case releasing
-        /// What was left has been written down. Becomes `gone` when Kafka has it. A lost partition goes to `gone` from
-        /// every phase.
+        /// The partition's last records have been handed to Kafka. Becomes `gone` when Kafka has them. A lost partition
+        /// goes to `gone` from every phase.
         case released
     }
     /// Whether pushes may leave. They wait for a marker. If a worker pushed and died before its marker was in `state`,

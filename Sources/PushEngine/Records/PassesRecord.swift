@@ -19,7 +19,7 @@ struct PassesRecord {
     /// Counts of what became of members so far.
     var report = CrowdReport()
     /// Report of the version whose alert is owed, if that is not the newest version. Members may be sent that alert
-    /// alone.
+    /// without newer content.
     var alertReport: CrowdReport?
 
     /// One pass as it is written down. Its position is within one lap of the ring, and ends are counted from the

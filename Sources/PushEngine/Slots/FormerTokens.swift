@@ -41,7 +41,7 @@ struct FormerTokens: ~Copyable {
     var count: Int { self.tokens.count + self.untried.count }
 
     subscript(_ slot: SlotID) -> FormerToken? {
-        // The check first, because the dictionary is nearly always empty.
+        // The check comes first, because the dictionary is nearly always empty.
         self.tokens.isEmpty ? nil : self.tokens[slot]
     }
 

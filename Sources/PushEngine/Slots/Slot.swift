@@ -3,7 +3,7 @@ import PushModel
 
 /// The phase of an activity's life (contract: Life cycle).
 enum SlotLife: UInt8 {
-    /// The slot is known from updates alone: it has no token and no start.
+    /// The slot is known from updates only: it has no token and no start.
     case awaiting
     /// The slot was registered, or an event brought its token.
     case alive
@@ -61,7 +61,7 @@ enum Errand: UInt8, CaseIterable {
     case push
     /// A broadcast to a channel.
     case broadcast
-    /// The question what a channel stores, before its first broadcast.
+    /// The question to APNs about what a channel stores. It leaves before the channel's first broadcast.
     case question
     /// The question to the keeper, not to APNs, whether a channel is kept for an audience. It goes before anything
     /// else. Nothing leaves while it has no answer, or if the answer was yes.

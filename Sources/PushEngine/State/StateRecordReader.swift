@@ -2,8 +2,8 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Reads records of the `state` topic for tools, without owning the partition. It reads whatever `ShardEngine.restore`
-/// reads, and no input makes it trap.
+/// Reads records of the `state` topic for tools, without owning the partition. It reads every record that
+/// `ShardEngine.restore` reads, and no input makes it trap.
 public struct StateRecordReader: Sendable {
     private let topics: [String]
     private let topicHashes: [UInt32]
@@ -18,8 +18,8 @@ public struct StateRecordReader: Sendable {
 
     /// Describes a record.
     /// - Parameters:
-    ///   - key: names the slot, or is that of markers.
-    ///   - value: `nil`: a tombstone.
+    ///   - key: names the slot, or is the key of markers.
+    ///   - value: `nil` for a tombstone.
     ///   - tombstoneEpoch: value of the header `RecordHeader.epoch`.
     ///   - nowMillis: now, since 1970; units of budget that have returned by then are not counted.
     public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)

@@ -1,9 +1,9 @@
 import ChannelKeeping
 import PushModel
 
-/// The question of a channel's partition to the keeper of the app's channels, sent before the channel's first
-/// broadcast, and the keeper's answer (fan-out contract: Mixed audiences). Events that are sent straight to a kept
-/// channel are rejected. The key of both records is the channel's id.
+/// The question of a channel's partition to the keeper of the app's channels, and the keeper's answer (fan-out
+/// contract: Mixed audiences). The question leaves before the channel's first broadcast. Events that are sent straight
+/// to a kept channel are rejected. The key of both records is the channel's id.
 extension BusRecord {
     struct KeptQuestion: Equatable {
         var bundleID: [UInt8] = []
