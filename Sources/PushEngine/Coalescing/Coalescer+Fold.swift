@@ -44,7 +44,7 @@ extension Coalescer {
         if top.expiresSeconds > expires {
             if self.keepBeneath(top, of: update, into: into, in: &memory) { self.scratchLayer.mayBeSent = true }
         } else {
-            // An event that stays beneath keeps its mark. An event that is replaced passes its mark on.
+            // The replaced event may be on the phone already, so the one that replaces it may be, too.
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
@@ -99,7 +99,8 @@ extension Coalescer {
         }
         let alert = layer.alert.isEmpty ? self.alertBeneath(layer, below: index, in: update, in: memory) : nil
         if let alert {
-            // This event is now the newest of those beneath. Like `fold`, it carries their alert, if both fit.
+            // As in `fold`, this event takes over the alert from the events beneath it, if alert and content fit
+            // together.
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
@@ -172,9 +173,9 @@ extension Coalescer {
         return (0..<index).last { self.isStartable(memory.updates[update].under[$0], in: update, in: memory) }
     }
 
-    /// Lets an older event go first after the event beneath has become the newest of the update. The older one, from
-    /// still further beneath, has an alert that did not fit beside the newest content, or beside the attributes of a
-    /// start. It goes first with its own content, and the newest content follows.
+    /// Lets an older event go first if its alert does not fit beside the newest content, or beside the attributes of a
+    /// start. This is called after an event beneath has become the newest of the update. The older event goes first
+    /// with its own content, and the newest content follows.
     mutating func letOlderGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         let top = memory.updates[update].top
         let end = memory.updates[update].under.count
@@ -200,7 +201,8 @@ extension Coalescer {
                 memory.slots[slot].behind = behind
                 continue
             }
-            // What follows a start may carry an alert. Other events have none to carry, and always fit.
+            // An event that follows a start may carry the alert of an earlier one. Behind other updates there is no
+            // alert to carry, and every event fits.
             for carries in memory.updates[update].isStart ? [true, false] : [false] {
                 let fits = self.fold(
                     into: memory.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,

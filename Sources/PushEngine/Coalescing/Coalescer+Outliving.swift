@@ -29,8 +29,8 @@ extension Coalescer {
         self.giveWayForGood(memory.updates[newer].under.removeFirst(), to: newer, in: &memory)
     }
 
-    /// Whether the device may still have to show the event that would be at that index beneath the newest. An alert
-    /// goes before newer content that has none.
+    /// Whether the device may still have to show `layer`, which would be at `index` beneath the newest event. An event
+    /// with an alert is kept even if a newer event beneath, without an alert, expires later.
     private func outlives(
         _ layer: Layer, beneath index: Int, of newer: UpdateID, in memory: borrowing ShardMemory
     ) -> Bool {

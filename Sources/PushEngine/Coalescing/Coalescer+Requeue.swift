@@ -52,15 +52,15 @@ extension Coalescer {
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
-        // Events are merged in the order in which they arrived, also those beneath the newest that arrived after it.
-        // The device would have ignored those.
+        // Events are merged in the order of their arrival. Those beneath the newest that arrived after it come last,
+        // because the device would have ignored them.
         let newestArrival = memory.updates[pending].top.arrival
         let under = memory.updates[pending].under
         let later = under.filter { $0.arrival > newestArrival }
         let earlier = under.indices.filter { under[$0].arrival <= newestArrival }
         memory.updates[pending].under = later
-        // The newest event already carries what it needs from those beneath. Those that arrived after something newer
-        // would have been ignored.
+        // The pending update's newest event already carries what it needs from the earlier events beneath it. So it
+        // carries only from the first update's newest event.
         let carried = earlier.isEmpty ? nil : memory.updates[first].top
         for (count, index) in earlier.enumerated() {
             let layer = under[index]
@@ -106,8 +106,8 @@ extension Coalescer {
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // This would be a third update. Of the two that come after the first, one has the newest content and
-                // the other the newest alert.
+                // A slot has no third update, so the first ends. The two others have the newest alert and the newest
+                // content.
                 self.supersedeAll(of: first, intoNewestOf: pending, in: &memory)
                 memory.updates.release(first)
                 memory.slots[slot].pending = pending
@@ -115,15 +115,15 @@ extension Coalescer {
         }
     }
 
-    /// Merges two waiting updates where they fit together. A former owner may have sent the first without success, and
-    /// then both as one, without a record. The first alone would then take the phone back to older content.
+    /// Merges the two waiting updates of a slot where they fit together. A former owner may have sent both as one,
+    /// without a record. The first alone would then take the phone back to older content.
     mutating func putTogether(_ slot: SlotID, in memory: inout ShardMemory) {
         self.putInFlight(slot, in: &memory)
         self.requeueInFlight(slot, in: &memory)
     }
 
-    /// Merges those events of `behind` that are older than the failed update's newest event. Sent after it, the device
-    /// would ignore them.
+    /// Merges those events of `behind` that are older than the failed update's newest event. The device would ignore
+    /// them if they were sent after it.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
@@ -138,8 +138,8 @@ extension Coalescer {
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
-        // Events are merged in the order in which they arrived, also those beneath the newest that arrived after it.
-        // The device would have ignored those.
+        // Events are merged in the order of their arrival. Those beneath the newest that arrived after it come last,
+        // because the device would have ignored them.
         let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer
@@ -156,8 +156,8 @@ extension Coalescer {
         memory.updates.release(behind)
     }
 
-    /// Drops events that arrived while a newer event was in flight and are older than that. The device would ignore
-    /// them.
+    /// Drops events that are older than the event that the device has taken, and arrived while that was in flight. The
+    /// device would ignore them.
     @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
         let accepted = memory.slots[slot].lastAcceptedSeconds
         if memory.slots[slot].pending.isSome { self.dropPending(slot, olderThan: accepted, in: &memory) }

@@ -15,8 +15,8 @@ struct Coalescer: ~Copyable {
     var scratchLayer = Layer()
     /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
     private(set) var endings: [Ending] = []
-    /// Whether replaced events may take the short ways, as most do when no outcome record names them. A test clears it
-    /// to compare the short ways with the long one.
+    /// Whether events may be replaced in the short ways, which write no outcome record. A test sets this to `false` to
+    /// compare the short ways with the long one.
     var takesShorterWays: Bool
     private let addressOnly = AddressOnly()
 
@@ -110,8 +110,8 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// Merges `pending` into `behind`, which has a newer alert than `pending`, or will have. `pending` need not go
-    /// first now.
+    /// Merges `pending` into `behind`, because `pending` need not go first now. The alert of `behind` is newer than
+    /// that of `pending`, or will be.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -130,7 +130,7 @@ struct Coalescer: ~Copyable {
         _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
     ) {
-        // The start's alert is newer than the alert that kept the two apart.
+        // The two updates were kept apart because of an alert. The start's alert is newer than that one.
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
         guard self.scratchLayer.timestampSeconds < memory.updates[pending].top.timestampSeconds else {

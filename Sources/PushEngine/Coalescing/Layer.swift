@@ -277,7 +277,7 @@ struct StartPart {
     var environment: PushEnvironment
     /// The bytes of `attributes-type`, `attributes` and `input-push-channel`.
     var blob: [UInt8]
-    /// The start's own ranges, into `blob`, and `inputPushToken`. All other parts are empty.
+    /// The ranges of the start's own parts in `blob`, and `inputPushToken`. All other parts are empty.
     var content: PayloadContent
     /// When the start expires if it is still unsent, seconds since 1970.
     var expiresSeconds: Int64

@@ -1,7 +1,8 @@
 import PushModel
 
 extension Layer {
-    /// The size in bytes of this payload, as a `start` with those parts or without them.
+    /// The size of the event's payload, in bytes. `start`: the parts of a start, if the event is sent as one; `nil`: it
+    /// is not.
     func payloadByteCount(start: StartPart?) -> Int {
         guard let start else {
             return PayloadWriter.byteCount(

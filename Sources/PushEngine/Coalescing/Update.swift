@@ -76,8 +76,8 @@ struct Update {
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
-        // An alert that was withdrawn meanwhile left with the attempt. So did a start, no matter whose content it
-        // shows.
+        // The attempt also carried an alert that was withdrawn meanwhile, and a start, no matter whose content the
+        // start shows.
         where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
             self.under[index].mayBeSent = true
         }

@@ -66,8 +66,8 @@ public struct AppConfiguration: Sendable {
     public var channelFallbackMillis: Int64 = 60_000
     /// How long a channel stays after its audience's end, milliseconds.
     public var channelLingerMillis: Int64 = 8 * 3_600_000
-    /// Whether nobody else creates channels in this app. If so, a new channel that appears after a creation without an
-    /// answer is ours.
+    /// Whether only Mailboat creates channels in this app. If so, a channel that is new after a creation without an
+    /// answer counts as ours.
     public var channelsExclusive = false
     /// Number of channels in each environment that are made before an audience asks for one.
     public var channelsWarm = 0

@@ -24,7 +24,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var pushesSent: UInt64 = 0
     /// What became of each app's requests, in the order of `EngineConfiguration.apps`.
     public var apps: [AppCounters] = []
-    /// Pushes sent with priority 10, which count against a budget.
+    /// Pushes sent with priority 10.
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
@@ -168,7 +168,7 @@ public struct AcceptedSample: Sendable, Equatable {
     public var queuedMillis: Int64
     /// Time from the push's departure until the answer, microseconds.
     public var apnsMicros: Int64
-    /// Whether the push went to a member of an audience. `recordMillis` is then the version's, or the time of the
-    /// member's join if that was later. The time in the queue is not known.
+    /// Whether the push went to a member of an audience. If so, `recordMillis` is the time of the version or of the
+    /// member's join: the later of the two. `queuedMillis` is then not known.
     public var isMember = false
 }

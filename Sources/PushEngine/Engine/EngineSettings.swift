@@ -26,7 +26,7 @@ public struct EngineSettings: Equatable, Sendable {
     /// How long a pending update may wait before it is written to `state`, milliseconds. It is also the least time
     /// between two such writes of a slot.
     public var pendingDurableAfterMillis: Int64 = 1_000
-    /// How long state records of one turn are gathered, milliseconds.
+    /// How long a state record waits so that several are written together, milliseconds.
     public var stateFlushMillis: Int64 = 50
     /// How much later a low-priority update is ranked, milliseconds. It counts as if it had become ready this much
     /// later.

@@ -106,7 +106,7 @@ extension AppConfiguration {
 /// Apps whose records of `state` were skipped by restores, because the apps were not configured then. If such an app
 /// were configured later, its activities would be missing.
 struct PassedOverApps {
-    /// Maximum number of apps that are distinguished. Beyond it no new app is accepted.
+    /// Maximum number of apps that are remembered. When it is reached, every new app is refused.
     static let countMax = 256
 
     private var bundleIDs: Set<[UInt8]> = []

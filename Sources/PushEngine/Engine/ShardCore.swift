@@ -41,7 +41,7 @@ struct ShardCore: ~Copyable {
     mutating func keepSample(_ sample: AcceptedSample) {
         if self.samples.count < Self.samplesMax { self.samples.append(sample) }
     }
-    /// Hands over the samples kept since the last call. Each turn asks for them, and most have none.
+    /// Hands over the samples kept since the last call. Every turn calls this, and in most turns there are none.
     @inline(__always) mutating func takeSamples(_ body: (AcceptedSample) -> Void) {
         if !self.samples.isEmpty { self.handOverSamples(body) }
     }

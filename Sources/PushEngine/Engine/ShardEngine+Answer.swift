@@ -83,8 +83,8 @@ extension ShardEngine {
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
         case .refused(byExpiration: true) where self.core.memory.slots[slot].storage == .mostRecent:
-            // The channel stores nothing, no matter what is known of it, so the push is sent again with an expiration
-            // of 0.
+            // The answer shows that the channel stores nothing, even if the engine believed otherwise. The push is sent
+            // again with an expiration of 0.
             self.takeDistanceBack(update)
             self.core.dispatch.setStorage(.none, of: slot, in: &self.core.memory, now: now)
             self.requeue(slot)
@@ -134,7 +134,8 @@ extension ShardEngine {
             self.requeue(slot)
             return self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
         }
-        // In both cases the update waits for another token, because APNs asks not to send it to this token again.
+        // The refusal is believed or doubted. Either way the update waits for another token, because APNs asks not to
+        // send to this token again.
         self.count(refusal)
         self.core.memory.formerTokens.forget(slot)
         self.core.memory.rememberRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
@@ -184,7 +185,8 @@ extension ShardEngine {
         return true
     }
 
-    /// Ends the event, because APNs will never accept this request. Older events that it had replaced stay replaced.
+    /// Ends the event, because APNs will never accept this request. Older events that it has superseded stay
+    /// superseded.
     private mutating func messageRefused(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
         var details = details

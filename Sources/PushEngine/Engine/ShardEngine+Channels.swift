@@ -85,8 +85,8 @@ extension ShardEngine {
         self.giveUp(slot, now: now)
     }
 
-    /// How long after APNs called a channel gone it is tried again, milliseconds. A channel that was just made may not
-    /// be known everywhere yet, and another attempt risks only a refusal.
+    /// Time after which a channel that APNs called gone is tried again, milliseconds. A channel that was just made may
+    /// not be known everywhere yet, and another attempt risks only a refusal.
     static var goneMillis: Int64 { 60_000 }
 
     /// Prepares a channel for an event that has arrived. The environment may change, and the channel may be tried
@@ -96,7 +96,8 @@ extension ShardEngine {
             of: self.core.memory.slots[slot].app, held: self.core.memory.slots[slot].environment, in: self.core.memory)
         if environment != self.core.memory.slots[slot].environment {
             self.core.dispatch.moveChannel(slot, to: environment, in: &self.core.memory, now: now)
-            // APNs' answer to an earlier broadcast will be about another channel.
+            // APNs' answer to an earlier broadcast is about the channel in the former environment. A renewed token
+            // keeps such an answer from being taken for this channel's.
             self.core.memory.slots.renewToken(of: slot)
             self.core.memory.trustToken(of: slot)
         } else if self.core.memory.slots[slot].tokenStanding != .usable,
@@ -117,8 +118,8 @@ extension ShardEngine {
         self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)
     }
 
-    /// Shortens the channel's distance again if it has grown, because APNs accepted a broadcast. If what the channel
-    /// stores is still unknown, a later broadcast is preceded by the question again.
+    /// Takes an accepted broadcast into account. The channel's distance is shortened again if it has grown. If it is
+    /// still unknown what the channel stores, APNs is asked again before a later broadcast.
     @inline(__always) mutating func rememberBroadcast(_ slot: SlotID, now: EngineTime) {
         guard self.core.memory.slots[slot].kind == .channel else { return }
         self.core.dispatch.easeThrottle(slot, in: &self.core.memory)

@@ -90,7 +90,7 @@ extension ShardEngine {
         }
     }
 
-    /// Takes a record for another kind of slot than activities. The prefetch knows only activities.
+    /// Takes a record about a slot that is not an activity's. Nothing was prefetched for it.
     private mutating func consume(
         for kind: SlotKind, app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>,
         now: EngineTime
@@ -102,8 +102,8 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Records in inlets do not count: only partitions below the configured number show a fault of the producer's
-        // client.
+        // Misplaced records in inlets are not counted. Only partitions below the configured number show a fault of the
+        // producer's client.
         if self.core.intake.record.partition < self.core.memory.configuration.partitionCount {
             self.core.intake.countMisplaced(properPartition: partition)
         }

@@ -3,9 +3,9 @@ import PushModel
 /// Forgets slots (contract: Life cycle): a slot leaves memory and `state`.
 ///
 /// The partition's next owner reads again what is not committed. Only the slot says that its life is over, and which
-/// records it has taken. Without it those records would begin another life, and phones would be shown outdated content.
-/// So the slot is kept until those records are committed. Events written since a former owner died are in the log, too.
-/// They belong to the life that existed when they were written.
+/// records it has taken. Without the slot those records would begin another life, and phones would be shown outdated
+/// content. So the slot is kept until those records are committed. After a takeover the log may also have events that
+/// no owner has read yet. They belong to the life that existed when they were written.
 extension ShardEngine {
     /// How long an owner that cannot commit keeps a slot whose life is over, milliseconds.
     static var forgetMaxMillis: Int64 { 600_000 }

@@ -15,7 +15,7 @@ extension ShardEngine {
 
     /// Continues with another configuration, which decides everything from here on. Spent budgets, waiting updates and
     /// pushes in flight stay as they are. Waiting updates are looked at again, some of them in each `advance`. After a
-    /// push that has left, the distance applies that was configured when it left.
+    /// push in flight, the slot keeps the minimum distance that was configured when the push left.
     ///
     /// - Parameters:
     ///   - new: its first apps are the present ones, in their order; more may follow.

@@ -11,13 +11,12 @@ extension ShardEngine {
         return earliest == .max ? nil : earliest
     }
 
-    /// When a crowd, or a message to an audience's owner, has something to do, steady. `Int64.max`: nothing waits for a
-    /// time.
+    /// When fan-out, or a roll-up of an audience, has something to do, steady. `Int64.max`: nothing waits for a time.
     private var audienceDeadlineMillis: Int64 {
         min(self.fanOut.nextDeadlineMillis, self.publisher.rollUpDeadlines.earliestMillis ?? .max)
     }
 
-    /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
+    /// Does what has become due. Windows close, budget returns, content expires, waits end, and state is written.
     public mutating func advance(now: EngineTime) {
         while let slot = self.core.dispatch.popDue(now: now) { self.becameDue(slot, now: now) }
         if self.audienceDeadlineMillis <= now.steadyMillis {
@@ -67,7 +66,7 @@ extension ShardEngine {
             let isDead = self.core.memory.slots[slot].hasToken
             if self.core.memory.slots[slot].tokenStanding == .doubted {
                 self.core.memory.trustToken(of: slot)
-                // An update that arrived after the refusal has not tried the token yet.
+                // An update that arrived after the refusal has not been tried with the token yet.
                 let since = self.core.memory.slots[slot].tokenMissingSinceMillis
                 if self.core.memory.updates[update].firstUnsentMillis > since { return }
             }

@@ -77,8 +77,7 @@ public struct ShardEngine: ~Copyable {
             self.core.memory.configuration.settings.unacknowledgedMax - self.core.journal.acknowledgements.openCount
         return max(0, min(room, self.roomForSlots))
     }
-    /// Number of records that could be taken if Kafka had acknowledged everything. Waiting for acknowledgements cannot
-    /// raise it.
+    /// Number of records that fit within the limits on slots. Waiting for Kafka's acknowledgements cannot raise it.
     var roomForSlots: Int {
         let room = min(
             self.core.memory.configuration.settings.slotsMax - self.core.memory.counters.slots,

@@ -56,7 +56,7 @@ extension ShardMemory {
             && self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration
     }
 
-    /// The slot's token as a former token, because another is about to replace it in the slot.
+    /// A copy of the slot's token, to be kept while another token takes its place in the slot.
     private func otherToken(of slot: SlotID, as role: FormerToken.Role) -> FormerToken {
         // The bytes are valid because the slot is live, and are copied.
         let bytes = unsafe Array(self.slots.tokenBytes(slot))
@@ -80,7 +80,7 @@ extension ShardMemory {
         }
         switch self.slots[slot].tokenStanding {
         case .usable: self.slots[slot].tokenStanding = .proven
-        // The refusal of the newest token was therefore about that token alone.
+        // APNs accepts the previous token, so its refusal of the newest token is now believed.
         case .former: if self.formerTokens[slot] != nil { self.counters.tokensDead += 1 }
         case .proven, .doubted, .dead, .kept: return
         }
@@ -105,8 +105,8 @@ extension ShardMemory {
         return true
     }
 
-    /// Returns to the newest token after APNs has refused the previous one, too, if the newest's own refusal was not
-    /// certain.
+    /// Returns to the newest token, because APNs has refused the previous one, too. It does so only if the newest
+    /// token's own refusal was not certain.
     /// - Parameter refusal: how certain the refusal of the previous token is. `earlier` changes nothing: the token may
     ///   have died before it was registered again.
     /// - Returns: the newest token's standing now; `nil`: there is none to return to.

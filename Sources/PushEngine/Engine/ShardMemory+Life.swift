@@ -8,7 +8,7 @@ extension ShardMemory {
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
-    /// Remembers an audience for 12 hours from now on, because members joined.
+    /// Remembers an audience for 12 hours from the time at which members joined.
     /// - Parameter isNew: whether nothing else is known of the audience.
     mutating func touch(_ slot: SlotID, joinedSeconds: Int64, isNew: Bool, now: EngineTime) {
         let joinedMillis = min(joinedSeconds * 1_000, now.wallMillis)

@@ -9,8 +9,8 @@ extension ShardMemory {
         if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
     }
 
-    /// Minimum time that the audience stays for its starts, milliseconds, no matter what the partitions' clocks show.
-    /// Partitions ask again after each void.
+    /// Minimum time that the audience stays for its start members, milliseconds. A partition whose clock is ahead or
+    /// behind cannot shorten it. Partitions ask again after each void.
     static var startsStayMillis: Int64 { 600_000 }
     /// Keeps an audience in memory while a partition has start members of it. The partition is then sent the audience's
     /// next life.
