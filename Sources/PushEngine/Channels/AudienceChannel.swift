@@ -25,7 +25,7 @@ extension AudienceChannels {
         /// The report ends the audience's life, because the keeper knows a later one.
         case lifeIsOver
     }
-    /// What a version that waits to be broadcast leads to.
+    /// What follows for a version that waits to be broadcast.
     enum WaitEffect: Equatable {
         case nothing
         /// The broadcast leaves as soon as a route has room.

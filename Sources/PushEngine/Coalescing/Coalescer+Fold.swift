@@ -58,8 +58,8 @@ extension Coalescer {
         return true
     }
 
-    /// Whether the short way of `fold` is enough: the event replaces the newest one as a whole, and no record of that
-    /// is wanted. The event fits, because that was checked when it was taken.
+    /// Whether the short way of `fold` is enough: the event replaces the newest one as a whole, and no outcome record
+    /// of the replaced event is wanted. The event fits, because that was checked when it was taken.
     private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
             memory.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,

@@ -53,7 +53,7 @@ extension Coalescer {
         let isUrgent = intake.event.priority == .high
         let hasAlert = !intake.event.alertInValue.isEmpty
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
-            // Priority and alert must stay, because they decide when the update may leave.
+            // Priority and alert must stay the same, because they decide when the update may leave.
             !isUrgent || memory.updates[update].priority == .high,
             hasAlert == !memory.updates[update].top.alert.isEmpty
         else { return false }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Counts what an attempt costs: units of the budget, the distance to the next push, and a rest after a failure.
+/// Counts what an attempt costs: units of the budget, the distance to the next push, and the wait after a failure.
 extension Dispatch {
     /// Number of units that the pending update may use. The reserve is for pushes with an alert, for starts and for
     /// ends.

@@ -52,7 +52,7 @@ extension Dispatch {
         var held: [(app: UInt16, environment: PushEnvironment)] = []
         for app in memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases
-            // A refused question counts for nothing here, because it delays no broadcast for long.
+            // A refused question is ignored here, because it delays broadcasts only for a short time.
             where [Errand.push, .broadcast].contains(where: {
                 self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: $0)].gate.isClosed
             }) {

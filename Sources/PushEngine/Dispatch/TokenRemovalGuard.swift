@@ -14,7 +14,7 @@ struct TokenRemovalGuard {
     static let answersMax = 64
     /// Number of the latest answers that are also counted separately.
     static let recentMax = 8
-    /// Share of suspicious answers, in percent, from which removal stops.
+    /// Lowest share of suspicious answers, in percent, at which removal stops.
     static let sharePercentMax = 30
 
     /// One bit per answer, the newest lowest. A set bit is a suspicious answer.

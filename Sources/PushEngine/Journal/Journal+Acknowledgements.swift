@@ -2,7 +2,8 @@ import PushModel
 
 /// Records that wait for Kafka, and what follows when they are acknowledged.
 extension Journal {
-    /// Opens an entry: the slot holds the watermark of this log until a state record covers the event.
+    /// Opens an entry. The watermark of this log does not pass the event until a state record of the slot covers the
+    /// event.
     @inline(__always) mutating func openEntry(
         for intake: borrowing Intake, slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory,
         now: EngineTime

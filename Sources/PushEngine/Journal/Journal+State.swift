@@ -2,8 +2,8 @@ import PushModel
 
 /// Writes records of `state` (contract: Order of acknowledgement).
 extension Journal {
-    /// Has the slot's record written within `stateFlushMillis`. If some of its outcomes are unacknowledged, the record
-    /// waits for them.
+    /// Schedules the slot's record to be written within `stateFlushMillis`. If some of its outcomes are unacknowledged,
+    /// the record waits for them.
     mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard !memory.slots[slot].isDirty else { return }
         memory.slots[slot].isDirty = true
@@ -24,7 +24,8 @@ extension Journal {
     /// Writes dirty slots' records at the next opportunity.
     mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
 
-    /// Has the slot's record written, because the last outcome that it had to wait for is acknowledged.
+    /// Schedules the slot's record to be written at once, because the last outcome that it had to wait for is
+    /// acknowledged.
     @inline(__always) mutating func writeStateAwaited(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime)
     {
         guard memory.slots[slot].isDirty else { return }
@@ -192,7 +193,7 @@ extension Journal {
     }
 
     /// Writes the record that says who owns the partition.
-    /// - Parameter isClaim: whether the marker begins an epoch, and so states none.
+    /// - Parameter isClaim: whether the marker begins an epoch. Such a marker does not state an epoch.
     /// - Returns: the number of its acknowledgement.
     @discardableResult
     mutating func writeMarker(

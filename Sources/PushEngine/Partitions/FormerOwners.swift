@@ -1,6 +1,6 @@
 /// The former owners of a partition, as a restore finds them in markers and epochs of `state` (contract: One owner).
 struct FormerOwners {
-    /// What finding an owner means for the records that the restore has read before.
+    /// What follows for records that the restore has already read, when it finds another owner.
     struct News: Equatable {
         /// Whether the owner may have sent events that earlier owners had handed over in good order.
         var doubtsHandOvers = false
