@@ -101,8 +101,8 @@ extension Coalescer {
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[first].isStart {
-                // This would be a third update. Its content is the newest, and the alert that kept the two apart has to
-                // be dropped for lack of room.
+                // A slot has no third update, so `pending` ends. The update behind has the newest content. The alert
+                // that kept the two apart is dropped for lack of room.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {

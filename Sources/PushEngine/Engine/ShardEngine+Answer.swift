@@ -201,8 +201,8 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Ends a start that did not happen, or that may not have happened. The newest content gets the start's outcome:
-    /// either no card shows it, or the card that may exist does.
+    /// Ends a start that did not happen, or that may not have happened. All events of its update get the start's
+    /// outcome: either no card shows them, or the card that may exist does.
     mutating func startFailed(_ slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
         for layer in self.core.memory.updates[update].under {

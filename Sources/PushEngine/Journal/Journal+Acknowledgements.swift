@@ -85,7 +85,7 @@ extension Journal {
         return partition.phase != .gone && partition.generation == element.partitionGeneration
     }
 
-    /// What an acknowledgement changes besides what is written down.
+    /// What an acknowledgement means for parts of the engine other than the journal.
     enum Consequence {
         case none
         /// `state` has the marker. `claimNumber` is not 0 if the marker is to begin an epoch

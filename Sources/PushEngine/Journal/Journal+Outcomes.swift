@@ -51,7 +51,7 @@ extension Journal {
         }
         if ending.cause == .deadToken {
             details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
-            // The slot lives, so its bytes do.
+            // The slot is alive, and so are its bytes.
             let token = unsafe memory.slots.tokenBytes(ending.slot)
             details.fill(tokenHash: PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token)))
         }
@@ -122,7 +122,7 @@ extension Journal {
     }
 
     /// Whether the slot's state record may wait for one more event that needs no push. A record that is due waits for a
-    /// limited number of them. Otherwise a busy activity's record would never be written, and nothing could be
+    /// limited number of such events. Otherwise a busy activity's record would never be written, and nothing could be
     /// committed.
     private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
         guard memory.slots[slot].isDirty else { return true }

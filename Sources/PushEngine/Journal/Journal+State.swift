@@ -35,7 +35,7 @@ extension Journal {
     }
 
     /// Writes every dirty slot that does not wait for the acknowledgement of an outcome. Slots that wait leave the
-    /// list, and return later: in a rush thousands wait at any moment.
+    /// list, because thousands may wait at any moment. They return when they no longer wait.
     @inline(__always) mutating func flushStates(
         budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -91,7 +91,7 @@ extension Journal {
         Int
     > {
         let start = self.batch.bytes.count
-        // The array outlives this call, because the journal holds the texts, which hold the array.
+        // The array stays alive during this call: the journal holds the texts, and the texts hold the array.
         let prefix = unsafe self.texts.stateKeyPrefix(
             app: memory.slots[slot].app, kind: memory.slots[slot].kind
         ).withUnsafeBufferPointer {
@@ -141,8 +141,8 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// Writes the record with a newest token that was set aside as the activity's own token. A restore knows only one
-    /// token.
+    /// Writes the record as if the newest token, which was set aside, were the activity's own token. A restore knows
+    /// only one token.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,

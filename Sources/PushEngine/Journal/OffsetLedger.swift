@@ -141,9 +141,9 @@ struct OffsetLedger {
 
     /// The offset below which everything counts as committed. Nothing below it is read again.
     ///
-    /// Usually one call is enough. A log that commits more often than every `commitMillisMax` needs two calls that far
-    /// apart. The answer is then behind by at most the time between the two previous calls. That is accepted, because
-    /// commits are frequent and cost nothing in this way.
+    /// The answer is exact if the log's last commit is at least `commitMillisMax` old. If the log commits more often,
+    /// the answer is a sample that an earlier call took, at least `commitMillisMax` ago. Sampling here rather than at
+    /// commits is cheap, because commits are frequent.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax

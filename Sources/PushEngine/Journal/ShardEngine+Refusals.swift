@@ -15,7 +15,7 @@ extension ShardEngine {
         self.core.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter
     }
 
-    /// The position that a record's headers name; `nil`: they name none of an input topic.
+    /// The position that a record's headers name; `nil`: they do not name a position in an input topic.
     public func source(topic: [UInt8], partition: [UInt8], offset: [UInt8]) -> SourcePosition? {
         guard
             let index = self.configuration.inputTopics.firstIndex(where: { $0.utf8.elementsEqual(topic) }),

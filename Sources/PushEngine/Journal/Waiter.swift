@@ -9,8 +9,8 @@ enum Waiter {
     case logRecord(EventRecord, EntryID)
     /// A slot waits for its record of `state` with this number. The record covers the events that the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)
-    /// A slot waits for a record about one of its events. `isUnguarded`: the event is guarded by the slot rather than
-    /// by an entry.
+    /// A slot waits for a record about one of its events. `isUnguarded`: no entry guards the event, so the slot's next
+    /// state record waits for this one.
     case slotRecord(EventRecord, SlotReference, isUnguarded: Bool, LedgerEntries)
     /// The owner of an audience waits for a version that is sent to a partition. `stampLow`: the lower half of the
     /// version's stamp.
@@ -65,7 +65,7 @@ struct LedgerEntries {
     var routedEntry = EntryID.none
 }
 
-/// What a crowd waits for. If its number belongs to a crowd of another generation by now, none is meant.
+/// What a crowd waits for. If the crowd's number belongs to a later crowd by now, no crowd is meant.
 struct CrowdWait {
     enum Record: Equatable {
         /// Records of its versions, of its progress, or of the end of its audience.
@@ -94,7 +94,7 @@ struct CrowdWait {
     var entry = EntryID.none
 }
 
-/// What a keeper of channels waits for. If its number belongs to a keeper of another generation by now, none is meant.
+/// What a keeper of channels waits for. If the keeper's number belongs to a later keeper by now, no keeper is meant.
 struct KeeperWait {
     enum Record {
         /// A record of `state`.

@@ -64,7 +64,8 @@ extension ShardEngine {
     mutating func advanceCatchUps(now: EngineTime) {
         guard self.ownership.isCatchingUp else { return }
         self.ownership.beginCatchUpRound()
-        // At such a limit more is read only after something has left, so the backlog cannot be waited for.
+        // At a limit on slots, or on one app's share, nothing is read until something has left. So pushes cannot wait
+        // for the backlog.
         let isFull =
             (self.roomWithinLimits == 0 || self.isAnAppFull)
             && self.core.journal.acknowledgements.openCount < self.core.memory.configuration.settings.unacknowledgedMax

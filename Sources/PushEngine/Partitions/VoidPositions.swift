@@ -14,9 +14,9 @@ struct VoidPositions {
     /// Offset of the first claim of an owner behind the cause's record; -1: none. Records behind the claim have
     /// positions of these logs.
     private var claimOffset: Int64 = -1
-    /// The events that this owner has taken and whose first positions may be of other logs. Several
-    /// workers may have forwarded one event in this cluster, each because the one before died before it committed. The
-    /// next owner does not know these events, and takes a second copy once more.
+    /// Events that this owner has taken although their first positions may be of other logs. Several workers may have
+    /// forwarded one event in this cluster, each because the one before died before it committed. The next owner does
+    /// not know these events, and takes a second copy once more.
     private var takenCopies: Set<ForwardedCopy> = []
     /// Maximum number of such events that are remembered. A second copy of any other is taken once more.
     static var takenCopiesMax: Int { 16_384 }
@@ -29,9 +29,9 @@ struct VoidPositions {
         self.cause = cause
     }
 
-    /// Takes over which positions an owner at work calls void. A first marker says nothing about what is before it: its
-    /// owner may have died right after it, or be this owner. An owner that took over before the cause does not know the
-    /// cause.
+    /// Learns from an owner's marker which positions are of other logs. A first marker says nothing about what is
+    /// before it: its owner may have died right after it, or be this owner. An owner that took over before the cause
+    /// does not know the cause.
     mutating func take(_ marker: borrowing MarkerRecord, at offset: Int64) {
         // An owner that does not know its cluster's name has kept the positions of another cluster.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }
