@@ -83,8 +83,8 @@ extension ConnectionPool {
 
     /// Handles a refused topic that a newer connection might accept: the first push ties a connection to the topics its
     /// key has at that time (Apple). Returns `true` if the push may go over another connection. This connection and
-    /// others of its age are then retired, at most once in `TopicRefresh.pauseMillis` per app, so that an app with a
-    /// wrong topic does not cost the other apps their connections.
+    /// others of its age are then retired, at most once in `TopicRefresh.pauseMillis` per app. So an app with a wrong
+    /// topic does not cost the other apps their connections.
     public mutating func renewsForTopic(_ tag: UInt32, connection: Int, now: EngineTime) -> Bool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return false }
         var refresh = self.topicRefreshes[stream.app] ?? TopicRefresh()

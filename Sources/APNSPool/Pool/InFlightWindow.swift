@@ -1,5 +1,5 @@
-/// How many requests of a route may be in flight: as many as keep this loop or APNs busy, not as many as there are
-/// streams. It is pure: the caller passes measurements and the time.
+/// Decides how many requests of a route may be in flight. That many keep this loop or APNs busy, and there may be more
+/// streams. The type is pure: the caller passes measurements and the time.
 ///
 /// A loop that is busy all the time sends no more pushes when more of them are in flight: they only wait in queues.
 /// Each then costs more, because the data for its answer has left the processor's caches (a sixth more CPU per push

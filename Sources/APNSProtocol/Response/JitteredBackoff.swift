@@ -1,5 +1,5 @@
-/// Delays that double from failure to failure, up to a bound. Each is drawn from the upper half of its range, so that
-/// many workers that failed at the same moment do not return at the same moment.
+/// Delays that double from failure to failure, up to a bound. Each is drawn from the upper half of its range. So
+/// workers that failed at the same moment do not all return at the same moment.
 public struct JitteredBackoff: Equatable, Sendable {
     /// The upper bound of the first delay, milliseconds. At least 1.
     public let millisMin: Int64

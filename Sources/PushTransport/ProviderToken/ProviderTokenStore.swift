@@ -32,8 +32,8 @@ public final class ProviderTokenStore: Sendable {
         var isTicking = false
     }
 
-    // The mutex is locked for the time of a signature at most (about 20 µs, once in 45 minutes per key), and never
-    // while a file is read.
+    // The mutex is never locked while a file is read. The longest lock is for a signature: about 20 µs, once in 45
+    // minutes per key.
     private let state: Mutex<State>
     private let logger: Logger
 

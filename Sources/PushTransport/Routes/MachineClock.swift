@@ -23,8 +23,8 @@ public enum MachineClock {
     static func threadBusyMicros() -> Int64 { Self.threadCPUMicros() + (ThreadSchedule.waitedMicros() ?? 0) }
 
     private static func micros(_ clock: clockid_t) -> Int64 {
-        // Seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it read first,
-        // so code that names them would build on some days only.
+        // Seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it read first.
+        // So code that names the fields would build on some days only.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }

@@ -169,8 +169,8 @@ struct StateListing {
 
     // MARK: Text for a person
 
-    /// When the member joined. Of an update token that has left or died, the record has the time when that was written
-    /// down, and not which of both it was.
+    /// When the member joined. If its update token has left or died, the record has the time when that was written
+    /// down. The record does not say which of the two it was.
     private static func since(_ member: StateRecordDescription.Member) -> String {
         let time = Self.time(millis: member.joinedSeconds * 1_000)
         guard member.hasLeft else { return ", joined \(time)" }
