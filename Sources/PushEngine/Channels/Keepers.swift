@@ -18,7 +18,7 @@ struct HostedKeeper {
     var standing: KeeperStatus?
 }
 
-/// The keepers in this shard. It has those whose names belong to its partitions (fan-out contract: The keeper).
+/// The keepers in this shard: those whose names belong to its partitions (fan-out contract: The keeper).
 struct Keepers {
     /// Maximum number of notices that wait to be taken. Further ones are only counted.
     static let noticesMax = 64

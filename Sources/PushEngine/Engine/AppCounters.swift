@@ -30,6 +30,6 @@ public struct AppCounters: Sendable, Equatable {
         self.refusals[known, default: 0] += 1
     }
 
-    /// Adds another shard's `refusals` to these. The rows of metrics sum all other counts.
+    /// Adds another shard's `refusals` to this one's. The rows of metrics sum all other counts.
     public mutating func addRefusals(_ other: AppCounters) { self.refusals.merge(other.refusals, uniquingKeysWith: +) }
 }

@@ -16,7 +16,7 @@ public struct InputRecord: Sendable {
     public var hasValue: Bool
     /// First position of a forwarded record; `nil`: the record was not forwarded.
     public var origin: SourcePosition?
-    /// The kind of a record of the topic `routed`. In every other topic it is an event.
+    /// The kind of a record of the topic `routed`. Records of every other topic are events.
     public var kind: RoutedKind
     /// Whether the event is traced. If so, what happens to it is reported (`ShardEngine.takeTraceNotices`).
     public var isTraced = false

@@ -4,7 +4,7 @@ struct PartitionTable {
     /// The index for each partition number; `none`: not owned.
     private var indexOfNumber: [PartitionIndex] = []
 
-    /// Partitions whose `state` went back, until that is reported.
+    /// Partitions whose `state` went back (`StateOffsetOrder.wentBack`), until they are reported.
     private(set) var wentBack: [PartitionIndex] = []
     /// Whether a partition may have a gap in its `state` that has not been taken. This is asked every turn.
     private var hasGaps = false

@@ -18,7 +18,7 @@ struct VoidPositions {
     /// forwarded one event in this cluster, each because the one before died before it committed. The next owner does
     /// not know these events, and takes a second copy once more.
     private var takenCopies: Set<ForwardedCopy> = []
-    /// Maximum number of such events that are remembered. A second copy of any other is taken once more.
+    /// Maximum number of events that `takenCopies` remembers. A second copy of any other event is taken once more.
     static var takenCopiesMax: Int { 16_384 }
 
     /// Treats all records read up to here as having positions of another log.

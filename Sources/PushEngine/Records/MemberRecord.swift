@@ -29,7 +29,7 @@ struct MemberRecord: Equatable {
     var reference: UInt64 = 0
     /// First position of the member's last record, if that record was forwarded.
     var origin: Origin?
-    /// First position of the last forwarded record from any other partition.
+    /// First position of the last forwarded record that came from another partition than the one in `origin`.
     var formerOrigin: Origin?
     /// Whether this is a former member.
     var hasLeft = false

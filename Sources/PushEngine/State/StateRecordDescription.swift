@@ -64,11 +64,12 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var appliedRoutedOffset: Int64?
         /// First position of the record that `appliedRoutedOffset` names.
         public var appliedRoutedOrigin: Position?
-        /// First position of the last forwarded record from any other partition.
+        /// First position of the last forwarded record that came from another partition than the one in
+        /// `appliedRoutedOrigin`.
         public var formerRoutedOrigin: Position?
         /// Number of high-priority pushes in the last hour.
         public var budgetUnitsOut: Int
-        /// When the first of these units returns, milliseconds since 1970.
+        /// When the first of `budgetUnitsOut` returns, milliseconds since 1970.
         public var budgetReturnsMillis: Int64?
         /// The channel, in a channel's record.
         public var channel: Channel?

@@ -5,7 +5,8 @@ import PushModel
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
-    /// A partition has a member of an audience that is new to it, and asks the audience's owner for the newest version.
+    /// A partition has a member of an audience that it did not know, and asks the audience's owner for the newest
+    /// version.
     case question
     /// The owner of an audience sends a version to a partition.
     case version
