@@ -1,7 +1,7 @@
 import PushModel
 
-/// Withdraws alerts for `"alert": null` (contract: Withdrawn alerts), for instance when a goal was disallowed. An alert
-/// that has not been sent does not sound.
+/// Withdraws alerts when an event has `"alert": null` (contract: Withdrawn alerts), for instance because a goal was
+/// disallowed. A withdrawn alert that has not been sent does not sound.
 extension Coalescer {
     /// Withdraws the alerts that are not newer than the event in `scratchLayer`. An `end` withdraws all alerts, because
     /// it is the last word no matter what its timestamp is. The event is merged after this, like any event.

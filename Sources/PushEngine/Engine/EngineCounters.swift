@@ -70,7 +70,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelsVanished: UInt64 = 0
     /// Audiences that were refused a channel.
     public var channelWishesRefused: UInt64 = 0
-    /// Ends that were broadcast again.
+    /// Broadcasts that repeated the end of an audience.
     public var channelBeacons: UInt64 = 0
     /// Times that an operator had to be warned about an app's channels.
     public var channelAlarms: UInt64 = 0

@@ -297,7 +297,7 @@ extension ShardEngine {
         var priority = self.core.intake.event.priority
         if isOfAudience, let part = start {
             self.publisher.keepStart(part, of: slot, in: &self.core)
-            // For the audience's update members a start is an update like any other.
+            // Members of the audience that have update tokens get the start as an ordinary update.
             (start, priority) = (nil, .low)
         }
         self.core.memory.counters.pending += 1

@@ -142,8 +142,8 @@ struct OffsetLedger {
     /// The offset below which everything counts as committed. Nothing below it is read again.
     ///
     /// The answer is exact if the log's last commit is at least `commitMillisMax` old. If the log commits more often,
-    /// the answer is a sample that an earlier call took, at least `commitMillisMax` ago. Sampling here rather than at
-    /// commits is cheap, because commits are frequent.
+    /// the answer is a sample that an earlier call took, at least `commitMillisMax` ago. Samples are taken here,
+    /// because commits are too frequent for more work.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax
