@@ -11,8 +11,8 @@ extension APNSSimulator {
         }
     }
 
-    /// A channel by its id, base64; `nil` if there is none. A deleted one is found as long as its stored message may
-    /// still be delivered.
+    /// A channel by its id, base64; `nil` if there is none. A deleted channel is found until its stored message can no
+    /// longer be delivered.
     public func channel(id: String) -> SimulatedChannel? {
         self.shared.withState { state in
             state.store.channels.number(id: Array(id.utf8)).flatMap { state.store.channels[$0] }

@@ -1,8 +1,8 @@
 /// Push-to-start tokens, and the update tokens that apps report.
 extension APNSSimulator {
     /// Sets the kind of a token (hex). A new token becomes known. From then on a push of the other kind is not shown,
-    /// and is a violation. Without this call the first push decides the kind, and others are accepted as well. The
-    /// journal does not have it.
+    /// and is a violation. Without this call the first push decides the kind, and pushes of the other kind are accepted
+    /// as well. The kind is not written to the journal.
     /// - Returns: `false` if the token is not hex, or there is no room for it.
     @discardableResult
     public func setTokenKind(_ token: String, _ kind: TokenKind) -> Bool {
@@ -12,8 +12,8 @@ extension APNSSimulator {
 
     /// Update tokens of started cards, in the order in which the apps reported them.
     /// - Parameters:
-    ///   - since: number of tokens that are known already: the `next` of the answer before; 0 for none.
-    ///   - limit: most tokens in the answer.
+    ///   - since: number of tokens that the caller knows already, as the previous answer gave it; 0 at first.
+    ///   - limit: maximum number of tokens in the answer.
     /// - Returns: the tokens behind `since`, and the next call's `since`.
     public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
         let nowMillis = self.shared.nowMillis()

@@ -35,8 +35,8 @@ public final class APNSSimulator: Sendable {
 
     /// Starts listening. Returns when connections are accepted.
     /// - Parameter group: `nil` for threads of its own, stopped with it.
-    /// - Throws: `TLSError` if the credentials are not a certificate and its key; `ListenFault` if the address cannot be
-    ///   used; `JournalReader.Fault` if the journal cannot be read or written.
+    /// - Throws: `TLSError` if the credentials are not a certificate and its key; `ListenFault` if the address cannot
+    ///   be used; `JournalReader.Fault` if the journal cannot be read or written.
     public static func start(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
         keys: [RegisteredKey] = [],
@@ -177,7 +177,7 @@ public final class APNSSimulator: Sendable {
     /// Gives the app a new token for the same activity. `old` is answered 410 `Unregistered`, or stays alive with
     /// `keepsOld`, as a push-to-start token does. `new` leads to the same device. The update token that follows a
     /// push-to-start token is reported as one that the app has sent by itself: see `updateTokens(since:limit:)`.
-    /// - Returns: `false` if one is not hex.
+    /// - Returns: `false` if one of the tokens is not hex.
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
     {
@@ -193,7 +193,7 @@ public final class APNSSimulator: Sendable {
 
     // Keys
 
-    /// Makes a key known, or replaces the one with its id.
+    /// Makes a key known, or replaces the key that has its id.
     public func register(_ key: RegisteredKey) { self.shared.withState { $0.providerTokens.register(key) } }
 
     /// Revokes a key: its provider tokens are answered 403 `InvalidProviderToken`.

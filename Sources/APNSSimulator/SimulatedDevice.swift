@@ -19,7 +19,7 @@ public struct SimulatedDevice: Sendable {
     public var refused: Int
     /// The least time between two pushes to this token that were answered 200, milliseconds; `nil` before the second.
     public var leastDistanceMillis: Int64?
-    /// The most pushes to this token that were unanswered at once. One that will never be answered no longer counts.
+    /// The most pushes to this token that were unanswered at once. A push that will never be answered no longer counts.
     public var inFlightPeak: Int
     /// The starts with this push-to-start token, oldest first; empty for any other token.
     public var starts: [SimulatedStart]

@@ -68,14 +68,15 @@ public struct SimulatorConfiguration: Sendable {
     public var watchedSpacingMillis: Int64?
     /// Least time between two broadcasts to one channel, milliseconds; less is a violation. `nil` for no check.
     public var watchedChannelSpacingMillis: Int64?
-    /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple publishes none.
+    /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple
+    /// publishes none.
     public var devicePushesPerMinuteMax: Int?
     /// Bundle ids without the capability for broadcasts: 400 `FeatureNotEnabled`.
     public var appsWithoutBroadcasts: [String] = []
     /// Maximum number of channels of an app; further ones are answered 400 `CannotCreateChannelConfig`.
     public var channelsPerAppMax = 10_000
-    /// Broadcasts to one channel per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit. Apple publishes none; a server
-    /// in production saw 429 above about 4.
+    /// Broadcasts to one channel per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit. Apple
+    /// publishes none; a server in production saw 429 above about 4.
     public var channelPushesPerMinuteMax: Int? = 4
     /// Whether an app without channels gets an empty body instead of an empty list. Apple's page describes both.
     public var listsNoChannelsWithoutBody = false
@@ -88,7 +89,7 @@ public struct SimulatorConfiguration: Sendable {
     public var concurrentStreamsMax: UInt32 = 1_000
     /// Whether only one stream is allowed until then, as Apple documents.
     public var opensWithOneStream = true
-    /// Whether a 4xx (but 410) lowers the limit to 1 until the next 200, as was seen in 2016.
+    /// Whether a 4xx (except 410) lowers the limit to 1 until the next 200, as was seen in 2016.
     public var collapsesOnRejection = false
     /// SETTINGS_INITIAL_WINDOW_SIZE, bytes.
     public var initialWindowByteCount: UInt32 = 65_535
@@ -104,7 +105,7 @@ public struct SimulatorConfiguration: Sendable {
     public var violationsMax = 1_000
 
     /// A file to which everything that happens to phones is appended. It is read at the next start, so that the phones
-    /// outlive the server. `nil` for none. Not with `.sink`, which has no phones.
+    /// survive a restart of the server. `nil` for none. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
     /// Called for each push to a phone that `wantsPush` wants, in order, whatever its result. The simulator is locked
@@ -120,9 +121,9 @@ public struct SimulatorConfiguration: Sendable {
     /// field.
     public var pageOfPush: (@Sendable (_ messageID: String) -> String?)?
     /// What the app's own code would find wrong with a push's `content-state` or a start's `attributes`, such as a
-    /// missing property; `nil` if nothing. A push with such content shows nothing, as on a phone whose app cannot decode
-    /// it. It is not called for a push without `content-state`, nor when a journal is read. The rules for `onPush` apply.
-    /// `app` gives the bundle id of the token's app; empty if unknown.
+    /// missing property; `nil` if nothing. A push with such content shows nothing, as on a phone whose app cannot
+    /// decode it. It is not called for a push without `content-state`, nor when a journal is read. The rules for
+    /// `onPush` apply. `app` gives the bundle id of the token's app; empty if unknown.
     public var contentFault: (@Sendable (_ content: PushContent, _ body: Span<UInt8>, _ app: () -> String) -> String?)?
 
     /// Whether a provider token's signature is checked, and its key must be registered. Off is for other people's load

@@ -58,10 +58,10 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var highPriority = 0
     /// Tokens known, good or not.
     public var tokens = 0
-    /// Number of different provider tokens with a valid signature, on all connections together. One that is still used
-    /// is counted again after a key was registered or revoked.
+    /// Number of different provider tokens with a valid signature, on all connections together. After a key was
+    /// registered or revoked, tokens that are still used are counted again.
     public var providerTokens = 0
-    /// Activities on phones. A rotated token and its successor lead to the same one.
+    /// Activities on phones. A rotated token and its successor lead to the same activity.
     public var devices = 0
     /// Number of starts that reached a phone, with any result.
     public var starts = 0

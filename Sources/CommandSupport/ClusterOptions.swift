@@ -36,8 +36,8 @@ package struct ClusterOptions: ParsableArguments {
     /// Options for the parser, which fills them in.
     package init() {}
 
-    /// Refuses properties with which no client could be made. Throws a `ValidationError` without any value, which may
-    /// be a password.
+    /// Refuses properties with which no client could be made. Throws a `ValidationError` that repeats no value, because
+    /// a value may be a password.
     package func validate() throws {
         for property in self.properties {
             guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {

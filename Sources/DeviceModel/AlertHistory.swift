@@ -23,8 +23,8 @@ public struct AlertHistory: Sendable {
         }
     }
 
-    /// Whether a phone may have shown this alert last. If the newest was not withdrawn, only that one may be. Otherwise
-    /// any may be, because those before it may have been replaced unsent.
+    /// Whether this may be the last alert that a phone has shown. If the newest alert was not withdrawn, only the
+    /// newest may be. Otherwise any alert may be, because later ones may have been replaced before they were sent.
     /// - Parameter alert: `nil` for no alert at all.
     public func mayBeNewest(_ alert: [UInt8]?) -> Bool {
         guard let newest = self.alerts.last else { return alert == nil }

@@ -1,14 +1,14 @@
 /// The messages that a channel published, in order, and what a listening phone must show after them: device equivalence
 /// for broadcasts.
 ///
-/// It relies only on what a storage policy of APNs promises. A phone that is online gets each message. One that is away
-/// misses it. On a channel that stores, it gets the most recent message when it is back, unless that has expired. Apple
-/// does not say whether a stored message outlives a newer one that is not stored, nor whether a new listener gets an
-/// earlier stored message. Both are allowed here.
+/// It relies only on what a storage policy of APNs promises. A phone that is online gets each message. A phone that is
+/// away misses it. On a channel that stores, a phone that is back gets the most recent message, unless that has
+/// expired. Apple does not say whether a stored message stays when a newer one is not stored. Nor does it say whether a
+/// new listener gets an earlier stored message. Both are allowed here.
 ///
-/// So a phone that was always online shows the newest message, and its newest alert has rung. One that was away may
-/// lack what was sent meanwhile. It is right again with the next message, and never shows an older message after a
-/// newer one.
+/// So a phone that was always online shows the newest message, and its newest alert has rung. A phone that was away may
+/// lack what was sent meanwhile. With the next message it is right again. It never shows an older message after a newer
+/// one.
 public struct ChannelHistory: Sendable {
     /// One message that APNs accepted.
     public struct Message: Sendable {
@@ -50,7 +50,7 @@ public struct ChannelHistory: Sendable {
     /// A channel that has published nothing.
     public init(storage: ChannelStorage) { self.storage = storage }
 
-    /// Adds a message that APNs accepted. `atMillis` is since 1970, and not before that of the last one.
+    /// Adds a message that APNs accepted. `atMillis` is since 1970, and not before the time of the last message.
     /// `expirationSeconds` is since 1970; 0 if it must not be stored.
     public mutating func publish(body: [UInt8], priority: Int = 5, atMillis: Int64, expirationSeconds: Int64 = 0) {
         self.messages.append(
@@ -70,11 +70,10 @@ public struct ChannelHistory: Sendable {
     /// The first difference between a phone's state and what the storage policy allows, in words; `nil` if there is
     /// none.
     /// - Parameters:
-    ///   - listener: when it listened and could be reached.
+    ///   - listener: when the phone listened, and when it could be reached.
     ///   - atMillis: when the phone was read, milliseconds since 1970.
     ///   - uncertainMillis: how long a message may be on its way, plus the difference of clocks. A message published
-    ///     that close to a change of
-    ///     the listener's, or to `atMillis`, may have reached it or not.
+    ///     within this time of a listener's change, or of `atMillis`, may or may not have reached the phone.
     ///   - rules: those of the phone.
     ///   - countingCards: as for `Device.firstDifference(from:countingCards:)`.
     public func firstFault(
@@ -100,7 +99,7 @@ public struct ChannelHistory: Sendable {
             var next = delivery.isCertain ? [] : states
             for var state in states {
                 Self.deliver(self.messages[delivery.message], to: &state, atMillis: delivery.atMillis, rules)
-                // Phones that got this message show the same, whatever they got before, so the states stay few.
+                // Phones that got this message show the same, so the states stay few.
                 if !next.contains(where: { $0.stampSeconds == state.stampSeconds && $0.equivalent(to: state) }) {
                     next.append(state)
                 }

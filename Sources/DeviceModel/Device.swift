@@ -3,13 +3,12 @@
 /// It is the judge of device equivalence. It is a value of 88 bytes plus its content, which devices of one
 /// `ContentPool` share. The time is an argument. Rules (Apple's unless marked):
 /// - an `update` whose stamp is older than one already applied is ignored with its alert. Apple does not say what
-///   happens with equal seconds. Here such a push is ignored as well, the stricter reading, so stamps of pushes must
-///   increase strictly;
+///   happens with equal seconds. Here a push with an equal stamp is ignored as well, so stamps must increase strictly;
 /// - `end` is applied whatever its stamp; nothing is applied after it;
 /// - content brings its own stale date and relevance: what the newest content does not have is gone. An `end` without
 ///   content keeps what is shown, and replaces only what it names;
-/// - `start` puts up a new card with nothing of the old: a `start` pushed twice shows two cards. One whose stale date
-///   has passed puts up none (seen).
+/// - `start` puts up a new card with nothing of the old: a `start` pushed twice shows two cards. A `start` whose stale
+///   date has passed puts up no card (this was observed).
 public struct Device: Sendable {
     /// Where the activity is in its life.
     public enum Phase: UInt8, Sendable {
@@ -29,9 +28,9 @@ public struct Device: Sendable {
         case shown
         /// A `start` arrived while another card of this token was up: a second card.
         case shownAsSecondCard
-        /// The push has the stamp and the content of the last, as in a retry. Nothing changes.
+        /// The push has the stamp and the content of the last push, as in a retry. Nothing changes.
         case ignoredRepeat
-        /// The push has the stamp of the last and other content: the sender has lost an update.
+        /// The push has the stamp of the last push and other content: the sender has lost an update.
         case ignoredSameStamp
         /// The push's stamp is older than one already applied.
         case ignoredOlder
@@ -125,7 +124,7 @@ public struct Device: Sendable {
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &alone)
     }
 
-    /// Takes one push as the method above does, for one of many devices, which share their content in `pool`.
+    /// Takes one push that APNs accepted, for one of many devices that share their content in `pool`.
     @discardableResult
     public mutating func apply(
         _ content: PushContent, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules,
@@ -236,7 +235,8 @@ public struct Device: Sendable {
         self.phase == .active && self.ending(atSeconds: nowSeconds, rules: rules) == nil
     }
 
-    /// When the card leaves or left the Lock Screen, seconds since 1970: its dismissal date, at most 4 h after the end. `nil` while it lives.
+    /// When the card leaves or left the Lock Screen, seconds since 1970: its dismissal date, at most 4 h after the end.
+    /// `nil` while it lives.
     func ending(atSeconds nowSeconds: Int64, rules: DeviceRules) -> Int64? {
         var ended = self.endedSeconds
         if let lifetime = rules.activeSecondsMax, self.phase == .active, nowSeconds - self.begunSeconds >= lifetime {

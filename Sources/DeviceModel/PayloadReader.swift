@@ -8,7 +8,8 @@ public enum PayloadReader {
     /// Latest date that is accepted, in the year 5138. Seconds since 1970.
     public static let dateSecondsMax: Int64 = 100_000_000_000
 
-    /// - Throws: `.unreadable` when it is not one JSON object holding an object `aps`; `.meaning` when `aps` is not what ActivityKit takes.
+    /// - Throws: `.unreadable` when it is not one JSON object holding an object `aps`; `.meaning` when `aps` is not
+    ///   what ActivityKit takes.
     public static func read(_ body: Span<UInt8>) throws(PayloadFault) -> PushContent {
         var fields = Fields()
         var meaning: PayloadFault?

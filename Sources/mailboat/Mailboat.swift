@@ -38,8 +38,8 @@ struct Mailboat: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
-        // For a worker, SIGHUP means to read the settings again, from the first moment: `HangUps` listens before they
-        // are read.
+        // A SIGHUP must not end a worker, because it asks to read the settings again. It is ignored until `HangUps`
+        // listens, which is before they are first read.
         if CommandLine.arguments.dropFirst().first == RunCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
         TLSLibrary.outliveExit()
         LoggingSystem.bootstrap { LogLines.handler(label: $0) }

@@ -10,7 +10,8 @@ enum ChannelIDCodec {
 
     /// A new id.
     /// - Parameters:
-    ///   - salt: differs between environments and between starts of a server, so that equal seeds do not give equal ids.
+    ///   - salt: differs between environments and between starts of a server, so that equal seeds do not give equal
+    ///     ids.
     static func make(_ random: inout SplitMix64, salt: UInt64) -> [UInt8] {
         let byteCount = Int.random(in: Self.randomByteCounts, using: &random)
         var salted = SplitMix64(seed: random.next() ^ salt)
@@ -34,7 +35,7 @@ enum ChannelIDCodec {
         return true
     }
 
-    /// The id in a JSON string of `body`, quotes included, which may escape slashes; `nil` if it is none.
+    /// The id in a JSON string, which has its quotes and may escape slashes; `nil` if the string is not an id.
     static func read(_ string: Span<UInt8>) -> [UInt8]? {
         guard string.count > 2, string.count <= 2 * Self.byteCountMax else { return nil }
         var id: [UInt8] = []

@@ -52,7 +52,7 @@ struct ChannelTable {
     /// Number of registered channels of all apps.
     var registeredCount: Int { self.counts.values.reduce(0, +) }
 
-    /// Numbers of registered channels, oldest first. `app` is `nil` for those of all apps.
+    /// Numbers of registered channels, oldest first. With `app` `nil`, the channels of all apps.
     func registered(app: String?) -> [Int32] {
         self.records.filter { $0.value.isRegistered && (app == nil || $0.value.app == app) }.keys.sorted()
     }
@@ -88,7 +88,8 @@ struct ChannelTable {
         return number
     }
 
-    /// Deletes a channel. Returns the one that had to be forgotten in return, whose listeners no longer listen.
+    /// Deletes a channel. Returns the oldest deleted channel if it had to be forgotten to make room. Its listeners must
+    /// stop listening.
     mutating func delete(_ number: Int32, atMillis: Int64) -> BroadcastChannel? {
         guard let record = self.records[number], record.isRegistered else { return nil }
         self.change(number) { $0.deletedMillis = atMillis }

@@ -88,7 +88,7 @@ extension DeviceStore {
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
             channel.listeners.append(Int32(device))
-            // For a card that is newer than the channel's end, the channel starts over.
+            // The channel has ended and gets a new listener, so its witness starts over with a new card.
             if channel.witness.phase == .ended || channel.witness.phase == .endedBySystem { channel.witness = Device() }
         }
     }

@@ -8,8 +8,8 @@ extension DeviceStore {
 
     /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.
     ///
-    /// If the phone has a budget, all cards that starts have put up on it share that, as Apple grants one to an app on a
-    /// device. Without one, each card counts its own pushes, as a worker does.
+    /// If phones have a budget, all cards that starts have put up on one phone share it. Apple grants a budget to an
+    /// app on a device. Without a budget, each card counts its own pushes, as a worker does.
     /// - Returns: `nil` if the phone could not decode it.
     mutating func push(
         _ content: PushContent?, body: Span<UInt8>, toToken token: Int, app: String?, priority: Int,

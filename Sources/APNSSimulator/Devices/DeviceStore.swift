@@ -3,8 +3,8 @@ import Glibc
 
 /// Tokens, the devices behind them, their topics, and the channels that they listen to.
 ///
-/// A device with a token of 32 bytes takes about 190 bytes, as long as it shows what others show as well. Content that
-/// only one device shows is stored for it alone.
+/// A device with a token of 32 bytes takes about 190 bytes, if its content is shared with other devices. Content that
+/// only one device shows takes its own memory.
 struct DeviceStore {
     /// Maximum number of distinct topics; a request with a further one is refused.
     static let topicsMax = 1_024

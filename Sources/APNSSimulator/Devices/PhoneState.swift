@@ -1,5 +1,4 @@
-/// What is known of a phone beside its card. Only phones that listen, have got a message, or are away have such a
-/// state.
+/// What is known of a phone beside its card. Only a phone that listens, has got a message, or is away has this state.
 struct PhoneState {
     /// A push that arrived while the phone was away. APNs stores one.
     struct WaitingPush {

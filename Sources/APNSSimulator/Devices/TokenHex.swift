@@ -10,7 +10,7 @@ enum TokenHex {
         return Hex.decode(text, to: &token)
     }
 
-    /// The decoded token; `nil` if the text is invalid, as above.
+    /// The decoded token; `nil` if the digits are odd in number, not hex, empty, or longer than a token may be.
     static func decode(_ text: String) -> [UInt8]? {
         var token: [UInt8] = []
         return Self.decode(Array(text.utf8).span, into: &token) ? token : nil

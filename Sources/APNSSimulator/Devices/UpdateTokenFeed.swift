@@ -28,7 +28,7 @@ struct UpdateTokenFeed {
         }
     }
 
-    /// Reports those that are due by now.
+    /// Reports the tokens that are due by now.
     mutating func report(nowMillis: Int64) {
         while let first = self.waiting.first, first.dueMillis <= nowMillis {
             self.reported.append(first)

@@ -16,7 +16,8 @@ public struct Fault: Sendable, Equatable {
         case answerRaw(status: Int, body: [UInt8])
         /// The request is never answered; the stream stays open. With `applied` the device gets the push all the same.
         case stall(applied: Bool)
-        /// The stream is reset. With `applied`, a REFUSED_STREAM is false.
+        /// The stream is reset. With `applied` the device gets the push all the same, even if REFUSED_STREAM denies
+        /// that.
         case reset(HTTP2ErrorCode, applied: Bool)
         /// The TCP connection is cut without close_notify, so that no request on it is answered.
         case cut(applied: Bool)
@@ -78,7 +79,7 @@ public struct GoAway: Sendable, Equatable {
         /// client sent after it are not judged. In an action it is the same as `highest`.
         case current
         /// The last stream is this number of streams below the client's highest. If a stream above it was already
-        /// judged, the GOAWAY is false.
+        /// judged, the GOAWAY wrongly says that it was not.
         case below(highestBy: Int)
         /// This stream, whether the client opened it or not.
         case id(Int32)

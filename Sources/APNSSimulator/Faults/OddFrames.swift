@@ -29,7 +29,7 @@ public enum OddFrames: String, Sendable, CaseIterable {
     case continuation
     /// HEADERS on a stream that the client never opened.
     case headersUnasked = "headers-unasked"
-    /// Bytes that are no HTTP/2.
+    /// Bytes that are not HTTP/2.
     case garbage
 
     /// Whether the client must end the connection.

@@ -47,7 +47,7 @@ final class PreparedAnswer: Sendable {
     private let channelsTemplate: HTTP2HeaderTemplate
     private let pageTemplate: HTTP2HeaderTemplate
     let body: [UInt8]
-    /// Whether the template has an id, which varies.
+    /// Whether the answer has an id, which differs from request to request.
     let sendsMessageID: Bool
 
     init(

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import TLSSession
 
-/// A parsed provider token (RFC 7519, RFC 7515 §3.1). It is an implementation of its own with Foundation, as it runs
-/// once per new token.
+/// A parsed provider token (RFC 7519, RFC 7515 §3.1). It shares no code with the worker's tokens. It uses Foundation,
+/// because it runs only once for each new token.
 struct ParsedProviderToken {
     var keyID: String
     var teamID: String
@@ -22,7 +22,7 @@ struct ParsedProviderToken {
         var iat: Double
     }
 
-    /// Parses a token; `nil` if it is no JWT with `alg` ES256, `kid` and `iss` of 10 characters and a numeric `iat`.
+    /// Parses a token; `nil` if it is not a JWT with `alg` ES256, `kid` and `iss` of 10 characters and a numeric `iat`.
     init?(_ token: Span<UInt8>) {
         let bytes = token.array
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

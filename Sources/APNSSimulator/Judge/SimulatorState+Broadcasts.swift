@@ -57,7 +57,7 @@ extension SimulatorState {
         }
         if request.bodyByteCount == 0 { return .payloadEmpty }
         if request.bodyByteCount > Self.broadcastByteCountMax { return .payloadTooLarge }
-        // APNs takes JSON unencoded: an encoded body is no JSON.
+        // APNs takes only JSON without a content encoding: an encoded body is not JSON.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             return .badRequestPayload
         }

@@ -96,7 +96,8 @@ extension SimulatorState {
         return .found(number)
     }
 
-    /// Records a refusal that a well-behaved provider does not cause, including that of a suffix on the bundle id.
+    /// Records a refusal that a well-behaved provider does not cause, such as a refusal because of a suffix on the
+    /// bundle id.
     mutating func recordRefusal(
         _ reason: Reason, channel fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
         nowMillis: Int64

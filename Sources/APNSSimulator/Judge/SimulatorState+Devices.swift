@@ -129,7 +129,7 @@ extension SimulatorState {
             self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
             return sizeFault
         }
-        // APNs takes JSON unencoded: an encoded body is no JSON.
+        // APNs takes only JSON without a content encoding: an encoded body is not JSON.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             self.recordRefusal(.payloadEmpty, fields, bytes, on: connection, nowMillis: nowMillis)
             return .payloadEmpty

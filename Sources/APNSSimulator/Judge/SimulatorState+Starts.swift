@@ -11,7 +11,7 @@ extension SimulatorState {
     mutating func started(_ token: Int, _ reaction: Device.Reaction, nowMillis: Int64) {
         guard reaction == .shown || reaction == .shownAsSecondCard else { return }
         let start = self.store.tokens[token].start
-        // The seed has the activity's number, so that requests between two starts change nothing.
+        // The activity's number is in the seed, so the update token does not depend on requests between two starts.
         var random = SplitMix64(seed: self.configuration.randomSeed ^ UInt64(start + 1) &* 0x9E37_79B9_7F4A_7C15)
         guard random.unit() < self.configuration.updateTokens.share else { return }
         let delayMillis = Int64.random(in: self.configuration.updateTokens.delayMillis, using: &random)

@@ -52,8 +52,8 @@ struct SimulatorState {
         self.appsWithoutBroadcasts = Set(configuration.appsWithoutBroadcasts)
     }
 
-    /// Judges one whole request and adds the results to `rulings`. One above the last stream of a GOAWAY is ignored
-    /// completely.
+    /// Judges one whole request and adds the results to `rulings`. A request above the last stream of a GOAWAY is
+    /// ignored completely.
     mutating func judge(
         _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
         nowMillis: Int64,
@@ -127,7 +127,8 @@ struct SimulatorState {
                 return
             case .goAway(var goAway):
                 if goAway.lastStream == .current {
-                    // The client sends requests above it again, so none of them may have been judged.
+                    // The client sends requests above the last stream again. So the last stream must be the highest
+                    // that was judged.
                     goAway.lastStream = .id(connection.judgedStreamIDMax)
                     connection.lastStreamIDMax = min(connection.lastStreamIDMax, connection.judgedStreamIDMax)
                 }
@@ -135,7 +136,7 @@ struct SimulatorState {
             case .then(let action):
                 rulings.effects.append(.then(action))
             case .twice:
-                // The second answer counts, as it does with a layer that resends on its own.
+                // The second answer counts, as if a layer between client and APNs had sent the request again.
                 _ = self.verdict(
                     path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
                 answer.success = .push

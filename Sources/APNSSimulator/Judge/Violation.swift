@@ -1,4 +1,5 @@
-/// Something a well-behaved provider does not do, seen by the simulator. A test asserts that there is none, or exactly the one it provoked.
+/// Something a well-behaved provider does not do, seen by the simulator. A test asserts that there is no violation, or
+/// only the violation that the test provoked.
 public struct Violation: Equatable, Sendable, Codable {
     /// What was done wrong. The raw value is its name in counters and in JSON.
     public enum Kind: String, Sendable, Codable, CaseIterable {
@@ -22,11 +23,12 @@ public struct Violation: Equatable, Sendable, Codable {
         case startedTwice
         /// A token was used again after it had been answered 410 or `BadDeviceToken`.
         case deadTokenUsedAgain
-        /// More than `watchedBudgetPerHour`.
+        /// More than `watchedBudgetPerHour` pushes at priority 10 to one device in a rolling hour.
         case budgetExceeded
         /// A `start` to an update token, or anything else to a push-to-start token: the phone shows nothing.
         case tokenOfOtherKind
-        /// Closer than `watchedSpacingMillis`, or than `watchedChannelSpacingMillis`.
+        /// Two pushes to a device closer than `watchedSpacingMillis`, or two broadcasts to a channel closer than
+        /// `watchedChannelSpacingMillis`.
         case pushedTooSoon
     }
     /// What was done wrong.

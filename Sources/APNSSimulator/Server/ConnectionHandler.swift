@@ -19,7 +19,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     private var announcedStreamsMax: UInt32
     private var context: ChannelHandlerContext?
 
-    // Reused from turn to turn.
+    // What the session reported in a turn; reused.
     private var events = HTTP2ServerEvents()
     private var rulings = Rulings()
     private var values = HTTP2HeaderValues()
@@ -57,7 +57,8 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         settings.frameByteCountMax = shared.configuration.frameByteCountMax
         settings.headerTableByteCount = shared.configuration.headerTableByteCount
         settings.headerListByteCountMax = shared.configuration.headerListByteCountMax
-        // What HTTP/2 itself forbids ends in a reset (RFC 9113 §8.1.1). A repeated or odd field is for the judge to refuse, as APNs would.
+        // What HTTP/2 itself forbids ends in a reset (RFC 9113 §8.1.1). A repeated or odd field is for the judge to
+        // refuse, as APNs would.
         settings.checksMessages = true
         // Windows are given back at the end of a turn, unless a fault forbids it.
         settings.acknowledgesData = false
@@ -261,7 +262,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         let asked: Int32
         switch goAway.lastStream {
         case .highest, .current: asked = self.http.lastStreamID
-        // Client's ids are odd: one stream is a step of 2.
+        // A client's stream ids are odd, so the ids of two neighbours differ by 2.
         case .below(let count): asked = max(0, self.http.lastStreamID &- Int32(clamping: min(count, 1 << 29)) * 2)
         case .id(let id): asked = max(0, id)
         }
@@ -302,7 +303,8 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         context.flush()
     }
 
-    /// What the client does not read waits in the session, bounded by its streams, not in the channel.
+    /// Writes what the session has, until the channel is full. The rest waits in the session, where the number of
+    /// streams bounds it.
     private func drainSession(_ context: ChannelHandlerContext) {
         while context.channel.isWritable {
             let count = self.http.drain(into: self.plaintext)

@@ -145,7 +145,7 @@ final class SharedSimulator: Sendable {
         self.changed()
     }
 
-    /// Hands an action to all connections or one; each result is there when it is done.
+    /// Hands an action to all connections, or to one. Each result is fulfilled when its action is done.
     func perform(_ action: ConnectionAction, connection: Int?) -> [EventLoopFuture<Void>] {
         let targets = self.registry.withLock { registry in
             registry.connections.compactMap { connection == nil || connection == $0.key ? $0.value : nil }
@@ -199,7 +199,8 @@ final class SharedSimulator: Sendable {
                     return registry.isStopped
                 }
                 if isStopped || Task.isCancelled {
-                    // The caller is resumed once, registered or not: by the code that removes it.
+                    // The caller must be resumed exactly once. A registered caller is resumed by the code that removes
+                    // its registration.
                     if isStopped {
                         continuation.resume(throwing: CancellationError())
                     } else {

@@ -28,8 +28,8 @@ struct SinkSession {
     /// Streams with too few header fields whose body has not arrived yet.
     private var faultyStreams: Set<UInt32> = []
     private static let faultyStreamsMax = 10_000
-    /// Streams whose requests arrived completely since this list was last emptied. The top bit marks those that lacked
-    /// headers or a body.
+    /// Streams whose requests arrived completely since this list was last emptied. The top bit marks requests that
+    /// lacked header fields or a body.
     var finished: [UInt32] = []
     static let faultyBit: UInt32 = 0x8000_0000
 
@@ -50,7 +50,8 @@ struct SinkSession {
         output += block
     }
 
-    /// `:status: 200` is entry 8 of HPACK's static table, 400 is 12; `apns-id` is a literal without indexing (RFC 7541 §6.1, §6.2.2).
+    /// `:status: 200` is entry 8 of HPACK's static table, 400 is 12; `apns-id` is a literal without indexing (RFC 7541
+    /// §6.1, §6.2.2).
     private static let acceptedBlock =
         [0x88, 0x00, 7] + Array("apns-id".utf8) + [36] + Array("5117ca11-0000-4000-8000-000000000000".utf8)
     private static let refusedBlock: [UInt8] = [0x8C]

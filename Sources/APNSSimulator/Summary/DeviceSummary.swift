@@ -11,8 +11,8 @@ public struct DeviceSummary: Sendable {
         public var card: DeviceModel.Shown.Card
         /// The newest stamp applied, seconds since 1970; `nil`: no stamp was applied yet.
         public var stampSeconds: Int64?
-        /// The bytes of the `content-state`, and their hash. No bytes: the example received something newer after it
-        /// was counted.
+        /// The bytes of the `content-state`, and their hash. The bytes are empty if the example received something
+        /// newer after it was counted.
         public var contentState: [UInt8]
         public var contentHash: UInt64
         /// The bytes of the `attributes`; empty without a `start`.
@@ -127,7 +127,8 @@ public struct SummaryQuery: Sendable {
     /// Only tokens of this kind. `nil`: all tokens, each card once. An update token whose push-to-start token is known
     /// is then left out.
     public var kind: TokenKind?
-    /// Least distance of two pushes to a token in milliseconds. A token with closer pushes differs. `nil`: not checked.
+    /// Least time between two pushes to a token, in milliseconds. A token with closer pushes differs. `nil`: not
+    /// checked.
     public var leastDistanceMillis: Int64?
     /// Maximum number of pushes in flight to a token at once. A token with more differs.
     public var inFlightMax = 1

@@ -26,8 +26,8 @@ struct SummaryBuilder {
         var device: Int
     }
 
-    /// Cards grouped by what they have in common. The next card is mostly like the last one, so it is counted without a
-    /// lookup.
+    /// Cards grouped by what they have in common. The next card is usually like the last one, so it is counted without
+    /// a lookup.
     private struct Groups<Key: Hashable & Sendable>: Sendable {
         private var counted: [Key: Group] = [:]
         private var last: (key: Key, group: Group)?
@@ -158,8 +158,8 @@ struct SummaryBuilder {
             return DeviceSummary.Shown(
                 cards: group.cards, card: key.card,
                 stampSeconds: key.stampSeconds == .min ? nil : key.stampSeconds,
-                // The example may have received something newer after it was counted. The others of its group do not
-                // show that.
+                // The example may have received something newer after it was counted. Its new content is not that of
+                // the group, and is left out.
                 contentState: self.shownKey(card) == key ? card.contentState : [], contentHash: key.contentHash,
                 attributes: card.attributes,
                 example: TokenHex.encode(store.tokens.token(group.token)))

@@ -2,9 +2,9 @@ package import ArgumentParser
 import Glibc
 
 extension AsyncParsableCommand {
-    /// Runs the command that the process was called for, and ends the process. Final texts, such as those of `--help`
-    /// and `--version` or a fault of the command line, are written like all others. So the exit status says when they
-    /// could not be written.
+    /// Runs the command that the process was called for, and ends the process. Final texts, such as help, the version
+    /// or a fault of the command line, are written like all other texts. The exit status therefore says when a final
+    /// text could not be written.
     package static func runToEnd() async -> Never {
         HelpText.widenNarrowTerminal()
         let words = CommandWords(Array(CommandLine.arguments.dropFirst()), root: Self.self)

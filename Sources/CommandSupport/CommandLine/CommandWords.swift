@@ -34,8 +34,8 @@ struct CommandWords {
 
     // MARK: Commands
 
-    /// The commands that the words name. Throws for an unknown one, for which the parser would show the help of those
-    /// before it.
+    /// The commands that the words name. Throws for an unknown command, because the parser would only show the help of
+    /// the commands before it.
     private func path() throws -> [any ParsableCommand.Type] {
         let isHelp = self.given.first == Self.help
         var path = [self.root]
@@ -85,7 +85,7 @@ struct CommandWords {
         if path.count == 1, word == "version" {
             return "'\(command)' has no command \(shown); did you mean '--version'?"
         }
-        // Half of a name counts as a misspelling.
+        // A word that is a part of exactly one name counts as a misspelling of that name.
         let holders = names.filter { word.count > 2 && $0.contains(word) }
         let near = NearSpelling.of(word, among: names) ?? (holders.count == 1 ? holders[0] : nil)
         return "'\(command)' has no command \(shown)"
@@ -138,11 +138,12 @@ struct CommandWords {
         guard word.hasPrefix("-"), word != "-", !Self.isNegativeNumber(word) else { return false }
         let name = String(word.prefix { $0 != "=" })
         guard !names.contains(name), !Self.helpWords.contains(name) else { return false }
-        // The value may follow a short name at once.
+        // The value of a short option may follow its name without a space.
         return name.hasPrefix("--") || !names.contains(String(name.prefix(2)))
     }
 
-    /// The word in quotes. It may be a secret if it is like no option.
+    /// The word as a message may repeat it. A word that does not look like a name may be a secret, and is only
+    /// described.
     private static func shown(option word: String, isMisspelt: Bool) -> String {
         let bare = String(word.drop { $0 == "-" })
         let isShort = !isMisspelt && !word.hasPrefix("--")
@@ -150,14 +151,14 @@ struct CommandWords {
             ? "'\(word.prefix(2))'" : ShownText.unknownName(bare) == bare ? "'\(word)'" : ShownText.unknownName(bare)
     }
 
-    /// The option that a word of this kind stands for; `nil`: none, or several.
+    /// The option that was probably meant by an unknown word; `nil`: none, or several.
     private static func option(meantBy word: String, among names: [String]) -> String? {
         let bare = String(word.drop { $0 == "-" })
         let long = names.filter { $0.hasPrefix("--") }
         if bare.count > 1, let near = NearSpelling.of(word, among: long) { return near }
         let other = Self.namesElsewhere.first { $0.words.contains(bare) }?.option
         if let other, long.contains(other) { return other }
-        // Half of a name, or a name with an addition such as `--group-id`.
+        // The beginning of a name, or a name with an addition such as `--group-id`.
         let related = long.filter { name in
             let option = name.dropFirst(2)
             return option.hasPrefix(bare) || bare.hasPrefix(option + "-")

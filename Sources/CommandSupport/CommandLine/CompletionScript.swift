@@ -11,7 +11,7 @@ enum CompletionScript {
         return text.hasPrefix("function __mailboat_") ? Self.fish(text) : text
     }
 
-    /// Commands alone until a dash is typed: bash sorts what it offers, and flags would come first.
+    /// Offers only commands until a dash is typed, because bash sorts what it offers and would put flags first.
     private static func bash(_ text: String) -> String? {
         guard let commands = Self.part(of: text, from: Self.bashOffersCommands, to: ")\n") else { return nil }
         return
@@ -58,7 +58,7 @@ enum CompletionScript {
                 """)
     }
 
-    /// Each command's line once more, for the word after `help`.
+    /// The script with each command's line repeated for the word after `help`.
     private static func fish(_ text: String) -> String {
         let commands = text.split(separator: "\n").filter { $0.contains(Self.fishIsAt + "\" -eq 1' -fa '") }
         let lines = commands.map { $0.replacing(Self.fishIsAt, with: Self.fishIsAt + " help") }

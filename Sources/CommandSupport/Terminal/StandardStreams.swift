@@ -3,11 +3,11 @@ import Glibc
 /// Standard input, output and error. A process may be started without them, and they may end before it does.
 package enum StandardStreams {
     /// Prepares the streams; call it before anything else. The next opened file or socket must not get the number of a
-    /// closed stream: a line for a person would be written into a connection. The replacement of a closed stream fails
-    /// when it is used, as the stream would.
+    /// closed stream. Otherwise a line for a person would be written into a connection. The replacement of a closed
+    /// stream fails when it is used, as the stream would.
     ///
-    /// A reader that has gone and a file that may not grow are errors of the call concerned (EPIPE, EFBIG), not signals
-    /// that end the process. Work that is under way is finished first.
+    /// If a reader has gone or a file may not grow, the write fails (EPIPE, EFBIG). No signal ends the process. The
+    /// command can therefore finish its work first.
     package static func prepare() {
         for (descriptor, mode) in [
             (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY),

@@ -19,7 +19,7 @@ enum DevAnswer {
     /// publisher used one as a key, a name or content.
     static func bytes(of tree: JSONTree) -> [UInt8] {
         let bytes = tree.bytes
-        // Nearly every text holds no token.
+        // Most texts hold no token and are returned as they are.
         return TokenText.holdsToken(bytes) ? TokenHiding.withoutStrayTokens(tree).bytes : bytes
     }
 

@@ -35,7 +35,7 @@ struct DevSnippets {
         ]
     }
 
-    /// The moments that stand in the samples. The page puts later ones in their places as time goes on.
+    /// The moments in the samples. The page replaces them by later ones as time passes.
     static func moments(nowSeconds: Int64) -> [Int64] {
         [
             Self.deliverySeconds(nowSeconds), Self.dismissalSeconds(nowSeconds),
@@ -80,7 +80,7 @@ struct DevSnippets {
         return app.isEmpty ? event : #"{"app": \#(JSONTree.string(app).text), "# + event.dropFirst()
     }
 
-    /// A first event, published in each of the ways.
+    /// Snippets that publish a first event, one for each way.
     var all: [(name: String, text: String)] {
         self.all(activity: Self.activity, event: self.naming(Self.delivery))
     }

@@ -32,7 +32,7 @@ final class TopicFollower: Sendable {
     private struct State {
         /// The partitions that are not read.
         var unread: [TopicPartition] = []
-        /// The ends of their logs that were not handled yet.
+        /// The ends of the logs of unread partitions, as far as they were not handled yet.
         var ends: [TopicPartition: Int64] = [:]
         /// Whether to ask again which partitions must be read.
         var mustChoose = false
@@ -93,7 +93,7 @@ final class TopicFollower: Sendable {
         self.waking.yield()
     }
 
-    /// Reads until the task is cancelled. Topics take turns in the order given. So an event is mostly known before its
+    /// Reads until the task is cancelled. Topics take turns in the given order, so an event is usually known before its
     /// outcome is read.
     func run(for reader: some Reader) async {
         await withTaskGroup(of: Void.self) { group in
@@ -134,7 +134,7 @@ final class TopicFollower: Sendable {
         if missed > 0 { reader.passOver(missed, in: one.topicPartition) }
         for record in records { reader.take(record, of: topic) }
         if case .offsetOutOfRange? = result.failure {
-            // More records have arrived since the last question or read than Kafka keeps.
+            // Kafka has deleted the next records, because more arrived than it keeps.
             section.close()
             one.progress.logWasCut()
             self.open(&one, from: .beginning)
@@ -168,8 +168,8 @@ final class TopicFollower: Sendable {
             return state.ends
         }
         guard let ends else { return }
-        // The question comes after the ends are handled. A partition that is wanted by now may have got records before
-        // its end was asked for, so it is read from its previous end.
+        // Ask only after the ends were taken. A partition that has become wanted ignores its newest end, and is read
+        // from where counting stopped before. So no record is only counted that arrived after somebody wanted it.
         let isWanted = reader.partitionsToRead()
         let pace = isWanted == nil ? Pace.prompt : .thrifty
         for index in all.indices {
@@ -198,12 +198,12 @@ final class TopicFollower: Sendable {
     /// Asks for the ends of unread partitions until the task is cancelled.
     private func askEnds() async {
         while !Task.isCancelled {
-            // Cancelled: the loop ends.
+            // If the sleep is cancelled, the loop ends.
             try? await Task.sleep(for: Self.askSpacing)
             let unread = self.state.withLock { $0.unread }
             guard !unread.isEmpty, !Task.isCancelled else { continue }
             let positions = await NamedThread.run("page-ends") { [promptReader] in
-                // No answer in time: the next answer counts for both.
+                // If no answer comes in time, the next one counts the records since both questions.
                 (try? promptReader.positions(of: unread, within: Self.answerDurationMax)) ?? []
             }
             self.state.withLock { state in

@@ -1,6 +1,6 @@
 import PageStyle
 
-/// The page's files: those beside this one, which are parts of the program, and those of `PageStyle`.
+/// The page's files: the files beside this source, which are built into the program, and the files of `PageStyle`.
 enum DevPageFiles {
     static let all: [PageFile] =
         [PageFile(path: "/", type: .html, bytes: PackageResources.page_html)]

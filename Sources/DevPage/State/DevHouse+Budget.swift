@@ -26,8 +26,8 @@ extension DevHouse {
     }
 
     /// The budgets of an audience.
-    /// - Returns: the worker's counts for members without frequent updates and for those with; `nil`: the worker does
-    ///   not know the audience.
+    /// - Returns: the worker's counts for members without and with frequent updates; `nil`: the worker does not know
+    ///   the audience.
     func budgets(audience: String) async -> (plain: BudgetMeter, frequent: BudgetMeter)? {
         let app = self.store.read { $0.audiences.audience(named: audience)?.app }
         let asked = app.flatMap { $0.isEmpty ? nil : $0 }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Cards that starts have put up, and the update tokens that their apps report.
 extension DevHouse {
-    /// The card of a phone: for a push-to-start token the one that its start has put up, of perhaps several.
+    /// The card of a phone. A push-to-start token may have several cards; of these, the one that `start` has put up.
     static func card(of device: SimulatedDevice, startedBy start: SimulatedPhone.Start?) -> Device {
         // Without starts, the token is the card's own. The newest card of an audience's member is drawn.
         guard let start, !device.starts.isEmpty else { return device.device }

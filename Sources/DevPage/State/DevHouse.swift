@@ -24,11 +24,14 @@ final class DevHouse: Sendable {
     /// Number of events whose phone the worker is being asked for.
     let needsAsked = Mutex(0)
 
-    /// How often phones are looked at without a reason. Cards become stale by the clock.
+    /// Time between two looks at the phones when nothing has happened. They are needed because cards become stale by
+    /// the clock.
     private static let lookSpacing = Duration.seconds(1)
-    /// How often followers are woken without a reason. A closed follower is noticed this way.
+    /// Number of such looks after which followers are woken although there is no news. A closed follower is noticed
+    /// this way.
     private static let lookCountBetweenHeartbeats = 15
-    /// Least distance of two looks that have a reason. In a flood of pushes, the phones are looked at now and then.
+    /// Least time between two looks at the phones when pushes arrive, so that a flood of pushes does not cause a look
+    /// for each.
     private static let lookDistance = Duration.milliseconds(40)
     private static let tokenByteCount = 32
 
@@ -70,7 +73,8 @@ final class DevHouse: Sendable {
     func takeEvent(_ record: OwnedRecord) {
         let position = EventPosition(partition: record.partition, offset: record.offset)
         let nowMillis = self.nowMillis
-        // A card's update token may join at once. Its owner must be known by then.
+        // The record may be a join by a card's update token. The phone with this token must be known before the join is
+        // read.
         if record.key?.count ?? 0 >= Self.tokenByteCount * 2 {
             let unregistered = self.readUpdateTokens()
             if !unregistered.isEmpty { Task.detached { for one in unregistered { await self.register(one) } } }
@@ -79,7 +83,7 @@ final class DevHouse: Sendable {
             $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
         guard let need else { return }
-        // Reading continues meanwhile. As many tasks run at once as the publisher lets wait.
+        // Reading continues meanwhile. The publisher's limit of waiting records bounds the number of tasks.
         Task.detached { await self.heed(need) }
     }
 
@@ -246,7 +250,7 @@ final class DevHouse: Sendable {
             let failed = self.store.read { $0.failedPushes }
             if failed != failedBefore { await self.askWhatWaits(ageMillisMin: 0) }
             failedBefore = failed
-            // Cancelled: the stream ends.
+            // If the sleep below is cancelled, the stream ends.
             let isCrowded = self.store.read { $0.isCrowded }
             try? await Task.sleep(
                 for: isCrowded ? .milliseconds(DevPageLimits.crowdedDistanceMillis) : Self.lookDistance)
@@ -256,7 +260,7 @@ final class DevHouse: Sendable {
     private func keepTime() async {
         var lookCount = 0
         while !Task.isCancelled {
-            // Cancelled: the loop ends.
+            // If the sleep is cancelled, the loop ends.
             try? await Task.sleep(for: Self.lookSpacing)
             await self.takeUpdateTokens()
             self.lookAtPhones()

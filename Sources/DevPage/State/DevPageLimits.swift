@@ -1,7 +1,7 @@
-/// Limits of the page, so that a forgotten tab does not make anything grow over days. `Timeline.Limits` holds those of
-/// the timeline.
+/// Limits of the page, so that a forgotten tab does not make anything grow over days. `Timeline.Limits` holds the
+/// limits of the timeline.
 enum DevPageLimits {
-    /// Maximum number of followers (browsers) and waiting requests at once. One more is answered 503.
+    /// Maximum number of followers (browsers) and waiting requests at once. A further one is answered 503.
     static let followersMax = 64
     /// Maximum number of connections at once. Further ones wait until one is closed.
     static let connectionsMax = 128
@@ -10,7 +10,7 @@ enum DevPageLimits {
     static let bodyByteCountMax = 65_536
     /// Maximum number of bytes of the request line and all header fields.
     static let headByteCountMax = 16_384
-    /// Maximum number of records that Kafka has not taken yet. One more is answered 503.
+    /// Maximum number of records that Kafka has not taken yet. A request to publish another is answered 503.
     static let unwrittenRecordsMax = 1_000
     /// Maximum number of bytes of an activity's id, which is a record's key.
     static let activityByteCountMax = 256
@@ -24,14 +24,14 @@ enum DevPageLimits {
     static let gatherMillis = 50
     /// Pause after a message to a follower, in milliseconds. With `gatherMillis`: at most four messages a second.
     static let followDistanceMillis = 200
-    /// Least distance of looks at phones where there are very many members, in milliseconds.
+    /// Least time between two looks at phones where there are very many members, in milliseconds.
     static let crowdedDistanceMillis = 250
-    /// Maximum number of events about whose phones the worker is asked at once, after a flood. The next event for such
-    /// an activity asks again.
+    /// Maximum number of events for which the worker is asked about phones at once, as after a flood. Beyond it nothing
+    /// is asked; the next event for the activity asks again.
     static let needsAskedMax = 64
     /// Maximum number of questions to the worker about each event. It may not have read the event yet.
     static let needAsksMax = 50
-    /// Distance of two questions about one event, in milliseconds.
+    /// Time between two questions about one event, in milliseconds.
     static let needAskDistanceMillis = 100
     /// Maximum number of broadcast channels that the page creates and shows.
     static let channelsMax = 16

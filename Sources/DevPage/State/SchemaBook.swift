@@ -16,7 +16,7 @@ public struct GivenSchema: Sendable {
     /// - Parameters:
     ///   - text: in UTF-8.
     ///   - origin: the document's source.
-    /// - Throws: `ContentSchema.Fault` if it is none of the three.
+    /// - Throws: `ContentSchema.Fault` if it is neither a Swift type nor a schema nor a sample.
     public init(_ text: [UInt8], origin: String) throws(ContentSchema.Fault) {
         self.origin = origin
         (self.schema, self.document) = try ContentSchema.read(text)
@@ -87,7 +87,7 @@ public final class SchemaBook: Sendable {
 
     /// Why an app's code cannot decode what a push brings; `nil`: it can, or nobody gave a schema.
     /// - Parameters:
-    ///   - content: where the push has it.
+    ///   - content: what the push brings, as ranges of `body`.
     ///   - body: the push's body.
     ///   - app: gives the app's bundle id. It is called only if some app has a schema of its own.
     public func fault(in content: PushContent, of body: Span<UInt8>, app: () -> String) -> String? {

@@ -80,7 +80,7 @@ public struct AudienceField: Equatable, Sendable {
     }
 
     private static func rank(_ row: Row) -> (Int64, String, Int) {
-        // Rows without a stamp are few. They are first, so that none of them is lost.
+        // Rows without a stamp are few. They come first, so that `rowsMax` cuts off none of them.
         (row.stampSeconds ?? .max, row.state.rawValue, row.isAway ? 1 : 0)
     }
 }

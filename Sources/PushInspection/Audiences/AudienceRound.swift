@@ -10,9 +10,9 @@ public struct AudienceRound: Equatable, Sendable {
     public let firstMillis: Int64
     /// When the last of the pushes arrived, milliseconds since 1970.
     public private(set) var lastMillis: Int64
-    /// Number of pushes. One that waited for its phone is one push.
+    /// Number of pushes. A push that waited for its phone is counted once.
     public private(set) var pushCount = 0
-    /// Number of pushes by their verdict, without those that wait for their phones: see `SimulatedAudience.verdicts`.
+    /// Number of pushes by their verdict, without pushes that wait for their phones: see `SimulatedAudience.verdicts`.
     public private(set) var counts: [PushVerdict.Word: Int] = [:]
 
     init(number: Int, stampSeconds: Int64?, event: String, atMillis: Int64) {
@@ -44,7 +44,7 @@ extension AudienceRound {
                 PushVerdict.Word.allCases.compactMap { word in
                     verdicts[word].map { ["word": .string(word.rawValue), "count": .integer($0)] }
                 }),
-            // APNs keeps the newest push for a phone, and drops what expires.
+            // Pushes that waited for a phone and never reached it: a newer push replaced them, or they expired.
             "dropped": .integer(self.pushCount - verdicts.values.reduce(0, +)),
         ]
     }

@@ -16,8 +16,7 @@ public struct SimulatedAudience: Sendable {
         /// The round whose push APNs keeps for the member, by its `number`; 0: none. Only the newest is kept.
         var waitingRound = 0
 
-        /// Whether APNs keeps a push that can still reach the member. One that has expired is gone when the phone is
-        /// back.
+        /// Whether APNs keeps a push that can still reach the member. A push that has expired no longer counts.
         var isWaiting: Bool { self.waitingRound > 0 && self.glance.map { !$0.isOnline && $0.isTokenAlive } ?? true }
     }
 
@@ -39,11 +38,11 @@ public struct SimulatedAudience: Sendable {
     public let id: Int
     /// The audience's id in events.
     public let name: String
-    /// Bundle id; empty: that of the only app.
+    /// Bundle id; empty: the worker has only one app.
     public internal(set) var app: String
     /// Members in the order in which they joined.
     public internal(set) var members: [Member] = []
-    /// Number of joins beyond those that are followed.
+    /// Number of joins that are not followed, because a limit was reached.
     public internal(set) var unfollowedCount = 0
     /// What the members show, most frequent first; at most `groupsMax`.
     public internal(set) var groups: [Group] = []
@@ -75,7 +74,7 @@ public struct SimulatedAudience: Sendable {
         public var gone = 0
     }
 
-    /// Groups of content that are counted apart.
+    /// Maximum number of groups that are kept.
     static let groupsMax = 8
     /// Maximum number of rounds that are kept.
     static let roundsMax = 8
@@ -175,7 +174,7 @@ public struct SimulatedAudience: Sendable {
             isNew: !push.hadWaited || self.members[member].waitingRound != number)
         switch word {
         case .waiting: self.members[member].waitingRound = number
-        // APNs keeps what it has: the push did not get so far.
+        // APNs did not take the push, so an earlier push may still wait for the phone.
         case .refused, .unanswered: break
         case .shown, .ignored, .undecodable, .budget, .sent:
             if self.members[member].waitingRound != 0 { self.members[member].waitingRound = 0 }

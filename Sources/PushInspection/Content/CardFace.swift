@@ -145,7 +145,7 @@ public struct CardFace: Equatable, Sendable {
         }
     }
 
-    /// The fraction that a number from 0 to 1, or from 1 to 100, means.
+    /// The fraction 0...1 that a number stands for. A number above 1 is a percentage.
     static func fraction(_ number: Double) -> Double { min(1, max(0, number > 1 ? number / 100 : number)) }
 
     static func cut(_ text: String, _ charactersMax: Int) -> String {

@@ -17,7 +17,7 @@ public struct ContentSchema: Equatable, Sendable {
         case swift
     }
 
-    /// Why a file is none of the three.
+    /// Why a document cannot be read as a Swift type, a JSON Schema or a sample.
     public struct Fault: Error, Equatable, Sendable {
         /// The position in the file, and what was expected there.
         public var description: String
@@ -78,7 +78,7 @@ public struct ContentSchema: Equatable, Sendable {
 
     /// Name of the Swift type that decodes a `content-state`; `nil`: not known.
     public var typeName: String? { self.swiftName.isEmpty ? nil : self.swiftName }
-    /// What a start has as `attributes-type`; `nil`: not known.
+    /// The `attributes-type` that a start must have; `nil`: not known.
     public var attributesTypeName: String? { self.attributes?.typeName }
 
     /// Keywords that only inform readers of a schema.
@@ -116,7 +116,7 @@ public struct ContentSchema: Equatable, Sendable {
         }
     }
 
-    /// Reads any of the three documents. A Swift type's document is its text.
+    /// Reads a Swift type, a JSON Schema or a sample. A Swift type's document is its text.
     public static func read(_ text: [UInt8]) throws(Fault) -> (schema: ContentSchema, document: JSONTree) {
         switch Result(catching: { () throws(JSONFault) -> JSONTree in try JSONTree.parse(text) }) {
         case .success(let document): return (try ContentSchema(document), document)
@@ -304,7 +304,8 @@ public struct ContentSchema: Equatable, Sendable {
         return isSaid ? ": send \(seconds)" : "; a Date in Swift decodes seconds since 2001: send \(seconds)"
     }
 
-    /// Names a key of the content that differs from this one only by capitals or by what joins its words.
+    /// A remark about a key of the content that has the letters and digits of `name` and is spelt differently, such as
+    /// `driver_name`; empty: there is none.
     private static func besides(_ name: String, in value: JSONTree) -> String {
         guard case .object(let members) = value else { return "" }
         func plain(_ key: String) -> String { key.lowercased().filter { $0.isLetter || $0.isNumber } }
@@ -318,7 +319,7 @@ public struct ContentSchema: Equatable, Sendable {
         case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.boolean, .bool),
             (.null, .null):
             true
-        // In Swift's default coding, too, 12.0 is an Int.
+        // Swift's default coding also decodes 12.0 as an Int.
         case (.integer, .number): value.double.map { $0 == $0.rounded() } ?? false
         default: false
         }

@@ -17,7 +17,7 @@ public enum SwiftCode {
 
     /// Writes `struct ContentState: Codable, Hashable`, with a type for each object in it. The type of an array's
     /// elements covers all of them.
-    /// - Parameter sample: a `content-state` that the developer gave, which may have keys that this one lacks; `nil`:
+    /// - Parameter sample: a `content-state` that the developer gave, which may have keys that `content` lacks; `nil`:
     ///   none.
     public static func contentState(_ content: JSONTree, sample: JSONTree? = nil) -> String {
         let samples = [content] + (sample.map { [$0] } ?? [])

@@ -24,7 +24,8 @@ public enum Snippets {
             + "--key=\(Self.quoted(key))"
     }
 
-    /// Publishes a record to Kafka with a client made of librdkafka, to the partition where Java's clients would put it.
+    /// Publishes a record to Kafka with Python's client on top of librdkafka, to the partition where Java's clients
+    /// would put it.
     public static func python(bootstrap: String, topic: String, key: String, event: String) -> String {
         """
         python3 - <<'END'

@@ -6,7 +6,8 @@ struct Attention: Sendable {
     static let lookMillis: Int64 = 30_000
 
     private var untilMillis: [String: Int64] = [:]
-    /// Activities that nobody asked for. They give way first.
+    /// Activities that are looked at by the way, without being asked for. When there is no room, they are dropped
+    /// first.
     private var byTheWay: Set<String> = []
 
     /// Remembers a look at an activity.

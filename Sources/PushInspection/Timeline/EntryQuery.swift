@@ -52,8 +52,8 @@ public struct EntryQuery: Equatable, Sendable {
         }
     }
 
-    /// The query that finds exactly what an activity, audience or channel has: `activity:order-7`, in quotes where the id
-    /// would be read in another way.
+    /// The query that finds exactly what an activity, audience or channel has: `activity:order-7`, in quotes where the
+    /// id would be read in another way.
     public static func text(ofActivity id: String) -> String {
         let isPlain = !id.contains { $0.isWhitespace } && !id.hasSuffix("*") && !id.hasPrefix("\"")
         return isPlain ? "activity:\(id)" : "activity:\"\(id)\""

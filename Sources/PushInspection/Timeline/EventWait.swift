@@ -33,7 +33,7 @@ public struct EventWait: Equatable, Sendable {
     /// Whether the worker continues by itself. `false`: somebody must register a token.
     var isLeftToTheWorker: Bool { !["token", "registration"].contains(self.cause) }
 
-    /// The words before the moment.
+    /// The words that stand before the moment when the wait ends.
     private var untilText: String { self.isGivenUpThen ? "It is given up at" : "It may leave at" }
 
     /// The wait in at most two sentences, with the moment in UTC.
@@ -53,8 +53,8 @@ public struct EventWait: Equatable, Sendable {
 }
 
 extension Timeline {
-    /// Events that wait in the worker for one activity, channel or audience: the newest without an outcome, and those
-    /// before it.
+    /// Events that wait in the worker for one activity, channel or audience: the newest event without an outcome, and
+    /// the older events without one.
     public struct Waiting: Sendable {
         /// The record's key.
         public var key: String

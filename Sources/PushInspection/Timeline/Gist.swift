@@ -6,7 +6,7 @@ enum Gist {
     /// Length of the longest gist, in characters.
     static let characterCountMax = 80
 
-    /// The gist of what brings content.
+    /// The gist of an event or push that brings content.
     /// - Parameter changes: the differences from the content before.
     static func text(alert: JSONTree?, changes: [ContentDifference.Change]) -> String {
         if let title = alert.map({ AlertText($0).title }), !title.isEmpty { return "alert “\(Self.short(title))”" }

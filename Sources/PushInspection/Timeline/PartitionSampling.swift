@@ -18,8 +18,8 @@ struct PartitionSampling: Sendable {
     private(set) var chosen: Set<Int32> = []
     /// The partition that is read when nobody looks at anything.
     private var home: Int32?
-    /// Partitions that hold events of the sample although their keys belong to others, and until when these partitions
-    /// are read.
+    /// Partitions in which events of the sample were found although the events' keys belong to other partitions. The
+    /// values say until when each is read.
     private var strayUntilMillis: [Int32: Int64] = [:]
     /// Events that wait for outcomes, by the partition of their outcomes.
     private var awaited: [Int32: Awaited] = [:]

@@ -85,7 +85,7 @@ public struct PhoneStatus: Equatable, Sendable {
             [Remedy.registerToken, .renewToken, .unregister, .sendAgain(entry: 0), .copySwift(entry: 0)].map(\.action)
     }
 
-    /// The word at the beginning.
+    /// The word at the beginning of the status.
     public var word: Word
     /// One or two sentences.
     public var text: String

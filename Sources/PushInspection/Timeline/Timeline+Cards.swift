@@ -48,7 +48,8 @@ extension Timeline {
                 return self.changePhone(id) { $0.start = start }
             }
         }
-        // A card with other content may be that of another start, whose event is read later. An outcome names it.
+        // A card with other content may belong to another start, whose event is read later. An outcome names the card
+        // then.
         if let card = cards.first(where: { $0.activity.isEmpty && $0.start?.content == event.contentState }) {
             self.name(card.id, activity, app: event.app)
         } else if let card = cards.first(where: { $0.activity == activity && $0.start?.messageID == "" }) {
@@ -72,7 +73,7 @@ extension Timeline {
             self.expectedStarts.remove(at: expected)
             return
         }
-        // The card may be that of another start, which is still to be pushed.
+        // The card may belong to another start, which is still to be pushed.
         let isAwaited = self.entries.contains { other in
             guard other.id != id, other.activity == entry.activity, case .event(let listed) = other.body else {
                 return false
@@ -121,7 +122,7 @@ extension Timeline {
             case .event(let started) = named.body, started.reading.event?.target == .startToken
         else { return }
         self.name(card.id, named.activity, app: started.reading.event?.app ?? "")
-        // What was kept for this start, until its push would be known, is not needed.
+        // The push of this start is known now. Forget the expected start, and the empty card that was to show it.
         guard let startToken = card.start?.token else { return }
         self.expectedStarts.removeAll { $0.token == startToken && $0.activity == named.activity }
         if let empty = self.emptyCard(of: named.activity, startToken: startToken) { self.forget(empty) }
@@ -135,7 +136,7 @@ extension Timeline {
         }
     }
 
-    /// The phone of a push: the one that has its token, or for a start the one that shows its card.
+    /// The phone of a push: the phone that has its token, or for a start the phone that shows its card.
     mutating func phone(ofPush push: ObservedPush, isStart: Bool, content: JSONTree?, app: String) -> Int {
         let key = ByteKey(token: push.token)
         guard isStart, self.audienceNames(ofMember: push.token).isEmpty else {
@@ -149,7 +150,7 @@ extension Timeline {
             if phone.app.isEmpty { phone.app = app }
             phone.start = start
         }
-        // These cards are beside one more card now.
+        // The other cards on the device have changed, because each is beside one more card now.
         for other in self.cards(startToken: push.token) where other.id != id { self.changePhone(other.id) { _ in } }
         return id
     }
@@ -157,7 +158,7 @@ extension Timeline {
     private mutating func card(ofStart push: ObservedPush, _ content: JSONTree?, app: String) -> Int {
         let cards = self.cards(startToken: push.token)
         let awaited = cards.filter { !$0.isCardStarted }
-        // An attempt of a push that is known, or what had waited for the phone.
+        // The card is known if this is another attempt of a known push, or a push that had waited for the phone.
         let known = self.phone(startedBy: push.messageID) ?? awaited.first { $0.start?.content == content }
         if let known { return known.id }
         let expected = self.expectedStarts.indices.filter { self.expectedStarts[$0].token == push.token }

@@ -36,13 +36,13 @@ extension Timeline {
         return found
     }
 
-    /// What a search can ask about an entry: its own words, and those of related entries.
+    /// What a search can ask about an entry: its own words, and the words of related entries.
     func facts(of entry: TimelineEntry) -> EntryFacts {
         var facts = EntryFacts(id: entry.id, activity: entry.activity)
         self.add(entry, to: &facts)
         let own = facts.words
         for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
-        // An entry's kind belongs to it alone; the result concerns both.
+        // A search for a kind must not find an entry by the kinds of related entries. Their results count for it.
         facts.words.subtract(Self.kindWords.subtracting(own))
         facts.text += " " + entry.activity
         return facts

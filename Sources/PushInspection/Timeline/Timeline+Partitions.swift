@@ -24,8 +24,8 @@ extension Timeline {
         if self.eventAllowance.isCrowded, hasBegun || hasFilled { self.drawSample(nowMillis: nowMillis) }
     }
 
-    /// Passes over outcomes in a partition that is not read. The results of listed events that wait for one there stay
-    /// unknown.
+    /// Passes over outcomes in a partition that is not read. Listed events that wait for an outcome there stay without
+    /// a result.
     public mutating func passOver(outcomesIn partition: Int32) {
         guard self.partitions.awaits(outcomesIn: partition) else { return }
         let ids = self.entries.compactMap { entry -> Int? in

@@ -28,8 +28,8 @@ extension Timeline {
         return id
     }
 
-    /// The phone that shows an activity; `nil`: none does. Of several, it is the newest that pushes to the activity go
-    /// to. Members of an audience with the activity's name are the last choice.
+    /// The phone that shows an activity; `nil`: none does. If several do, it is the newest phone that receives the
+    /// activity's pushes. Members of an audience with the activity's name are the last choice.
     public func phone(activity: String) -> SimulatedPhone? {
         let named = self.phones.values.filter { $0.activity == activity }
         guard named.count > 1 else { return named.first }
@@ -38,7 +38,7 @@ extension Timeline {
         return [registered, own, named].first { !$0.isEmpty }?.max { $0.id < $1.id }
     }
 
-    /// Ends the time for which the phone showed the push before, whose line says so from now on.
+    /// Writes into the line of the push that the phone showed before until when it was shown.
     mutating func replaceWhatIsShown(on phone: Int, by push: Int, atMillis: Int64) {
         if let before = self.phones[phone]?.lastShownPush, before > 0 {
             self.change(before) { entry in
@@ -121,7 +121,7 @@ extension Timeline {
 
     func schema(ofApp app: String) -> ContentSchema? { self.schemas[app] ?? self.schemas[""] }
 
-    /// Adds a new token of the app, reported or not.
+    /// Adds a new token of the app.
     public mutating func addToken(_ token: String, to id: Int, isReported: Bool) {
         guard self.phones[id] != nil else { return }
         self.phonesByToken[ByteKey(token: token)] = id

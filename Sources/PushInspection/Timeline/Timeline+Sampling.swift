@@ -11,12 +11,12 @@ extension Timeline {
         var tokens: Set<ByteKey> = []
     }
 
-    /// Phones of the sample, beside those that somebody looks at.
+    /// Maximum number of phones of the sample, beside the phones that somebody looks at.
     static let sampledPhonesMax = 8
 
     /// Remembers that somebody looks at an activity. It belongs to each sample for a while. If its phone gave way, it
     /// is restored.
-    /// - Parameter isByTheWay: whether the look gives way to those of others, as for an event that is published here.
+    /// - Parameter isByTheWay: whether the look gives way to looks of others, as for an event that the page publishes.
     public mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) {
         let isNew = self.attention.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)
         if !isByTheWay { self.recallPhone(activity: activity) }

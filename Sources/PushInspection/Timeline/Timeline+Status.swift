@@ -82,8 +82,8 @@ extension Timeline {
         return event.reading.event?.contentState != phone.lastPushed
     }
 
-    /// Status of a phone whose app has a token that nobody has registered; `nil`: there is none, the card is gone, or an
-    /// event waits, which says more.
+    /// Status of a phone whose app has a token that nobody has registered; `nil`: there is none, the card is gone, or
+    /// an event waits, which says more.
     private func statusOfNewToken(_ phone: SimulatedPhone) -> PhoneStatus? {
         guard phone.unreportedToken != nil, phone.wait == nil, phone.card != Shown.Card.dismissed.rawValue,
             // The page is about to report the update token of a card that a push has started.
@@ -240,7 +240,7 @@ extension Timeline {
 
     // MARK: Phones that pushes go to
 
-    /// Makes a newly registered phone the one of its activity. Pushes of the activity go to this phone only.
+    /// Makes a newly registered phone its activity's phone. Pushes of the activity go to this phone only.
     mutating func heedRegistration(of activity: String, by id: Int) {
         for phone in self.phones.values where phone.activity == activity {
             let other = phone.id == id ? nil : id

@@ -73,8 +73,7 @@ public struct Timeline: Sendable {
     var phonesMetCount = 0
     /// Activities for which a phone was registered or asked for.
     private var knownActivities: Set<String> = []
-    /// The activity of each registered token, as long as it is remembered. A phone that was forgotten returns with its
-    /// next push.
+    /// The activity of each registered token that is remembered. A phone that was forgotten returns with its next push.
     private(set) var activitiesByToken: [ByteKey: String] = [:]
     private var entriesByPosition: [EventPosition: Int] = [:]
     private var pushesByMessageID: [String: [Int]] = [:]
@@ -447,7 +446,7 @@ public struct Timeline: Sendable {
     /// Takes the last revision back, because nothing has changed.
     mutating func takeRevisionBack() { self.revision -= 1 }
 
-    /// Whether a key may be that of a join, which is a token.
+    /// Whether a key may be the key of a join, which is a token.
     func mayBeMembership(key: Span<UInt8>) -> Bool {
         guard key.count >= 64 else { return false }
         for index in key.indices where Hex.value(of: key[index]) >= 16 { return false }

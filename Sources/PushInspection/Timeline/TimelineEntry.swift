@@ -60,8 +60,8 @@ public struct TimelineEntry: Sendable {
         public var tokenShown = ""
         /// When the next push came that the phone showed, milliseconds since 1970; `nil`: none came.
         public var shownUntilMillis: Int64?
-        /// The word by which the page marks the push: that of its verdict, unless the app misreads a date in the
-        /// content shown.
+        /// The word by which the page marks the push: its verdict's word, unless the app misreads a date in the content
+        /// shown.
         var word: String {
             self.verdict.word == .shown && self.dates.contains(where: \.isTrouble)
                 ? PhoneStatus.Word.doubtfulDate.name : self.verdict.word.rawValue
@@ -148,7 +148,7 @@ public struct EventOutcome: Equatable, Sendable {
     public var reason: String
     /// The newer event that replaced this one.
     public var into: EventPosition?
-    /// What that event inherits from this one: `alert`, `priority`.
+    /// What the newer event inherits from this one: `alert`, `priority`.
     public var kept: [String]
     /// `apns-id` of the event's push; empty: none.
     public var messageID: String
@@ -163,7 +163,7 @@ public struct EventOutcome: Equatable, Sendable {
     /// How long APNs took, in milliseconds; `nil`: not reported.
     public var apnsMillis: Int64?
 
-    /// Whether the worker had the event already, or a start that has not ended.
+    /// Whether the event is a duplicate: the worker had it already, or had a start of the activity that has not ended.
     var isDuplicate: Bool { Outcome(named: self.name) == .duplicate }
 
     /// Reads a record of the outcomes topic; `nil`: it is not about one event.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What a phone must show for a wait to end. A test may wait so after publishing an event.
+/// What a phone must show for a wait to end. A test can wait for it after publishing an event.
 public struct WaitCondition: Equatable, Sendable {
     /// Why the question cannot be understood.
     public struct Fault: Error, Equatable, Sendable {
@@ -22,7 +22,7 @@ public struct WaitCondition: Equatable, Sendable {
     public let activity: String
     /// The audience; empty: the wait is for an activity.
     public let audience: String
-    /// Number of members that must show it; `nil`: all that have not left and whose card is up.
+    /// Number of members that must show what is awaited; `nil`: all that have not left and whose card is up.
     public let memberCount: Int?
     /// Path of the key in the `content-state`; `nil`: any content.
     public let key: String?

@@ -3,9 +3,9 @@ import KafkaLog
 
 /// Questions to a cluster that may not be there.
 extension ClusterOptions {
-    /// Asks, and says so on standard error while there is no answer. Gives up sooner if the brokers are on this machine
-    /// and nothing listens there. Blocks.
-    /// - Parameter what: goes on from "asking localhost:9092".
+    /// Asks the cluster. While there is no answer, says on standard error what is asked. Gives up sooner if the brokers
+    /// are on this machine and nothing listens there. Blocks.
+    /// - Parameter what: what is asked, in words that follow "asking localhost:9092".
     /// - Throws: a `CommandFailure` that says what to do.
     func ask<Answer>(
         _ what: String, within limit: Duration, _ question: () throws(KafkaError) -> Answer
@@ -29,7 +29,7 @@ extension ClusterOptions {
     private static let localAdvice =
         "Is a Kafka running here? 'mailboat dev' has one, and 'mailboat embedded-kafka' is one; --bootstrap names another"
 
-    /// What to try when no broker answers; empty: the error says it.
+    /// What to try when no broker answers; empty: the error's own text says what to do.
     func advice(on error: KafkaError, _ brokers: String) -> String {
         guard error.remedy == nil, [.transport, .timedOut, .allBrokersDown].contains(error.code) else { return "" }
         if error.text.contains("Failed to resolve") {

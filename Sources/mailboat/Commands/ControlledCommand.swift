@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// What commands share that simulate Kafka or APNs and are steered by a control API.
+/// Shared by the commands that simulate Kafka or APNs and have a control API.
 enum ControlledCommand {
     /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
     static func say(_ line: String) {

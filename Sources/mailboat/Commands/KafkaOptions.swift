@@ -31,7 +31,7 @@ struct KafkaOptions: ParsableArguments {
 
     var limit: Duration { .seconds(self.timeout) }
 
-    /// A producer that gives up records after `timeout`. The caller serves its deliveries.
+    /// Creates a producer that gives a record up after `timeout`. The caller must take its delivery reports.
     func producer() throws -> KafkaProducer {
         let settings = try self.settings(for: .producer).appending("message.timeout.ms", "\(self.timeout * 1_000)")
         do throws(KafkaError) {
@@ -41,7 +41,7 @@ struct KafkaOptions: ParsableArguments {
     }
 
     /// Number of partitions of a topic. Blocks.
-    /// - Parameter right: what the command needs if the topic may not be described.
+    /// - Parameter right: the right that the error names if the client may not describe the topic.
     @discardableResult
     func partitionCount(of topic: String, needing right: KafkaRight = .describe) throws -> Int32 {
         let settings = try self.settings(for: .consumer)

@@ -3,8 +3,8 @@ import KafkaLog
 import NIOCore
 import NIOPosix
 
-/// Brokers on this machine alone. A port there on which nothing listens refuses at once. librdkafka tries it
-/// again for as long as it may wait, and so would a command.
+/// Brokers that are all on this machine. A local port on which nothing listens refuses at once, but librdkafka tries
+/// again until its time limit. With these brokers a command can give up sooner.
 struct LoopbackBrokers: Equatable {
     struct Address: Equatable {
         var host: String
@@ -45,7 +45,8 @@ struct LoopbackBrokers: Equatable {
         return host == "localhost" || host == "::1" || (isNumber && host.hasPrefix("127."))
     }
 
-    /// Whether each broker goes on refusing connections. Blocks, at most about `limit`, and only as long as all refuse.
+    /// Whether every broker refuses connections until `limit` has passed. Blocks until then, or until one of them does
+    /// not refuse.
     /// - Parameters:
     ///   - refuses: whether a broker refuses a connection now.
     ///   - sleep: waits.

@@ -27,7 +27,8 @@ extension DemoCommand {
         var settings = stage.pageSettings
         settings.port = self.port
         settings.refusalOfChanges = {
-            // The judge counts every event, and looks at every phone.
+            // The judge counts every event and looks at every phone, so an event or phone from the page would falsify
+            // the verdict.
             curtain.isUp ? "the story is being played and judged: wait until the verdict is printed" : nil
         }
         let (addresses, listening) = AsyncStream<DevPageAddress>.makeStream()
@@ -36,7 +37,8 @@ extension DemoCommand {
         ) { listening.yield($0) }
         var configuration = ServiceGroupConfiguration(
             services: [page], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A browser that follows keeps its connection open.
+        // A browser that follows the timeline keeps its connection open. Without this limit, the shutdown would wait
+        // for it.
         configuration.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: configuration)
         let part = self.part

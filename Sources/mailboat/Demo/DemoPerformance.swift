@@ -11,8 +11,8 @@ import Upstream
 
 /// One performance of the story: waits for the worker, plays, waits until everything is settled, judges.
 struct DemoPerformance {
-    /// Judging begins at this time after the program's start, whatever is still open. It leaves time to judge and to
-    /// stop within 30 s.
+    /// Judging begins at this time after the program's start at the latest, in milliseconds, even if something is
+    /// unsettled. It leaves time to judge and to stop within 30 s.
     private static let settledByMillis = 26_500
     private static let readyByMillis = 15_000
     private static let auditLimit = Duration.seconds(5)

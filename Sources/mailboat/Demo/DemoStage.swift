@@ -13,16 +13,17 @@ import TLSSession
 /// between them.
 final class DemoStage: Sendable {
     static let partitionCount: Int32 = 16
-    /// How long an update waits for a usable token. Minutes in production; here the audience would wait, too.
+    /// How long an update waits for a usable token. It is minutes in production, and short here because people watch.
     static let registrationWaitMillis: Int64 = 4_000
-    /// Low, so that reckless heroes reach it (`Script.recklessHeroCount`).
+    /// High-priority pushes that a party may get in an hour. It is low, so that reckless heroes reach it
+    /// (`Script.recklessHeroCount`).
     static let adventureBudgetPerHour = 6
     /// Latency of an Apple data centre at some distance.
     static let latency = Latency(fixedMillis: 10, jitterMillis: 20)
     /// Length of a minute, and how long the channel stays. In production, the end of a match is broadcast again after
     /// 1, 5, 15 and 30 minutes, and its channel is deleted after 8 hours.
     private static let (channelMinuteMillis, channelLingerMillis): (Int64, Int64) = (300, 2_000)
-    /// Distance of broadcasts on a channel; 15 s in production.
+    /// Least time between two broadcasts on a channel, milliseconds; 15 s in production.
     private static let channelDistanceMillis: Int64 = 1_000
     /// Number of requests in flight that APNs allows on one connection, and number of connections. Both are small, so
     /// that a push to every fan takes a moment.
@@ -61,7 +62,7 @@ final class DemoStage: Sendable {
 
             var apns = SimulatorConfiguration()
             apns.managementPort = 0
-            // A match takes 15 s here.
+            // A match takes 15 s here, so a limit for a minute would stop its broadcasts.
             apns.channelPushesPerMinuteMax = nil
             apns.apps = [Script.pizza, Script.football, Script.adventure]
             if let store {

@@ -9,7 +9,7 @@ struct Director {
     private let publisher: StoryPublisher
     private let simulator: APNSSimulator
     private(set) var phones = ExpectedPhones()
-    /// Members of the one audience.
+    /// Expected members of the story's only audience.
     private(set) var members = ExpectedMembers()
     private var nextCue = 0
     /// Activities started by push whose app has not yet received its update token.
@@ -41,7 +41,7 @@ struct Director {
     /// - Parameters:
     ///   - atMillis: milliseconds since the curtain rose; negative before.
     ///   - wallMillis: the same moment, milliseconds since 1970.
-    ///   - say: called with each line for the audience.
+    ///   - say: called with each line for the people who watch.
     mutating func perform(upTo atMillis: Int, wallMillis: Int64, say: (String) -> Void) throws {
         while self.nextCue < self.script.cues.count, self.script.cues[self.nextCue].atMillis <= atMillis {
             try self.perform(self.script.cues[self.nextCue].action, wallMillis: wallMillis, say: say)

@@ -7,7 +7,7 @@ import Upstream
 struct OutcomeAudit {
     /// One line for each event whose outcome is missing or wrong.
     private(set) var faults: [String] = []
-    /// Time from a delivered event's record to that of its outcome, which is written after APNs' answer.
+    /// Time between the record of a delivered event and the record of its outcome, which is written after APNs' answer.
     private(set) var eventToAcceptedMillis = Histogram<UInt64>(
         highestTrackableValue: 600_000, numberOfSignificantValueDigits: .three)
 

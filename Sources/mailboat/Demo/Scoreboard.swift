@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// Shows the story to the audience: a few lines redrawn in a terminal, plain lines anywhere else.
+/// Shows the story to the people who watch: a few lines redrawn in a terminal, plain lines anywhere else.
 struct Scoreboard {
     /// The numbers at one moment.
     struct Score {
@@ -20,7 +20,7 @@ struct Scoreboard {
     private var drawnLineCount = 0
 
     /// Creates a scoreboard.
-    /// - Parameter isTerminal: whether standard output is a terminal. One with `TERM=dumb` does not count.
+    /// - Parameter isTerminal: whether standard output is a terminal. A terminal with `TERM=dumb` does not count.
     init(
         isTerminal: Bool = Self.standardOutputIsTerminal, write: @escaping (String) -> Void = Self.writeToStandardOutput
     ) {

@@ -56,7 +56,7 @@ struct JSONLogHandler: LogHandler {
         return String(decoding: json, as: UTF8.self)
     }
 
-    /// Metadata merged as in swift-log's own handler: that of the line takes precedence.
+    /// Metadata merged as in swift-log's own handler: the line's own metadata takes precedence.
     private func allMetadata(of event: LogEvent) -> Logger.Metadata {
         var all = self.metadata
         if let provided = self.metadataProvider?.get() { all.merge(provided) { $1 } }

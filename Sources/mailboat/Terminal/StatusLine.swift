@@ -7,7 +7,7 @@ import Synchronization
 final class StatusLine: Sendable {
     /// Least time between two drawings of the line.
     private static let redrawDistance = Duration.milliseconds(100)
-    /// How long a step may take without a word.
+    /// How long a step may take before a line about it is written, where no terminal shows the progress.
     private static let silenceMax = Duration.seconds(1)
 
     private struct State {
@@ -20,8 +20,8 @@ final class StatusLine: Sendable {
     private let state = Mutex(State())
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// Shows the progress in place of the earlier text. Without a terminal, the text becomes a line if nothing follows it
-    /// for a second.
+    /// Shows the progress in place of the earlier text. Without a terminal, the text becomes a line if nothing follows
+    /// it for a second.
     func show(_ text: String) {
         let text = TerminalText.escaped(text)
         self.state.withLock { state in

@@ -2,7 +2,7 @@ import APNSProtocol
 
 /// Explains Apple's reasons to a person. `ReasonTable` holds what a worker does about them.
 enum APNSReasonWords {
-    /// What APNs holds against the request, as a clause. For an unknown reason, the meaning of its status.
+    /// What APNs finds wrong with the request, as a clause. For an unknown reason: the meaning of the HTTP status.
     static func meaning(status: UInt16, reason: String) -> String {
         if (200...299).contains(status) { return "APNs took it; what the phone does with it is not reported" }
         return Self.meanings[reason] ?? Self.meaning(ofStatus: status)

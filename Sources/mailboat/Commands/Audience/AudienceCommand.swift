@@ -106,8 +106,8 @@ struct AudienceCommand: ParsableCommand {
             let order = self
             try await NamedThread.run("audience") { Result { try order.writeToPartitions(isPaused: isPaused) } }.get()
         }
-        /// Requires that the configuration has the app, because workers obey only for their own apps. Without a
-        /// configuration, these are unknown here.
+        /// Refuses an app that the file of `--config` does not have, because workers obey only for apps of their
+        /// configuration. Without `--config`, nothing is refused.
         private func requireApp(of configuration: WorkerConfiguration) throws {
             let apps = configuration.apps.map(\.bundleID)
             guard self.kafka.cluster.settingsFile != nil, !apps.contains(self.app) else { return }

@@ -59,8 +59,8 @@ struct ChannelsSelection: ParsableArguments {
 
     var isJSON: Bool { self.format == .json }
 
-    /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The line of progress says
-    /// who is asked, until `body` says more.
+    /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The line of progress
+    /// says who is asked, until `body` says more.
     /// - Parameter seconds: how long a request waits for a connection.
     func withDesk<Result>(
         of configuration: WorkerConfiguration, waiting seconds: Int,

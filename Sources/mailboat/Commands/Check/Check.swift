@@ -112,7 +112,7 @@ struct Check: ParsableCommand {
         if tally.refusedCount > 0 { throw ExitCode(1) }
     }
 
-    /// What all events together gave.
+    /// Counts of all events of the input.
     struct Tally {
         private var eventCount = 0
         private(set) var refusedCount = 0

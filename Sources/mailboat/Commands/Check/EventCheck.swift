@@ -83,7 +83,7 @@ struct EventCheck {
     // MARK: Answers
 
     private mutating func registration(_ record: RecordText) -> String {
-        // The value does not say whether this is an activity or a member, so look for a join with this key.
+        // The value does not say whether an activity or a member unregisters, so look for a join with this key.
         if self.event.kind == .unregister, let key = record.key, self.members.remove(key) != nil {
             return "\(Self.member(key)) leaves every audience"
         }

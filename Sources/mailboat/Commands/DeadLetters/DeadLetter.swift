@@ -59,7 +59,7 @@ struct DeadLetter {
     /// Judges the record as it would be taken if it were published now.
     /// - Parameters:
     ///   - check: knows the clock.
-    ///   - apps: bundle ids in the configuration; `nil`: there is none.
+    ///   - apps: bundle ids in the configuration; `nil`: there is no configuration.
     func verdict(check: inout EventCheck, apps: [String]?) -> Verdict {
         guard self.source != nil else {
             return .impossible("its headers do not say which topic it came from")
@@ -101,12 +101,13 @@ struct DeadLetter {
         if let expires = event.expiresSeconds, expires <= check.nowSeconds {
             return .doubtful("it has expired: its “expires” was \(check.nowSeconds - expires) s ago")
         }
-        // Only a configuration says whether that has changed.
+        // The letter may have been refused because workers did not have its app. Only a configuration shows whether
+        // they have it by now.
         let isOfApp = self.record.text(of: .field) == "app" && apps == nil
         return .sendable(if: isOfApp ? "if workers have its app by now, which --config tells" : nil)
     }
 
-    /// How the reason of a letter begins that a worker wrote after an answer of APNs.
+    /// The beginning of the reason in each letter that a worker wrote after APNs refused the push.
     static let refusalStart = "APNs refused the push"
     /// APNs' answer in the reason of a letter; `nil`: the worker wrote the letter for another reason.
     static func refusal(in reason: String) -> String? {
@@ -114,8 +115,8 @@ struct DeadLetter {
         return String(reason.dropFirst(Self.refusalStart.count).trimmingPrefix(": "))
     }
 
-    /// The audience and the alert of an event that APNs refused for a member of an audience; `nil`: the letter is
-    /// another one. Other members may have the event.
+    /// The audience and the alert of an event that APNs refused for a member of an audience; `nil`: the letter is about
+    /// something else. Other members may have received the event.
     var memberRefusal: (audience: String, hasAlert: Bool)? {
         var event = DecodedEvent()
         guard self.reason.hasPrefix(Self.refusalStart), let value = self.record.value,
@@ -127,7 +128,7 @@ struct DeadLetter {
 
     /// The record's member `event`, even if the rest of the record is refused; `nil`: it has none.
     var eventName: String? { self.text(ofMember: "event") }
-    /// The publisher's id of the event, likewise.
+    /// The publisher's id of the event, even if the rest of the record is refused; `nil`: it has none.
     var eventID: String? { self.text(ofMember: "id") }
 
     private func text(ofMember wanted: String) -> String? {
@@ -138,7 +139,7 @@ struct DeadLetter {
         return nil
     }
 
-    /// Whether a worker rebuilt the record after APNs' answer. It is then not the record that arrived.
+    /// Whether a worker rebuilt the record after APNs' answer. If so, it differs from the record that arrived.
     private var isRefusedStart: Bool {
         guard self.reason.hasPrefix(Self.refusalStart), let value = self.record.value else { return false }
         // The worker writes the event's kind first.

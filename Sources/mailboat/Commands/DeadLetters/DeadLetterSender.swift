@@ -55,8 +55,8 @@ struct DeadLetterSender {
     mutating func finish() throws -> Int {
         let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)
         while self.producer.outstandingCount > 0, ContinuousClock.now < deadline { self.drain(within: Self.queueWait) }
-        // `message.timeout.ms` ends the wait for each letter. The count of outstanding records covers a producer that does not even
-        // report its records.
+        // `message.timeout.ms` ends the wait for each letter. Records that the producer has not reported by then are
+        // outstanding, and count as not taken.
         return self.failedCount + self.producer.outstandingCount
     }
 

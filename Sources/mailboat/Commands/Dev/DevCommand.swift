@@ -137,7 +137,8 @@ struct DevCommand: AsyncParsableCommand {
         }
         var configuration = ServiceGroupConfiguration(
             services: [page], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A browser that follows keeps its connection open.
+        // A browser that follows the timeline keeps its connection open. Without this limit, the shutdown would wait
+        // for it.
         configuration.maximumGracefulShutdownDuration = .seconds(1)
         do {
             try await ServiceGroup(configuration: configuration).run()
@@ -150,7 +151,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     /// The text that is printed once the page can be opened.
-    /// - Parameter takenPort: the usual port for Kafka clients, where something else listens; `nil`: it was free.
+    /// - Parameter takenPort: the usual port for Kafka clients, if something else listens there; `nil`: it was free.
     static func welcome(
         _ address: DevPageAddress, _ settings: DevPageSettings, authority: String, key: String, takenPort: Int?
     ) -> String {

@@ -2,9 +2,8 @@ import CommandSupport
 import Logging
 import PushWorker
 
-/// The part of a worker's log that `mailboat dev` writes unless it is asked for all. The page shows what becomes of
-/// events. Only the log would show that a client places records wrongly, which costs them their order on a real Kafka.
-/// Any thread.
+/// Writes only two kinds of lines of a worker's log: critical ones, and warnings that a client puts records on wrong
+/// partitions. The page shows everything else. On a real Kafka, wrongly placed records lose their order. Any thread.
 struct DevLog: LogHandler {
     var logLevel = Logger.Level.warning
     var metadata: Logger.Metadata = [:]

@@ -18,7 +18,7 @@ import TLSSession
 final class DevStage: Sendable {
     /// Options of a stage.
     struct Options: Sendable {
-        /// Bundle ids. If there is only one, it is that of events that name no app.
+        /// Bundle ids. If there is only one, events that name no app belong to it.
         var apps: [String]
         /// Port for Kafka clients; `nil`: 9092, or any free port if that is taken. 0: any free port.
         var kafkaPort: Int?
@@ -96,7 +96,7 @@ final class DevStage: Sendable {
             return try await BootstrapForwarder.start(
                 host: "127.0.0.1", port: Self.kafkaPortByDefault, brokers: brokers)
         } catch {
-            // The user's own Kafka is on that port.
+            // Something else has that port, probably the user's own Kafka.
             return try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: brokers)
         }
     }

@@ -130,7 +130,8 @@ enum DoctorJudge {
         let chain = report.certificates
         let culprit =
             chain.first { $0.notAfterSeconds < nowSeconds || $0.notBeforeSeconds > nowSeconds }
-            // The first certificate has the name. The last is the one that an unknown authority would have signed.
+            // A wrong name is a fault of the first certificate. The last certificate is the one that an unknown
+            // authority has signed.
             ?? (Self.nameMismatchCodes.contains(code) ? chain.first : chain.last)
         guard let culprit else { return "\(error)" }
         func day(_ seconds: Int64) -> String { MomentText.time(millis: seconds * 1_000) }
@@ -289,7 +290,7 @@ enum DoctorJudge {
         )
     }
 
-    /// One finding for each topic that is not as it should be, or one for all.
+    /// One finding for each topic that is not as it should be, or a single finding if all topics are right.
     static func topics(_ findings: [TopicFinding], reasonUnknown: String?) -> [DoctorFinding] {
         let names = findings.reduce(into: [String]()) { if !$0.contains($1.topic) { $0.append($1.topic) } }
         let bad = findings.filter { $0.verdict == .wrong || $0.verdict == .poor }

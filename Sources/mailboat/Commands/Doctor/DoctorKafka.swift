@@ -18,7 +18,7 @@ struct DoctorKafka {
         do {
             return found + (try self.ask())
         } catch let failure as CommandFailure {
-            // The advice is to call the doctor.
+            // The failure advises to run this command, so only its text is kept.
             return found + [DoctorJudge.kafkaUnreachable(failure.text)]
         } catch {
             return found + [DoctorJudge.kafkaUnreachable("\(error)")]

@@ -39,11 +39,12 @@ struct ExplainFacts: Equatable, Encodable {
         var hasAlert = false
         /// Whether the event registers a token for an audience.
         var isMembership = false
-        /// The audience that such an event names.
+        /// The audience that the event names; `nil`: none.
         var audience: String?
         /// Values of `content-state` that a phone may not decode as a `Date`: path and value.
         var doubtfulDates: [String] = []
-        /// The dead letter that was sent back as this event, `<partition>:<offset>`; `nil`: it is none.
+        /// The dead letter that was sent back as this event, `<partition>:<offset>`; `nil`: the event was published in
+        /// another way.
         var republishedFrom: String?
 
         /// Whether the event brings something to the phone.
@@ -72,7 +73,7 @@ struct ExplainFacts: Equatable, Encodable {
         var isToFormerToken = false
         /// Stamp with which members receive an audience's event.
         var version: Int64?
-        /// Whether the outcome is that of a channel's event.
+        /// Whether the outcome is about an event of a channel.
         var isBroadcast = false
     }
 
@@ -170,13 +171,13 @@ struct ExplainFacts: Equatable, Encodable {
     var key: String
     var nowMillis: Int64
     var settings = Settings()
-    /// Events, the newest first, as in the lists below.
+    /// Events, newest first. The lists below are in the same order.
     var events: [Event] = []
     var state: State?
     /// Pauses of the audience and of all audiences of its app, if there are any.
     var pauses: [Pause] = []
     var outcomes: [Outcome] = []
-    /// The hash of the token that is the key, if the key is that of an audience's member.
+    /// The hash of the token, if the key is the token of an audience's member.
     var memberHash: String?
     /// Another app under which the key has a live token; `nil`: none is known, or it is not needed.
     var otherApp: String?
@@ -199,8 +200,8 @@ extension ExplainFacts {
     var newestForPhone: Event? { self.events.first { $0.isForPhone } }
     var slot: StateRecordDescription.Slot? { self.state?.slot }
 
-    /// The event's outcome. After a crash there may be several: a worker that reads the event again reports it as
-    /// known, although the phone has it.
+    /// The event's outcome; of several, `delivered` before any other, and `duplicate` last. After a crash an event may
+    /// have several outcomes, because a worker that reads it again reports it as a duplicate.
     func outcome(of event: Event) -> Outcome? {
         let all = self.outcomes.filter { $0.source == event.source }
         return all.first { $0.outcome == "delivered" } ?? all.first { $0.outcome != "duplicate" } ?? all.first

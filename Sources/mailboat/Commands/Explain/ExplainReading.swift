@@ -64,7 +64,7 @@ struct ExplainReading {
         return facts
     }
 
-    /// Greatest number of records of a kind that a verdict uses: the newest.
+    /// Maximum number of records of each kind that are kept for a verdict. The newest are kept.
     static let keptMax = 1_000
 
     /// Pauses by operators, as recorded in the key's partition. Such a record may be much further back than the
@@ -101,7 +101,8 @@ struct ExplainReading {
         }
     }
 
-    /// The app under which the key has a live token, if its newest event names an app under which it has none.
+    /// Another app under which the key has a live token; `nil`: none is known. Looked for only if the key has no token
+    /// under the app of its newest event.
     private func otherApp(
         _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords, _ reader: StateRecordReader,
         _ facts: ExplainFacts
@@ -113,7 +114,7 @@ struct ExplainReading {
         var anyApp = records
         anyApp.app = nil
         var seen: Set<String> = [app]
-        // What this reading says about its reach is not shown.
+        // A copy, because the report does not show how far this reading got.
         var facts = facts
         return try self.read(topic, known, tail, enough: 1, &facts) { record -> (String, Bool)? in
             guard let state = anyApp.state(record, topic: topic, reader: reader), seen.insert(state.app).inserted,
@@ -170,7 +171,7 @@ struct ExplainReading {
         self.progress("reading \(topic)[\(partition.partition)] backwards")
         var countingCount = 0
         do throws(KafkaError) {
-            // Until a record counts, further ones are kept: a registration behind the newest event is useful, too.
+            // Records that do not count are kept as well: a registration older than the newest event is useful, too.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: self.recordCountMax, isEnough: { countingCount >= enough }
             ) { record -> Found? in
@@ -193,11 +194,11 @@ struct ExplainReading {
     /// Time limit for asking for the group's position, in seconds. The rest is worth showing without it.
     private static let groupSecondsMax = 5
 
-    /// Reads the group's position. A client that may not ask for it gets the rest.
+    /// Reads the group's position. If the client may not ask for it, the facts are gathered without it.
     private func readProgress(
         _ topics: [String], _ known: Topics, group: String, into facts: inout ExplainFacts
     ) {
-        // A broker does not answer a client without the right.
+        // If the client lacks the right to ask, no answer comes, and the time limit ends the wait.
         var kafka = self.kafka
         kafka.timeout = min(kafka.timeout, Self.groupSecondsMax)
         for topic in topics {

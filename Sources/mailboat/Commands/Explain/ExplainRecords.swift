@@ -69,7 +69,7 @@ struct ExplainRecords {
         var state = ExplainFacts.State(place: Self.place(of: record, topic: topic), app: app)
         switch description.content {
         case .slot(var slot):
-            // The content is the publisher's business.
+            // The report does not show the publisher's content.
             for index in slot.updates.indices {
                 (slot.updates[index].contentState, slot.updates[index].alert) = ("", "")
             }
@@ -175,9 +175,9 @@ struct OutcomeLine: Decodable {
     var version: Int64?
     /// Number of members that a record is about; `nil`: it is about one event. `MemberCounts` says what became of them.
     var members: Int?
-    /// What became of the start that a version brought.
+    /// Counts of start members, by what became of the start that the version brought.
     var starts: MemberCounts?
-    /// Number of partitions that such a record sums up, and of those that have finished.
+    /// Number of partitions that the record sums up, and number of those that have finished.
     var partitions: Int?
     var finished: Int?
     /// Broadcasts of a version. They bring it to members that listen on a channel.

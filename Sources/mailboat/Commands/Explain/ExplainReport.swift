@@ -8,14 +8,15 @@ struct ExplainReport {
     let verdict: ExplainVerdict
 
     /// Decides from facts.
-    /// - Parameter shownMax: most events, outcomes and dead letters that are shown. All of them count for the verdict.
+    /// - Parameter shownMax: maximum number of events, of outcomes and of dead letters that are shown. All of them
+    ///   count for the verdict.
     init(_ facts: ExplainFacts, shownMax: Int = .max) {
         self.verdict = ExplainVerdict.decide(facts)
         var facts = facts
         facts.events = Array(facts.events.prefix(shownMax))
         facts.outcomes = Array(facts.outcomes.prefix(shownMax))
         facts.letters = Array(facts.letters.prefix(shownMax))
-        // In this case the key is a token, which must not be shown whole.
+        // A member's key is its token, which must not be shown whole.
         if self.verdict.cause == .member { facts.key = TokenText.shortened(facts.key) }
         self.facts = facts
     }
@@ -112,7 +113,7 @@ struct ExplainReport {
         ]
         if let stamp = update.stampSeconds { words.append("stamp \(stamp)") }
         if update.hasAlert { words.append("alert") }
-        // APNs has refused a dead token for good.
+        // APNs takes no push for a dead token, so this push is not on the phone.
         if update.mayBeSent { words.append(tokenIsDead ? "was tried" : "may be on the phone") }
         words.append("newest \(update.newest.topic)[\(update.newest.partition ?? partition)]@\(update.newest.offset)")
         return words.joined(separator: ", ")

@@ -2,8 +2,8 @@ import CommandSupport
 
 /// What dead letters add to a verdict.
 extension ExplainVerdict {
-    /// Verdict for an audience's event that APNs refused for a member. A letter is written once for each reason, however
-    /// many members were refused.
+    /// Verdict for an audience's event that APNs refused for a member. A letter is written once for each reason,
+    /// however many members were refused.
     static func memberRefused(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
         let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
         let answer = DeadLetter.refusal(in: letter.reason) ?? letter.reason
@@ -38,7 +38,8 @@ extension ExplainFacts {
     /// The newest registration that became a dead letter, unless a registration or its withdrawal was taken later.
     var refusedRegistration: Letter? {
         guard let letter = self.letters.first(where: { $0.event == "register" }) else { return nil }
-        // The list is cut at the letter's own event, if it was read.
+        // The events that are newer than the letter. The list has the newest first, so it is cut at the letter's own
+        // event. If that event was not read, times decide.
         let later =
             self.events.firstIndex { $0.source == letter.source }.map { self.events[..<$0] }
             ?? self.events.prefix { $0.place.writtenMillis > letter.place.writtenMillis }

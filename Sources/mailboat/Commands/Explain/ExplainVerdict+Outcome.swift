@@ -56,7 +56,7 @@ extension ExplainVerdict {
     ) -> ExplainVerdict {
         guard let into = outcome.into else {
             var times = ""
-            // Records of former versions lack the times.
+            // Outcome records of earlier releases lack the times.
             let isSaid = outcome.reason?.contains("its timestamp is") == true
             if !isSaid, let event = facts.newestForPhone, event.source == outcome.source,
                 let accepted = facts.slot?.lastAcceptedSeconds, event.timestampSeconds < accepted
@@ -107,7 +107,7 @@ extension ExplainVerdict {
     private static func broadcastRefused(
         _ outcome: ExplainFacts.Outcome, age: String, reason: String
     ) -> ExplainVerdict {
-        // The answer of APNs about a channel, or what a worker repeats of an earlier answer.
+        // APNs' answer about a channel, or a worker's repetition of an earlier answer.
         let isGone =
             ["ChannelNotRegistered", "BadChannelId"].contains(outcome.reason)
             || outcome.reason?.contains("the channel does not exist") == true

@@ -202,8 +202,8 @@ extension ExplainVerdict {
         "It is held back by its distance from the previous push, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
-    /// How long an event without a usable token waits. The wait begins when the event arrived, and anew when APNs has
-    /// refused the token.
+    /// How long an event without a usable token waits. The wait begins when the event arrives, and begins again when
+    /// APNs refuses the token.
     private static func waitText(_ facts: ExplainFacts) -> String {
         let wait = facts.settings.registrationWaitMillis
         let isRefused = facts.slot?.tokenIsDead == true

@@ -77,7 +77,7 @@ extension ExplainVerdict {
 
     /// Decides from the facts. Equal facts give equal verdicts; nothing is asked.
     static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
-        // The order goes from causes that hide everything else to the verdict that all is well.
+        // Causes that hide all others come first. The verdict that all is well comes last.
         var verdict =
             Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
             ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)

@@ -1,7 +1,7 @@
 /// Brings records of one key from several partitions into one order.
 enum NewestFirst {
-    /// Merges streams, the newest record first. The log's order holds within a stream, whatever the records' times; the
-    /// times decide between streams.
+    /// Merges streams, the newest record first. Records of one stream keep the log's order, even if their times say
+    /// otherwise. Between streams the times decide.
     /// - Parameters:
     ///   - streams: each the newest first.
     ///   - millis: when a record was written.

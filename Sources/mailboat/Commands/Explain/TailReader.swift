@@ -36,7 +36,7 @@ struct TailReader {
 
     /// Keeps what `pick` reads from records, the newest first.
     /// - Parameters:
-    ///   - recordCountMax: about the number of records to read at most.
+    ///   - recordCountMax: approximate maximum number of records to read.
     ///   - isEnough: asked before each window; if true, no further window is read.
     ///   - isOver: asked repeatedly, within a window too; if true, reading stops.
     func pick<Found>(

@@ -6,8 +6,8 @@ import PushWorker
 struct OffsetMove {
     let position: PartitionPositions
     private let verdict: OffsetReset.Verdict
-    /// Whether the log is not the one that the group has read. It then has another record there, or ends before the
-    /// offset.
+    /// Whether the log differs from the one that the group has read: it has another record there, or ends before the
+    /// group's offset.
     private let isOtherLog: Bool
 
     init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict, isOtherLog: Bool = false) {

@@ -16,7 +16,7 @@ struct OffsetReset {
     }
 
     var target: Target
-    /// Whether to move offsets inside the log, too, and those of partitions that the group never committed. Otherwise
+    /// Whether to move also offsets inside the log, and offsets of partitions that the group never committed. Otherwise
     /// only offsets outside the log are moved.
     var includesThoseInside: Bool
 

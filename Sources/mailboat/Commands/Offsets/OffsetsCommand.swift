@@ -117,7 +117,8 @@ struct OffsetsCommand: ParsableCommand {
             let all = configuration.topics.events + [configuration.topics.routed]
             let positions = try session.positions(of: topics, partitions: self.partitions)
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
-            // Commits of one topic say something about the others, too.
+            // Commits in one topic can show that another topic is not the one that the group has read, so compare all
+            // topics.
             let isKnown = topics.allSatisfy(all.contains)
             let others = try session.otherLogs(
                 among: topics == all || !isKnown

@@ -13,7 +13,8 @@ extension OffsetsSession {
     }
 
     private static let lookInterval: Duration = .milliseconds(50)
-    /// Session timeout in milliseconds. The embedded Kafka admits nobody before the previous one has nearly passed.
+    /// Session timeout in milliseconds. The embedded Kafka admits a new member only when the previous member's session
+    /// timeout has nearly passed.
     private static let sessionTimeoutMillis = 6_000
 
     /// Commits as a member of the group. Blocks.

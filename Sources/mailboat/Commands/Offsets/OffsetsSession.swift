@@ -66,7 +66,7 @@ struct OffsetsSession {
             }
             return others
         } catch  where error.isRefusal {
-            // Without the right to read, only the ends of the logs can show it.
+            // Without the right to read records, only the ends of the logs can show that a log is another one.
             return []
         } catch { throw CommandFailure("the records that the group \(self.group) has read cannot be read: \(error)") }
     }
@@ -89,8 +89,8 @@ struct OffsetsSession {
             return result
         }
         do throws(KafkaError) {
-            // A broker that can list the members lists all of them, so the refusal stands. Only one that cannot needs
-            // the attempt below.
+            // If the broker can list the members, the list is complete and the refusal stands. Only for a broker that
+            // cannot list them is the attempt below made.
             _ = try self.admin.members(of: self.group, within: self.limit)
             return result
         } catch {

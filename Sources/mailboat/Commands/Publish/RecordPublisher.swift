@@ -18,7 +18,7 @@ final class RecordPublisher: Sendable {
     init(settings: KafkaSettings, topic: String, tally: DeliveryTally, report: @escaping @Sendable (String) -> Void)
         throws(KafkaError)
     {
-        // One pending wake-up is enough for any number.
+        // One pending wake-up is enough, however many answers wait.
         let (stream, wakeUps) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }),

@@ -18,8 +18,8 @@ struct SteadyPublisher {
         self.topic = try self.producer.topic(topic)
     }
 
-    /// Publishes a record and returns its position. A record without a partition goes to the one that murmur2 gives for
-    /// its key.
+    /// Publishes a record and returns its position. A record without a partition goes to the partition that murmur2
+    /// gives for its key.
     /// - Throws: a `CommandFailure`.
     func publish(_ record: RecordText) throws -> TopicPartitionOffset {
         var headers = KafkaHeaders()

@@ -3,8 +3,8 @@ import PushModel
 
 /// Whether workers with a configuration take an event of its app.
 enum AppOfConfiguration {
-    /// Why they refuse it; `nil`: they take it, or there is no configuration to ask.
-    /// - Parameter apps: those of the configuration; `nil`: there is none.
+    /// Why workers refuse the event; `nil`: they take it, or no configuration is known.
+    /// - Parameter apps: bundle ids in the configuration; `nil`: there is no configuration.
     static func fault(of event: DecodedEvent, apps: [String]?) -> String? {
         guard let apps else { return nil }
         let app = String(decoding: event.text[event.appInText.range], as: UTF8.self)

@@ -116,8 +116,8 @@ struct JSONValueSplitter {
         }
     }
 
-    /// Whether a line can begin a value. An indented line, or one that begins with what ends or continues a value,
-    /// belongs to the previous line.
+    /// Whether a line can begin a value. An indented line belongs to the previous line. So does a line whose first
+    /// character ends or continues a value.
     private static func canBeginValue(_ line: [UInt8]) -> Bool {
         switch line.first {
         case nil, UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: "\""): false

@@ -6,7 +6,7 @@ import Redaction
 struct ReadInVain {
     /// Number of names that are compared. Further ones are not.
     private static let namesMax = 10_000
-    /// Number of names that are listed if none is near.
+    /// Number of names that are listed if none resembles the wanted name.
     private static let shownNamesMax = 5
 
     private(set) var readCount = 0
@@ -22,7 +22,7 @@ struct ReadInVain {
     /// Counts a record of a kind that the command does not read, as in a topic for something else.
     mutating func countForeign() { self.foreignCount += 1 }
 
-    /// Adds the name of a record that is not the one that an option asks for.
+    /// Adds a record's name that differs from the name that an option asks for.
     /// - Parameter name: the record's name; `nil`: none.
     mutating func add(_ name: String?, of option: String) {
         guard let name else { return self.withoutAppCount += option == "--app" ? 1 : 0 }

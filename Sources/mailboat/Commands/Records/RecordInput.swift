@@ -54,8 +54,8 @@ final class RecordInput {
         for item in items { try body(item) }
     }
 
-    /// Refuses a file of settings: its name ends as theirs do, and its first value is not JSON. Otherwise each of its
-    /// lines would be reported.
+    /// Refuses a settings file, so that not each of its lines is reported. Such a file is known by the end of its name,
+    /// and by a first value that is not JSON.
     private func refuseSettings(_ item: JSONValueSplitter.Item?) throws {
         guard case .fault? = item, [".yaml", ".yml"].contains(where: { self.path.hasSuffix($0) }) else { return }
         throw CommandFailure(
@@ -80,7 +80,7 @@ final class RecordInput {
         return 3
     }
 
-    /// Returns when reading is worth another try, and throws if it is not.
+    /// Handles a failed read: returns if reading is worth another try, and throws otherwise.
     private func recover(from code: Int32) throws {
         switch code {
         case EINTR: return

@@ -20,7 +20,7 @@ struct ReplayJudge {
     /// Creates a judge.
     /// - Parameters:
     ///   - app: the app of events that name none.
-    ///   - apps: those of the configuration; `nil`: there is none.
+    ///   - apps: bundle ids in the configuration; `nil`: there is no configuration.
     ///   - nowSeconds: the clock, seconds since 1970.
     init(app: String, apps: [String]?, nowSeconds: Int64, includesStarts: Bool, includesRegistrations: Bool) {
         self.apps = apps

@@ -109,7 +109,7 @@ struct StateListing {
                 ? "" : "; \(NumberText.count(self.unreadableCount, "record")) could not be read")
     }
 
-    /// What was found of the audience that is searched for, in all partitions.
+    /// What all partitions hold of the audience that is searched for.
     private var foundSummary: String {
         guard let audience else { return "" }
         let names = ["members", "accepted", "waiting", "gone", "failed"]
@@ -119,7 +119,7 @@ struct StateListing {
             + (self.foundListenerCount == 0 ? "" : ", \(self.foundListenerCount) of them listen on a channel")
             + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
     }
-    /// A count of members by what became of them. Of the names, only "members" is a noun.
+    /// A number with its name, such as `2 members` or `3 left`. Only "members" is a noun with a singular.
     private static func count(_ number: some BinaryInteger, _ name: String) -> String {
         name == "members" ? NumberText.count(number, "member") : "\(number) \(name)"
     }

@@ -2,7 +2,7 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// State of a partition of `state`, as a command found it.
+/// What a command found in one partition of the topic `state`.
 struct StateLook {
     var partition: Int32
     /// Where the partition's log begins and ends, and what its records say.
@@ -27,8 +27,8 @@ struct StateLook {
         let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {
             let reader = try KafkaLogReader(settings, log: { _ in })
-            // A partition that was added must not count because somebody writes a record into it: the markers say the
-            // number.
+            // The markers say how many partitions count. A partition that was added later does not count, even if it
+            // has records.
             let count = try GroupWord.stateCount(stateTopic, existing: existing, reader, within: kafka.limit)
             let numbers = Set(positions.map(\.topicPartition.partition)).filter { $0 < count }.sorted()
             let logs = try reader.positions(

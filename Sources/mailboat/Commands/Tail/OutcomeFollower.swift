@@ -34,8 +34,8 @@ struct OutcomeFollower {
     ///   - sinceMillis: records from this moment on; `nil`: only new ones.
     ///   - follows: `false`: stop at the current ends of the logs.
     ///   - isOver: asked repeatedly.
-    ///   - callsForOthers: whether a record of `partitions` calls for the other partitions. Asked until it says so, also
-    ///     about some records from before `sinceMillis`.
+    ///   - callsForOthers: whether a record of `partitions` calls for the other partitions. Asked until it says so,
+    ///     also about some records from before `sinceMillis`.
     ///   - whenRead: called once, when everything that was in the log has been read.
     ///   - whenIdle: called when there was nothing new.
     func run(
@@ -95,8 +95,8 @@ struct OutcomeFollower {
         numbers.map { TopicPartition(topic: self.topic, partition: $0) }
     }
 
-    /// The other partitions and the ends of their logs. A partition without an answer is left out, because the wanted
-    /// one can be read without it.
+    /// The other partitions and the ends of their logs. A partition without an answer is left out, because `partitions`
+    /// can be read without it.
     private func otherLogs(_ reader: KafkaLogReader) -> [(partition: TopicPartition, end: Int64)] {
         let partitions = self.topicPartitions(self.otherPartitions)
         guard !partitions.isEmpty, let logs = try? reader.logsOfEach(partitions, within: Self.otherLogsLimit) else {
@@ -142,7 +142,8 @@ struct OutcomeFollower {
         }
     }
 
-    /// Reads everything in the order of time. The log's order holds within a partition, whatever the records' times.
+    /// Reads everything in the order of time. Records of one partition keep the log's order, even if their times say
+    /// otherwise.
     private func readInOrder(
         _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
@@ -153,7 +154,7 @@ struct OutcomeFollower {
             for index in streams.indices where streams[index].isDry { try streams[index].fill() }
             streams.removeAll { $0.isFinished && $0.waiting.isEmpty }
             guard !streams.isEmpty else { return }
-            // Records that have not arrived yet may be older than those that have.
+            // Records that have not arrived yet may be older than records that have arrived.
             if streams.contains(where: \.isDry), ContinuousClock.now < patienceEnds || streams.allSatisfy(\.isDry) {
                 try whenIdle()
                 Sleeping.sleep(Self.idlePause)

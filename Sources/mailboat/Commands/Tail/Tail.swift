@@ -87,7 +87,7 @@ struct Tail: AsyncParsableCommand {
     @Option(help: "Lines for a person, or one JSON object a line.")
     var format = Format.text
 
-    /// Names of outcomes: those of events, and those of records about many members or about channels.
+    /// Names of outcomes of events, and names of records about many members or about channels.
     private static let names =
         Outcome.allCases.map { "\($0.name)" }
         + ["pass", "audience", "start-pass", "channel-opened", "channel-closed", "channel-refused"]
@@ -196,7 +196,7 @@ struct Tail: AsyncParsableCommand {
         return isTerminal ? .terminal(TailFold(isColoured: isColoured)) : .file
     }
 
-    /// Who reads the outcomes.
+    /// Where outcomes are shown, and in which form.
     private enum Screen {
         case program, file
         case terminal(TailFold)
@@ -208,9 +208,9 @@ struct Tail: AsyncParsableCommand {
             case .terminal: self.fold { $0.take(line, record, now: .now) }
             }
         }
-        /// Nothing new has come.
+        /// Shows a count that is old enough. Call it when nothing new has come.
         mutating func tick() { self.fold { $0.tick(now: .now) } }
-        /// Something else is written next.
+        /// Shows the count, if there is one. Call it before something else is written.
         mutating func settle() { self.fold { $0.settle() } }
 
         private mutating func fold(_ lines: (inout TailFold) -> [String]) {

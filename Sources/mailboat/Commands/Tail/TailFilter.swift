@@ -70,11 +70,11 @@ struct TailFilter {
 enum TailText {
     /// Colour that shows how good an outcome is.
     private enum Shade: String {
-        /// Nothing to do.
+        /// An outcome that needs nothing done.
         case good = "32"
-        /// Usually nothing.
+        /// An outcome that usually needs nothing done.
         case plain = "36"
-        /// Somebody may want to look.
+        /// An outcome that somebody may want to look at.
         case doubtful = "33"
         case bad = "31"
     }
@@ -98,7 +98,8 @@ enum TailText {
     /// One line for a person: `18:54:39  delivered      com.example.pizza order-7  priority 10, …`.
     /// - Parameters:
     ///   - isColoured: whether the outcome is written in a colour.
-    ///   - alikeCount: number of outcomes that the line stands for, this one being the newest; `nil`: for this one alone.
+    ///   - alikeCount: number of outcomes that the line stands for, this one being the newest; `nil`: for this one
+    ///     alone.
     static func line(
         _ line: OutcomeLine, _ record: OwnedRecord, isColoured: Bool, alikeCount: Int? = nil
     ) -> String {

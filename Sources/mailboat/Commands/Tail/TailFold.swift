@@ -1,8 +1,8 @@
 import CommandSupport
 import KafkaLog
 
-/// Makes one line of what an audience brings by the hundred, such as the joins before a match: the first is shown, and
-/// those like it that follow are counted.
+/// Shortens outcomes that an audience brings by the hundred, such as the joins before a match. Shows the first one, and
+/// counts those like it that follow.
 struct TailFold {
     /// What folded outcomes have in common.
     private struct Kind: Equatable {
@@ -41,7 +41,7 @@ struct TailFold {
         return self.settle()
     }
 
-    /// The count, if there is one. Another begins.
+    /// The count to show, if there is one. Counting starts over.
     mutating func settle() -> [String] {
         guard let counted else { return [] }
         self.counted = nil
@@ -50,8 +50,8 @@ struct TailFold {
         ]
     }
 
-    /// The kind of an outcome that comes by the hundred; `nil`: it is shown by itself. The record that sums up a version
-    /// changes with its numbers.
+    /// The kind of an outcome that comes by the hundred; `nil`: it is shown by itself. The record that sums up a
+    /// version changes with its numbers.
     private static func kind(_ line: OutcomeLine) -> Kind? {
         guard let audience = line.audience, line.outcome != "audience" else { return nil }
         return Kind(

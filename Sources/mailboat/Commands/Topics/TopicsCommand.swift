@@ -103,7 +103,7 @@ struct TopicsCommand: ParsableCommand {
     }
 }
 
-/// Options of both commands.
+/// Options of `mailboat topics create` and `mailboat topics check`.
 struct TopicsOptions: ParsableArguments {
     @OptionGroup var cluster: ClusterOptions
 

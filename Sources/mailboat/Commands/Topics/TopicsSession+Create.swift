@@ -53,7 +53,7 @@ extension TopicsSession {
         if answers.contains(where: { $0.error != nil }) { throw ExitCode(1) }
     }
 
-    /// The settings for which topics were refused, by topic.
+    /// The settings because of which topics were refused, by topic.
     private func refusedSettings(_ answers: [TopicAnswer], _ asked: [NewTopic]) throws -> [String: [String]] {
         let refused = asked.filter { topic in
             answers.first { $0.name == topic.name }?.error?.isOfTopicSettings ?? false
@@ -65,7 +65,7 @@ extension TopicsSession {
         do throws(KafkaError) {
             return try self.admin.refusedSettings(of: refused, first: TopicPlan.requiredSettings, within: self.limit)
         } catch {
-            // Only the broker's own words are left to show.
+            // Then only the broker's own message can be shown.
             self.remark("\(self.brokers) cannot be asked which settings it refuses: \(error)")
             return [:]
         }

@@ -3,8 +3,8 @@ import KafkaLog
 
 /// Findings as a table for a person, or as JSON for a program.
 enum TopicsTable {
-    /// Header and one line for each finding, in aligned columns. Unless all findings are wanted, only partition counts
-    /// and what is wrong.
+    /// Header and one line for each finding, in aligned columns. Without `showsAll`, only partition counts and faults
+    /// have lines.
     static func lines(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
         let shown = Self.shown(findings, showsAll: showsAll)
         guard !shown.isEmpty else { return [] }

@@ -4,10 +4,10 @@ import PushWorker
 
 /// Shows the results of a story on this machine: the page of `mailboat dev`, or a simulated APNs of its own.
 enum StoryWitness: Equatable {
-    /// The page. Unless it makes no phones, it `registers` the token of a card that a push has put up, as the app's
-    /// server does.
+    /// The page of `mailboat dev`. If the page makes phones, it `registers` the update token of each card that a push
+    /// has put up, as an app's server does.
     case page(origin: String, registers: Bool)
-    /// The control port of `mailboat apns-simulator`, which reports such tokens.
+    /// The control port of `mailboat apns-simulator`, which can be asked for update tokens.
     case simulator(origin: String)
     case nobody
 

@@ -175,7 +175,7 @@ struct Trigger: AsyncParsableCommand {
     }
 
     /// Refuses a story whose events no worker would take.
-    /// - Parameter apps: those of the configuration; `nil`: there is none.
+    /// - Parameter apps: bundle ids in the configuration; `nil`: there is no configuration.
     private func checkApp(_ apps: [String]?) throws {
         guard let apps, self.app.map({ !apps.contains($0) }) ?? (apps.count > 1) else { return }
         let given = self.app.map { "is \(ShownText.name($0))" } ?? "is missing"
@@ -212,8 +212,8 @@ struct Trigger: AsyncParsableCommand {
     /// The URL without the slash at the end that a browser shows.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
-    /// Lines before the first step, because one can watch from there on: the page's link, or how to name a page and a
-    /// simulator that were not found.
+    /// Lines that are printed before the first step, so that a person can watch from the beginning. They have the
+    /// page's link, or say how to name a page and a simulator that were not found.
     func opening(_ cast: TriggerScenario.Cast, _ witness: StoryWitness) -> [String] {
         if let link = witness.link(cast.key) { return ["Watch it on the page of 'mailboat dev':", "  \(link)", ""] }
         guard witness == .nobody else { return [] }

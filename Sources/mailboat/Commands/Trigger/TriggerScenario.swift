@@ -36,7 +36,7 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
 
     /// Number of updates in a burst, enough to see what coalescing does.
     static let burstCount = 20
-    /// Phones that join an audience when no token is given.
+    /// Number of phones that join an audience when no token is given.
     static let madeUpMemberCount = 3
 
     func steps(_ cast: Cast) -> [Step] {

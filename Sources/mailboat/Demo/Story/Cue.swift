@@ -15,18 +15,19 @@ struct Cue: Sendable {
         case killToken(String)
         /// APNs never issued this token, and answers 400.
         case disownToken(String)
-        /// Once the card of `startToken` is on the phone, the activity gets its update token and the backend publishes it.
+        /// Once the card of `startToken` is on the phone, the activity gets its update token and the backend publishes
+        /// it.
         case registerOnceStarted(startToken: String, updateToken: String, Publication)
         /// The phone's start names a channel, so once its card is up it listens there. No update token is reported.
         case listenOnceStarted(startToken: String)
         /// The app on a phone has put up the card and listens to the audience's channel. Its backend publishes the
         /// join.
         case listenAndJoin(StoryMembership)
-        /// APNs asks the worker to leave its connections, with requests under way.
+        /// APNs asks the worker to leave its connections while requests are in flight.
         case goAway
         /// APNs takes this long to answer from now on; `nil`: as long as at the beginning.
         case answersTake(millis: Int?)
-        /// A line for the audience.
+        /// A line for the people who watch.
         case say(String)
     }
 }
