@@ -5,7 +5,8 @@
 /// newest is an hour old.
 struct RollingHour: Sendable {
     static let hourMillis: Int64 = 3_600_000
-    /// Maximum number of units that are counted, beyond any known budget. Past it the oldest is forgotten.
+    /// Maximum number of units that are counted, beyond any known budget. Beyond this number the oldest unit is
+    /// forgotten.
     static let unitsMax = 1_024
     /// Number of units that need no memory of their own: most phones get no more in an hour.
     private static let fewMax = 4

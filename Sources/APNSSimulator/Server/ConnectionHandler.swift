@@ -239,7 +239,8 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         return true
     }
 
-    /// `values` holds the id already, and behind it the page where there is one.
+    /// Sends a successful answer. `values` holds the answer's id already, and then the address of the push's page if
+    /// there is one.
     private func succeed(_ streamID: Int32, _ success: Success, hasPage: Bool) {
         switch success {
         case .push:

@@ -7,8 +7,8 @@ import PushModel
 /// An answer of the API: JSON, unless it is a page.
 enum DevAnswer {
     /// Answers with JSON.
-    /// - Parameter keepsTokens: the client asks for something to publish again. The tokens are simulated, and nothing
-    ///   of this answer is logged.
+    /// - Parameter keepsTokens: whether tokens stay whole, because the client will publish the content again. The
+    ///   tokens are simulated, and nothing of this answer is logged.
     static func json(_ tree: JSONTree, status: HTTPResponse.Status = .ok, keepsTokens: Bool = false) -> Response {
         Self.bytes(
             (keepsTokens ? tree.bytes : Self.bytes(of: tree)) + [UInt8(ascii: "\n")], type: "application/json",

@@ -17,7 +17,7 @@ extension ContentSchema {
         Self.example(of: self.shape, dateSeconds: Self.exampleDate(nowSeconds: nowSeconds))
     }
 
-    /// `attributes-type` and `attributes` of a start of the app's activities; `nil`: the attributes are not known.
+    /// An example of the `attributes-type` and `attributes` of a start; `nil`: the app's attributes are not known.
     /// - Parameter nowSeconds: the clock, seconds since 1970. Dates are later.
     public func exampleStart(nowSeconds: Int64) -> (type: JSONTree, attributes: JSONTree)? {
         guard let own = self.attributes, let shape = own.shape else { return nil }

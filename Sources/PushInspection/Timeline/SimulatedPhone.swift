@@ -22,7 +22,7 @@ public struct SimulatedPhone: Sendable {
     public var tokens: [String]
     /// The newest token, if the app has not reported it; `nil`: the app has reported all.
     public var unreportedToken: String?
-    /// The start that puts up the card; `nil`: no push does, or the phone is a member of an audience.
+    /// The start that puts up the card; `nil`: no push puts it up, or the phone is a member of an audience.
     public internal(set) var start: Start?
     /// Whether the app has the card's update token and waits to report it until its activity is known.
     var owesToken = false

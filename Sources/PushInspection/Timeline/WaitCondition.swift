@@ -1,6 +1,6 @@
 import PushModel
 
-/// What a phone must show for a wait to end. A test can wait for it after publishing an event.
+/// What a phone must show for a wait to end. After publishing an event, a test can wait until a phone shows this.
 public struct WaitCondition: Equatable, Sendable {
     /// Why the question cannot be understood.
     public struct Fault: Error, Equatable, Sendable {

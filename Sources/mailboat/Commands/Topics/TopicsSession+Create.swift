@@ -53,7 +53,7 @@ extension TopicsSession {
         if answers.contains(where: { $0.error != nil }) { throw ExitCode(1) }
     }
 
-    /// The settings because of which topics were refused, by topic.
+    /// The settings that made the cluster refuse topics, by topic.
     private func refusedSettings(_ answers: [TopicAnswer], _ asked: [NewTopic]) throws -> [String: [String]] {
         let refused = asked.filter { topic in
             answers.first { $0.name == topic.name }?.error?.isOfTopicSettings ?? false

@@ -120,7 +120,7 @@ enum TopicsTable {
         var partitions: Int?
         var replicas: Int?
         var error: String?
-        /// Names of settings.
+        /// Names of the settings that the cluster refused; `nil`: none.
         var refused: [String]?
         /// Settings with which the topic would be created. Only in a dry run.
         var settings: [String: String]?
