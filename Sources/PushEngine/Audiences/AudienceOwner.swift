@@ -104,7 +104,7 @@ struct AudienceOwner {
             let former = self.life
             self.life = question.life + 1
             if isFirst {
-                // The present versions have not been sent to anybody: they belong to that life as well.
+                // The present versions have not been sent to anybody, so they get the new life, too.
                 for index in self.publications.indices { self.publications[index].enterLife(self.life) }
                 self.rollUps.enterLife(self.life, from: former)
             }

@@ -170,7 +170,8 @@ struct RollUp {
 /// What partitions have reported to the owner of an audience on its newest versions, the oldest first.
 struct RollUps {
     /// Maximum number of versions of an audience whose reports are summed; beyond it the oldest is dropped. The newest
-    /// version that brought a start is kept in addition. As many older contents that expire later are kept, too.
+    /// version that brought a start is kept in addition. The maximum also applies, separately, to roll-ups of older
+    /// content that expires later.
     static let countMax = 4
     private(set) var all: [RollUp] = []
 

@@ -10,7 +10,7 @@ struct VersionBroadcast: Equatable {
     var channel: [UInt8]
     /// Whether APNs has accepted the version.
     var isAccepted = false
-    /// Number of answers with another status, and the reason that the last of them gave.
+    /// Number of answers with which APNs did not accept the version, and the reason in the last one.
     var refusedCount: UInt32 = 0
     var reason = ""
     /// Number of unanswered broadcasts.

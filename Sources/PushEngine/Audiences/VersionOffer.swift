@@ -15,8 +15,7 @@ struct VersionOffer {
 }
 
 extension ShardMemory {
-    /// Makes the offer of an update that becomes the next version. The slot's stamps in the offer count as used from
-    /// then on.
+    /// Makes the offer of an update that becomes the next version. The slot does not give the offer's stamps again.
     mutating func takeOffer(_ update: UpdateID, of slot: SlotID) -> VersionOffer {
         let under = self.updates[update].under.map { layer in
             (self.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds), layer)

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Outcome records about many members: of a version in one partition (`pass`), and in all of them (`audience`). They
-/// name no source position. Their keys name the version, so the last of several records about it counts.
+/// Outcome records about many members: of a version in one partition (`pass`), and in all partitions (`audience`).
+/// These records do not name a source position. Their keys name the version, so its last record counts.
 enum AudienceOutcomes {
     /// Maximum number of partitions that are named. If there are more, only their number is given.
     static let partitionsMax = 64

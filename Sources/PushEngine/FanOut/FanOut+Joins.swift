@@ -245,7 +245,7 @@ extension FanOut {
         guard members.table.flags(of: member).contains(.isInFlight) else { return nil }
         return self.crowds[crowd].pushInFlight(to: member, in: self.pushes)
     }
-    /// The key under which a member is remembered that leaves its crowd, or comes back.
+    /// The key under which a member is remembered when it has left its crowd, and found when it joins again.
     func departedKey(_ member: MemberID, of crowd: CrowdID, members: CrowdTable.Members) -> DepartedKey {
         self.crowds[crowd].departedKey(member, in: members.table)
     }

@@ -50,8 +50,8 @@ extension FanOut {
         if effects.isAloneReturned { self.carryOut(self.crowds[crowd].aloneReturned(), of: crowd, in: &core) }
         if effects.owesNewestBeside {
             core.memory.counters.members.due += 1
-            // The round may have met the member while it waited, and have counted the newest version as superseded.
-            // This takes that count back.
+            // While the member waited, the round may have met it and counted the newest version as superseded. That
+            // count is taken back.
             self.crowds[crowd].returned()
             self.countWaiting(1, in: &core)
         }

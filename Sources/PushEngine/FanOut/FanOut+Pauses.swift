@@ -8,7 +8,7 @@ public enum PauseRecord {
     /// - Parameters:
     ///   - bundleID: bundle identifier of the app.
     ///   - audience: id of the audience; `nil`: all audiences of the app.
-    ///   - isPaused: `false`: pushes go on.
+    ///   - isPaused: `false`: pushes continue.
     /// - Returns: key and value of a record whose header `RecordHeader.kind` is that of `RoutedKind.pause`.
     public static func make(
         bundleID: String, audience: String?, isPaused: Bool
@@ -51,9 +51,9 @@ extension FanOut {
             self.schedule(crowd, in: &core, now: now)
         }
     }
-    /// Makes room for a pause. If there are too many, pauses of audiences without a member in this partition are
-    /// forgotten, the oldest first.
-    /// - Returns: `false`: all remembered pauses are of audiences with members here; this audience is not paused.
+    /// Makes room for a pause. If there are too many, the oldest pause of an audience without members in this partition
+    /// is forgotten.
+    /// - Returns: `false`: there is no room, because all paused audiences have members here.
     private mutating func makeRoom(for pause: PauseTable.Key, in core: inout ShardCore) -> Bool {
         guard !core.pauses.hasRoom(for: pause) else { return true }
         core.memory.counters.pausesDropped += 1

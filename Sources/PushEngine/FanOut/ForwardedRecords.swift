@@ -1,12 +1,12 @@
 import DequeModule
 import PushModel
 
-/// The last forwarded record taken for each member.
+/// The last forwarded record taken for each member, by its first position: where the record was first stored.
 ///
-/// When the partition where such a record was first stored gets another owner, that owner may forward the partition's
-/// last records again, in order. A repeated join would bring back a member that has left since. Records that a former
-/// owner had under way arrive one by one, at any time. Members' records in `state` hold this first position, too, for
-/// the next owner of the members' partition.
+/// When the partition of that position gets another owner, the new owner may forward the partition's last records
+/// again, in order. A repeated join would bring back a member that has left since. Records that a former owner had
+/// under way arrive one by one, at any time. Members' records in `state` hold the first position, too. The next owner
+/// of the members' partition reads it there.
 struct ForwardedRecords {
     /// Maximum number of members that are remembered.
     static let countMax = 65_536

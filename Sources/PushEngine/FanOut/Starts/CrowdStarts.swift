@@ -7,7 +7,7 @@ struct CrowdStarts: ~Copyable {
     private(set) var trace = Trace.untraced
     /// The start that goes round: one element, or none. A start is large and rare.
     private var orders: [StartOrder] = []
-    /// The identity of the start that goes round, and its end; 0: none goes round.
+    /// The identity of the start that goes round, and when it expires, seconds since 1970; 0: none goes round.
     private(set) var orderStamp = StartStamp()
     private(set) var orderExpiresSeconds: Int64 = 0
     /// The newest start that goes round here or has done so. Neither this start nor an older one begins a second time,
@@ -30,7 +30,7 @@ struct CrowdStarts: ~Copyable {
     var reports = StartReports()
 
     var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
-    /// The start that goes round; `nil`: there is none, or it has expired.
+    /// The start that goes round; `nil`: none does.
     var order: StartOrder? { self.orders.first }
     @inline(__always) var hasOrder: Bool { self.phase != .over }
     /// The stamp of the start that goes round; `nil`: none does.
@@ -55,7 +55,7 @@ struct CrowdStarts: ~Copyable {
         _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
         self.orders = [order]
-        // From here on no other start begins.
+        // From here on neither this start nor an older one begins.
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds

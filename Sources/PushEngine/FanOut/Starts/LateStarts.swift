@@ -89,8 +89,8 @@ struct LateStarts {
         for join in self.joins.queue where join.offset >= 0 && self.joins.isWaiting(join) {
             self.offset = min(self.offset, join.offset)
         }
-        // Records may be stored in another order than that in which they were sent. It is better that one member misses
-        // its start than that a member already served gets a second.
+        // Kafka may store records in a different order than they were sent. A member that misses its start is better
+        // than a served member that gets a second one.
         self.offset = max(self.offset, self.servedOffset)
     }
 }

@@ -15,8 +15,8 @@ struct StartRetries {
     private var entries: [MemberID: Entry] = [:]
     /// The time before which no member is due (steady clock). It may be too early.
     private var earliestMillis: Int64 = .max
-    /// Members that the last record in Kafka, or a later one, names. `nextNamed` are the members that the last record
-    /// written names.
+    /// Members that are named by the last acknowledged record, or by a later record. `nextNamed` are the members named
+    /// by the last record written.
     private var named: Set<MemberID> = []
     private var nextNamed: Set<MemberID> = []
 

@@ -476,8 +476,8 @@ struct StartRound {
     /// while.
     mutating func withdrawAnnouncements() {
         self.nextHorizon = self.unmetPosition
-        // Members behind this position may not be sent the start, although `state` announces them until it has the next
-        // record.
+        // Members from `unmetPosition` on must not be sent the start now. `state` still announces them until it has the
+        // next record.
         self.horizon = min(self.horizon, self.nextHorizon)
         self.announcedCount = 0
         self.late.withdraw()
