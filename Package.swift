@@ -167,7 +167,8 @@ let package = Package(
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
         .testTarget(
-            name: "DevPageTests", dependencies: ["DevPage", "KafkaLog", "PageStyle", "PushInspection", "PushModel"]),
+            name: "DevPageTests",
+            dependencies: ["DevPage", "DeviceModel", "KafkaLog", "PageStyle", "PushInspection", "PushModel"]),
         .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),

@@ -343,6 +343,28 @@ import Testing
         #expect(ended.status == 1 && ended.errors.contains("3 events, 1 refused\n"), "\(ended.errors)")
     }
 
+    /// iOS puts up no card for a start of another type, or with attributes that the type does not decode.
+    @Test func aStartThatTheAppCannotDecodeIsRefused() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let type = "struct Pizza: ActivityAttributes { struct ContentState { var minutes: Int }; var order: String }"
+        try Data(type.utf8).write(to: URL(fileURLWithPath: path))
+        func start(_ type: String, _ attributes: String) -> String {
+            #"{"event":"start","to":{"start-token":"ab"},"attributes-type":"\#(type)","attributes":\#(attributes),"#
+                + #""content-state":{"minutes":1},"alert":{"title":"a","body":"b"}}"#
+        }
+        let ended = try await EndedProcess.run(
+            BuiltExecutable.besideThisOne("mailboat"), ["check", "--quiet", "--content-schema", path, "-"],
+            input: [start("Pizza", #"{"order":"7"}"#), start("Order", #"{"order":"7"}"#), start("Pizza", "{}")]
+                .joined(separator: "\n"))
+        #expect(
+            ended.lines == [
+                "line 2: refused: “attributes” does not fit --content-schema: attributes-type is the string \"Order\", and your type is Pizza",
+                "line 3: refused: “attributes” does not fit --content-schema: “attributes.order” is missing, and the app requires it",
+            ])
+        #expect(ended.status == 1, "\(ended.errors)")
+    }
+
     @Test func warningsAreCounted() {
         var tally = Check.Tally()
         for report in Self.reports(

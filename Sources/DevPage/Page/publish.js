@@ -76,9 +76,9 @@ function begin(index) {
   const audience = known.audience(key) && (shown?.activity !== key || shown.member) ? key : "";
   const sample = samples[index] ?? { name: "", text: "" };
   const text = moved(addressed(sample.text, audience), Date.now() - takenMillis);
-  // The sample of a start has the activity's id in its attributes.
+  // The sample of a start has the activity's id in its attributes. One that is made from the app's type stays as the app decodes it.
   const event = parse(text);
-  if (event?.attributes?.order) event.attributes.order = key;
+  if (event?.attributes?.order && !isFromApp(sample)) event.attributes.order = key;
   byID("publish-event").value = event?.attributes ? JSON.stringify(event, null, 2) : text;
   begun = { name: sample.name, text: byID("publish-event").value };
 }

@@ -38,7 +38,7 @@ extension ContentSchema {
                 all.map { .init($0.name, Self.example(of: $0.shape, dateSeconds: dateSeconds)) })
         case .array:
             let element = shape.items.map { Self.example(of: $0, dateSeconds: dateSeconds) }
-            return .array(["ClosedRange", "Range"].contains(shape.swiftType) ? element + element : element)
+            return .array(shape.isRange ? element + element : element)
         case .string: return .string(Self.texts.first { shape.expected.hasSuffix($0.type) }?.text ?? "text")
         case .number: return .number("0.5")
         case .integer: return .number("1")

@@ -47,6 +47,9 @@ public struct ContentSchema: Equatable, Sendable {
         /// Whether it is the raw value of a Swift enum.
         var isRawValue = false
 
+        /// Whether it is a Swift range, which is decoded from an array of its two bounds.
+        var isRange: Bool { ["ClosedRange", "Range"].contains(self.swiftType) }
+
         /// The shape of a member; `nil`: not known.
         func member(_ name: String) -> Shape? {
             self.properties.first { $0.name == name }?.shape ?? self.values.first
@@ -231,13 +234,12 @@ public struct ContentSchema: Equatable, Sendable {
     public func fault(inAttributes attributes: JSONTree, type: JSONTree) -> String? {
         guard let own = self.attributes else { return nil }
         guard type.plainText == own.typeName else {
-            return "attributes-type is \(Self.described(type)), and your type is \(Self.shown(own.typeName))"
+            let name = own.typeName.prefix(Self.namedCountMax)
+            return "attributes-type is \(Self.described(type)), and your type is \(name)"
         }
         return own.shape.flatMap { Self.fault(in: attributes, $0, path: "attributes") }
             .map { String($0.prefix(Self.faultCountMax)) }
     }
-
-    private static func shown(_ name: String) -> Substring { name.prefix(Self.namedCountMax) }
 
     private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
         let subject = path.isEmpty ? "content-state" : "“\(path)”"
@@ -270,8 +272,7 @@ public struct ContentSchema: Equatable, Sendable {
             for (index, element) in elements.enumerated() {
                 if let fault = Self.fault(in: element, item, path: "\(path)[\(index)]") { return fault }
             }
-            // Swift decodes a range from its two bounds.
-            guard ["ClosedRange", "Range"].contains(shape.swiftType) else { break }
+            guard shape.isRange else { break }
             let bounds = elements.prefix(2).compactMap(\.double)
             if elements.count < 2 || (bounds.count == 2 && bounds[0] > bounds[1]) {
                 return "\(subject) is not a range: expected \(shape.expected)"

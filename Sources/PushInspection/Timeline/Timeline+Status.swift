@@ -59,8 +59,8 @@ extension Timeline {
             return PhoneStatus(.pending, "The card shows the previous push. A newer event is on its way.", wait: wait)
         }
         if let date = self.dates(of: phone).first(where: \.isTrouble) {
-            let isTypeKnown = self.schema(ofApp: phone.app) != nil
-            let type = isTypeKnown ? "" : " Give your Swift type in the tab App, and the page knows."
+            let isUnknown = self.schema(ofApp: phone.app) == nil
+            let type = isUnknown ? " Give your Swift type in the tab App, and the page knows." : ""
             return PhoneStatus(
                 .doubtfulDate,
                 "The card shows what the push brought. Look at “\(date.path)”: \(date.advice)\(type)", wait: nil)
