@@ -1,15 +1,15 @@
 import PushEngine
 import PushModel
 
-/// What one seed makes of audiences: how many there are, who their members are, and what share of the world's events
+/// Everything that a seed decides about audiences: how many there are, who their members are, and what share of events
 /// concerns them.
 package struct AudiencePlan {
-    /// Percent of worlds that have audiences, unless the caller says otherwise.
+    /// Default percentage of worlds that have audiences.
     package static let worldsPercent = 10
-    /// Percent of worlds with audiences that have start members.
+    /// Default percentage of worlds with audiences that also have start members.
     package static let startsPercent = 40
-    /// How long a start member that does not join again stays. It is longer than events are written, so that nobody is
-    /// forgotten meanwhile.
+    /// How long a start member stays if it does not join again. Events are written for a shorter time, so that no start
+    /// member is forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
     /// Bundle id of the second app in worlds with two. Activities belong to the first.
     static let secondBundleID = "com.example.football"
@@ -19,31 +19,31 @@ package struct AudiencePlan {
         /// Index into `SimulationPlan.apps`.
         var app: UInt16
         var memberCount: Int
-        /// Whether members join before the audience has a version. Otherwise they join now and then.
+        /// Whether all members join before the audience has a version. Otherwise they join at any time.
         var joinsFirst: Bool
     }
     var audiences: [Audience] = []
     var hasTwoApps = false
-    /// Whether the second app has `alert.on-unknown: drop`. No activity belongs to that app.
+    /// Whether the second app has the setting `alert.on-unknown: drop`. No activity belongs to that app.
     var dropsUnknownAlerts = false
-    /// Percentage of the second app's pushes with an alert whose answer is lost, beside the answers that are lost
-    /// anyway.
+    /// Percentage of the second app's pushes with an alert whose answer is lost, in addition to other lost answers.
     var lostAlertPercent = 0
-    /// Whether some members are of the development environment.
+    /// Whether some members belong to the development environment.
     var hasDevelopment = false
-    /// Whether `placement` is `trust`. Records on another partition than their key's are then taken there.
+    /// Whether the setting `placement` is `trust`. A worker then takes a record even if its key belongs to another
+    /// partition.
     var trustsPlacement = false
     /// Percentage of the upstream service's actions that concern audiences.
     var sharePercent = 0
-    /// Percentage of actions about audiences that are a join, a leave or a move.
+    /// Percentage of actions about audiences in which a member joins, leaves or moves.
     var movementPercent = 0
-    /// Percentage of movements at which a token dies.
+    /// Percentage of joins, leaves and moves at which a token dies.
     var deathPercent = 0
     /// Percentage of tokens whose phone has frequent updates.
     var frequentPercent = 0
-    /// Whether ended audiences are forgotten soon, and begin again.
+    /// Whether ended audiences are forgotten soon, and later get events again.
     var livesAgain = false
-    /// Percentage of pushes to members at which the worker dies, in the middle of a pass.
+    /// Percentage of pushes to members at which the worker dies, which interrupts its pass.
     var strikePercent = 0
     /// The setting `budget.audience-per-hour`.
     var perHour = 15
@@ -51,8 +51,8 @@ package struct AudiencePlan {
     var frequentPerHour = 120
     /// Number of phones with a push-to-start token.
     var starterCount = 0
-    /// Number of further phones with such a token, which join together with the first of them. One record cannot
-    /// announce a start to all of them.
+    /// Number of further phones with a push-to-start token. They join together with the first phone, so that one record
+    /// cannot announce a start to all of them.
     var starterCrowdCount = 0
     /// Percentage of actions about audiences that concern start members.
     var startSharePercent = 0
@@ -89,18 +89,19 @@ package struct AudiencePlan {
 }
 
 extension SimulationPlan {
-    /// Draws what concerns audiences with a generator of its own, so that worlds without audiences stay as they were.
+    /// Draws the plan of audiences with a separate generator, so that worlds without audiences do not change.
     mutating func drawAudiences(worldsPercent: Int, random: inout SplitMix64) {
         guard Int.random(in: 0..<100, using: &random) < worldsPercent, !self.livesAreShort else { return }
         self.audiences = AudiencePlan(random: &random)
         self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
-        // No judge could say what a phone shows if its message was refused for good.
+        // The judge could not tell what a phone shows if APNs had refused its message permanently.
         self.refusedMessagePercent = 0
-        // An event that is set aside must have an outcome, so without all outcomes no token dies.
+        // An event for a dead token must have an outcome. So tokens die only if all outcomes are published.
         if !self.publishesAll { self.audiences.deathPercent = 0 }
         if self.audiences.livesAgain {
             self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
-            // A member that is forgotten before its hour is over gets a new budget.
+            // A member that is forgotten within an hour and joins again gets a new budget. So the budgets of this world
+            // have no effect.
             self.audiences.perHour = 1_000
             self.audiences.frequentPerHour = 1_000
             self.app.budgetPerHour = 1_000
@@ -112,7 +113,7 @@ extension SimulationPlan {
         if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
     }
 
-    /// Draws start members with a generator of its own, so that worlds without them stay as they were.
+    /// Draws start members with a separate generator, so that worlds without them do not change.
     mutating func drawStarts(worldsPercent: Int, random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
         self.audiences.starterCount = [1, 6, 20, 60].randomElement(using: &random)!
@@ -123,8 +124,8 @@ extension SimulationPlan {
         self.app.audienceSpreadMillis = [0, 0, 5_000, 60_000].randomElement(using: &random)!
     }
 
-    /// Draws crowds with a generator of its own, so that worlds with smaller audiences stay as they were. More
-    /// partitions would make the audiences small again.
+    /// Draws additional start members with a separate generator, so that worlds with smaller audiences do not change.
+    /// It needs few partitions, because many would divide the members into small crowds.
     mutating func drawStarterCrowd(random: inout SplitMix64) {
         guard self.audiences.starterCount > 0, self.partitions <= 2, Int.random(in: 0..<4, using: &random) == 0 else {
             return
@@ -132,15 +133,15 @@ extension SimulationPlan {
         self.audiences.starterCrowdCount = [400, 700].randomElement(using: &random)!
     }
 
-    /// Draws pauses with a generator of its own, so that worlds without them stay as they were.
+    /// Draws pauses with a separate generator, so that worlds without them do not change.
     mutating func drawPauses(random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<3, using: &random) == 0 else { return }
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
-    /// Draws whether unknown alerts are dropped, with a generator of its own, so that everything else in the world
-    /// stays as it was. Worlds with kept channels have none, because listening phones may also hear an alert over the
-    /// channel.
+    /// Draws whether the second app drops unknown alerts, with a separate generator, so that the rest of the world does
+    /// not change. Worlds with kept channels do not drop them, because a listening phone may hear an alert over the
+    /// channel too.
     mutating func drawUnknownAlerts(seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =

@@ -1,39 +1,41 @@
 import PushEngine
 import PushModel
 
-/// What one seed makes of channels that are kept for audiences, and of the phones that listen on them.
+/// Everything that a seed decides about channels that are kept for audiences, and about the phones that listen on them.
 package struct KeptPlan {
-    /// Percent of worlds with audiences that keep channels, unless the caller says otherwise.
+    /// Default percentage of worlds with audiences that keep channels.
     package static let worldsPercent = 25
 
-    /// Whether channels are kept. Worlds without them stay as they were.
+    /// Whether workers keep channels for audiences.
     var isOn = false
-    /// Percentage of actions about audiences that are an `open`, or let a phone start or stop listening on a channel.
+    /// Percentage of actions about audiences that write an `open`, or let a phone begin or stop listening on a channel.
     var sharePercent = 0
-    /// Percentage of management requests whose answer is lost.
+    /// Percentage of requests to create, read, list or delete a channel whose answer is lost.
     var lostPercent = 0
-    /// Percentage of management requests that are refused for now.
+    /// Percentage of requests to create, read, list or delete a channel that Apple refuses temporarily.
     var refusedPercent = 0
-    /// Greatest age of Apple's list.
+    /// Greatest age, in milliseconds, of the list of channels that Apple returns.
     var listLagMillisMax: Int64 = 0
-    /// Percentage of steps in the life of a channel at which the worker dies.
+    /// Percentage of steps in a channel's life (such as its creation) at which the worker dies.
     var strikePercent = 0
-    /// Number of channels of others in each home at the beginning.
+    /// Number of channels that somebody else has made in each home at the beginning.
     var othersAtFirst = 0
-    /// Number of channels of others in the first home at the beginning. That home may be nearly full.
+    /// Number of channels that somebody else has made in the first home at the beginning. It may be almost the maximum
+    /// of a home.
     var othersInFirstHome = 0
-    /// How often others make one more channel, in a hundred.
+    /// Percentage of steps at which somebody else makes one more channel.
     var othersComePercent = 0
-    /// How often somebody deletes one of our channels, or one of the others'.
+    /// Percentage of steps at which somebody else deletes a channel, whether Mailboat made it or not.
     var deletionPercent = 0
-    /// How often the phone that listens from the beginning goes off or returns.
+    /// Percentage of steps at which the phone that listens on a channel from its beginning is switched off or on.
     var sleepPercent = 0
-    /// How often broadcasts, and only broadcasts, begin to be refused for a while.
+    /// Percentage of steps at which APNs begins to refuse broadcasts for a while. It accepts other pushes.
     var outagePercent = 0
-    /// How often a creation is carried out twice, and how often its answer names a channel that it has not made.
+    /// Percentage of creation requests that Apple carries out twice (`twicePercent`). `foreignPercent` is the
+    /// percentage of their answers that name a channel which the request has not made.
     var twicePercent = 0
     var foreignPercent = 0
-    /// How often a publisher itself sends to one of our channels, beside the other events.
+    /// Percentage of steps at which a publisher itself sends an event to a kept channel.
     var straightPercent = 0
 
     init() {}
@@ -46,7 +48,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // It takes long to read such a long list, so few worlds have one.
+        // A worker needs a long time to read such a long list, so few worlds have one.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst
@@ -57,7 +59,7 @@ package struct KeptPlan {
 }
 
 extension SimulationPlan {
-    /// Draws outages with a generator of its own: everything else in the world stays as it was.
+    /// Draws outages and wrong answers with a separate generator, so that the rest of the world does not change.
     mutating func drawOutages(random: inout SplitMix64) {
         guard self.kept.isOn else { return }
         self.kept.outagePercent = [0, 3, 10].randomElement(using: &random)!
@@ -65,13 +67,14 @@ extension SimulationPlan {
         self.kept.foreignPercent = [0, 0, 20].randomElement(using: &random)!
     }
 
-    /// Draws direct broadcasts with a generator of its own: everything else in the world stays as it was.
+    /// Draws events that publishers send directly to kept channels. A separate generator keeps the rest of the world
+    /// unchanged.
     mutating func drawStraight(random: inout SplitMix64) {
         guard self.kept.isOn else { return }
         self.kept.straightPercent = [0, 5, 20].randomElement(using: &random)!
     }
 
-    /// Draws kept channels with a generator of its own, so that worlds that keep none stay as they were.
+    /// Draws kept channels with a separate generator, so that worlds without them do not change.
     mutating func drawKept(worldsPercent: Int, random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
         self.app.audienceChannel = .auto

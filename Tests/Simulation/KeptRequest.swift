@@ -1,7 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// A request about a channel that is kept, or a broadcast on one, on its way to Apple and back.
+/// A request that creates, reads, lists or deletes a kept channel, or a broadcast on one, with its way to Apple and
+/// back.
 struct KeptRequest {
     var worker: Int
     var id: PushID
@@ -9,9 +10,9 @@ struct KeptRequest {
     var home: KeptHome
     /// Id of the channel. It is empty if the request names none.
     var channel: String
-    /// Whether the channel to be created stores messages.
+    /// Whether the channel to be created stores its most recent message.
     var stores = false
-    /// Body of a broadcast.
+    /// Body of the request if it is a broadcast.
     var body: [UInt8] = []
     var priority = 0
     var expirationSeconds: Int64 = 0
@@ -20,10 +21,10 @@ struct KeptRequest {
     /// When Apple gets the request, and when the answer arrives.
     var arrivesMillis: Int64
     var answersMillis: Int64
-    /// Whether the request has reached Apple, or never will.
+    /// Whether the request has reached Apple, or is lost on the way.
     var isOver = false
-    /// The answer that the worker gets; `nil`: Apple decides it when the request arrives.
+    /// The answer that the worker gets. `nil`: Apple decides it when the request arrives.
     var result: PushAnswer.Result?
-    /// Whether the worker has its answer, or nobody will get one.
+    /// Whether the worker has got the answer, or will never get one.
     var isAnswered = false
 }

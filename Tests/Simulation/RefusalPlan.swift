@@ -1,30 +1,32 @@
 import PushModel
 
-/// What Kafka refuses in a world. It is drawn with a generator of its own, so that worlds without refusals stay as they
-/// were.
+/// Everything that Kafka refuses in a world. The plan is drawn with a separate generator, so that worlds without
+/// refusals do not change.
 package struct RefusalPlan {
-    /// Whether Kafka takes dead letters.
+    /// Which dead letters of malformed events Kafka takes: all, only those with an empty value, or none. It takes dead
+    /// letters of other events.
     enum DeadLetters: CaseIterable { case taken, onlyShrunk, refused }
     var deadLetters = DeadLetters.taken
-    /// How often Kafka refuses a whole batch of more than one record. It takes each of the records alone.
+    /// Percentage of batches with at least two records that Kafka refuses as a whole. It takes each of their records
+    /// when the record is sent alone.
     var batchPercent = 0
-    /// Percentage of events after which somebody lowers limits for a while, so that partitions halt. Their worker is
-    /// started again later.
+    /// Percentage of events after which somebody lowers size limits of topics for a while, so that partitions halt.
+    /// Their worker is started again later.
     var windowPercent = 0
-    /// Topics whose limits are lowered for a while.
+    /// Groups of topics whose size limits may be lowered for a while.
     var windows: [Window] = []
 
-    /// Whether events that belong to another partition may be refused for good.
+    /// Whether Kafka may refuse to take forwarded events in `routed`.
     var mayStrand: Bool {
         self.batchPercent > 0 || self.windows.contains { $0.topics.contains(.routed) }
     }
 
     enum Window: CaseIterable {
-        /// State records are refused, so their partition halts.
+        /// Kafka refuses state records, so their partition halts.
         case state
-        /// Events that belong to another partition are refused in `routed`, and become dead letters.
+        /// Kafka refuses forwarded events in `routed`, so they become dead letters.
         case routed
-        /// Events that belong to another partition can neither be forwarded nor dead-lettered, so the partition halts.
+        /// Kafka refuses both forwarded events and their dead letters, so their partition halts.
         case routedAndDeadLetters
 
         var topics: Set<SimulatedKafka.Topic> {
@@ -47,8 +49,8 @@ package struct RefusalPlan {
         self.deadLetters = DeadLetters.allCases.randomElement(using: &random)!
         self.windowPercent = [0, 5, 15].randomElement(using: &random)!
         self.windows = Window.allCases.filter { _ in Bool.random(using: &random) }
-        // Workers send each other records about audiences through `routed`. Other worlds test that nothing arrives
-        // there for minutes.
+        // Workers send each other records about audiences through `routed`. Other worlds already test that no record
+        // gets there for minutes.
         if hasAudiences { self.windows = [] }
     }
 }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// An app in one of Apple's environments. Homes do not share channels.
+/// An app in one of Apple's two environments. Each home has its own channels.
 struct KeptHome: Hashable {
     /// Index into `SimulationPlan.apps`.
     var app: UInt16
@@ -10,7 +10,7 @@ struct KeptHome: Hashable {
 /// Apple's channels of all homes, and who made them.
 struct SimulatedApple {
     enum Maker: Equatable {
-        /// The worker with this number.
+        /// The worker with this number made the channel.
         case worker(Int)
         case other
     }
@@ -24,24 +24,24 @@ struct SimulatedApple {
         var deletedMillis: Int64?
         /// Whether somebody other than a worker deleted it.
         var wasTakenAway = false
-        /// When Apple first took an `end` for the channel, by the steady clock.
+        /// When Apple first took an `end` for the channel, by the steady clock. `nil`: it has taken none.
         var endedMillis: Int64?
-        /// When Apple took beacons for the channel, by the steady clock.
+        /// When Apple took a repeated `end` for the channel, by the steady clock.
         var beacons: [Int64] = []
-        /// The newest message, kept for phones that are off.
+        /// The newest message, which Apple keeps for phones that are off, and the time until which it is kept.
         var stored: (body: [UInt8], untilSeconds: Int64)?
 
         var isRegistered: Bool { self.deletedMillis == nil }
     }
 
-    /// The most channels that an app may have in an environment.
+    /// Maximum number of channels that an app may have in one environment.
     static let countMax = 10_000
 
     private(set) var channels: [Channel] = []
     private var indices: [String: Int] = [:]
     private var counts: [KeptHome: Int] = [:]
-    /// Channels that a list may show, by home, in the order in which they were made. A list is at most `listedMillis`
-    /// old.
+    /// Indexes of channels that may be in a list of Apple, by home, in order of creation. Channels that were deleted
+    /// more than `listedMillis` ago are removed, because no list is older.
     private var listed: [KeptHome: [Int]] = [:]
     private static let listedMillis: Int64 = 60_000
 
@@ -57,10 +57,10 @@ struct SimulatedApple {
     func isRegistered(_ id: String) -> Bool { self[id]?.isRegistered ?? false }
 
     /// Creates a channel.
-    /// - Returns: its id; `nil`: the home is full.
+    /// - Returns: the channel's id. `nil`: the home already has the maximum number of channels.
     mutating func create(_ home: KeptHome, maker: Maker, stores: Bool, atMillis: Int64) -> String? {
         guard self.count(home) < Self.countMax else { return nil }
-        // The id has a length that base64 can have. No activity has such a name.
+        // The length of the id is valid in base64. No activity has such an id.
         let digits = "0000000" + String(self.channels.count)
         let id = "kept" + digits.suffix(8)
         self.indices[id] = self.channels.count
@@ -71,7 +71,7 @@ struct SimulatedApple {
     }
 
     /// Deletes a channel.
-    /// - Returns: `false`: the home has no such channel.
+    /// - Returns: whether the home had the channel.
     mutating func delete(_ id: String, of home: KeptHome, atMillis: Int64) -> Bool {
         guard let index = self.indices[id], self.channels[index].home == home, self.channels[index].isRegistered else {
             return false
@@ -81,7 +81,7 @@ struct SimulatedApple {
         return true
     }
 
-    /// The list of channels as it was at a moment.
+    /// The list of the home's channels as it was at the given time.
     mutating func list(_ home: KeptHome, atMillis: Int64) -> [String] {
         self.listed[home]?.removeAll { (self.channels[$0].deletedMillis ?? .max) < atMillis - Self.listedMillis }
         return (self.listed[home] ?? []).filter { index in

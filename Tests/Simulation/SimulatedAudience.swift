@@ -1,18 +1,18 @@
 import DeviceModel
 import PushModel
 
-/// One life of an audience as the outside world sees it: the versions that its phones were sent.
+/// One life of an audience as phones and publishers see it: its versions that were sent.
 struct SimulatedAudience {
     /// Index into `SimulationPlan.apps`.
     let app: UInt16
-    /// The audience's first life, as an index into the world's phones. `state` and records use one name for all lives.
+    /// Index of the audience's first life in the world's phones. `state` and records have one name for all its lives.
     let first: Int
-    /// Index of the start event in the world's order; `nil`: the audience is not started.
+    /// Index of the audience's start event in the world's order. `nil`: the audience has no start event.
     var start: Int?
-    /// Where and when each `end` was written, by the steady clock.
+    /// Where each `end` was written, and when, by the steady clock.
     var ends: [(position: SourcePosition, millis: Int64)] = []
-    /// Whether some partition pushed an older version after a newer one, because the alert did not fit into the newer
-    /// one.
+    /// Whether some partition pushed an older version after a newer one. It may, if an alert does not fit into the
+    /// newer one.
     var hasGoneBack = false
     /// Versions by stamp.
     var versions: [Int64: Version] = [:]
@@ -24,28 +24,28 @@ struct SimulatedAudience {
     var alertDepartures: [Int: [Int32: Int64]] = [:]
 
     struct Version {
-        /// The body for members that get the version without its alert.
+        /// The version's body without its alert.
         var body: [UInt8]
-        /// The event that made the version, as an index into the world's order. `content` may be another, because an
-        /// end may bring the content of an earlier event.
+        /// The event that made the version, as an index into the world's order. The version's `content` may belong to
+        /// an earlier event, if this event is an end without content.
         var event: Int?
         var content: Int?
         var isUpdate: Bool
-        /// Whether the version's owner may not have known what the former owner had sent.
+        /// Whether the audience's owner, when it made the version, may not have known what the former owner had sent.
         var isBehind: Bool
-        /// When the version's first push left under each tenure, by the steady clock.
+        /// When the version's first push left, by tenure, on the steady clock.
         var first: [Tenure: Int64] = [:]
     }
-    /// One worker's ownership of a partition, during which it pushes a version.
+    /// The time for which one worker owns a partition after one assignment.
     struct Tenure: Hashable {
         var partition: Int32
         var worker: Int
-        /// Number of the assignment that gave the partition to the worker.
+        /// Number of the assignment with which the tenure began.
         var assignment: Int
     }
 }
 
-/// A token that joins audiences.
+/// A device token that joins audiences, and the phone behind it.
 struct SimulatedMember {
     /// The token, in lower-case hex.
     let token: String
@@ -53,56 +53,57 @@ struct SimulatedMember {
     let isDevelopment: Bool
     /// Whether APNs no longer takes the token.
     var isDead = false
-    /// Whether APNs was asked after the token died, and has refused it.
+    /// Whether a worker has sent a push to the dead token, and APNs has refused it.
     var isRefused = false
-    /// Joins and leaves, in the order of the token's log.
+    /// The token's joins and leaves, in the order of the log.
     var movements: [Movement] = []
-    /// What the phone shows of each audience, by the audience's life. A phone that returns to an audience still has its
-    /// card.
+    /// The card that the phone shows of each audience, by the audience's life. The phone keeps its card when it leaves
+    /// the audience, and still has it if it returns.
     var cards: [Int: MemberCard] = [:]
-    /// When the last push left that APNs looked at, by worker.
+    /// When the last push to the token left that APNs processed, by worker.
     var departures: [Int: Int64] = [:]
     var tens: [Ten] = []
-    /// The last movement that each worker has read since the partition was assigned to it, by worker.
+    /// Index of the last movement that each worker has read since it got the partition, by worker.
     var lastRead: [Int: Int] = [:]
     /// Index of the movement that was read last, by any worker.
     var newestRead: Int?
 
     struct Movement {
         var position: SourcePosition
-        /// The audience, in one life, that the member is in from this movement on. `nil`: none.
+        /// The life of an audience that the member belongs to after this movement. `nil`: the member belongs to none.
         var audience: Int?
         var isFrequent: Bool
         /// When the movement was written, by the steady clock.
         var writtenMillis: Int64
         /// When the movement's offset was committed, by the steady clock.
         var committedMillis: Int64?
-        /// Whether the member enters an audience with this movement, for the first time or again.
+        /// Whether the member joins an audience that it did not belong to just before.
         var isArrival: Bool
-        /// The channel that the member is reported to listen on from this movement on.
+        /// The channel that the movement's record names as the one the member listens on.
         var channel: String?
     }
 
-    /// A push with priority 10 that counts as spent.
+    /// A push of priority 10 that counts as spent.
     struct Ten {
         var worker: Int
         var id: PushID
-        /// When the phone got the push, by the steady clock. Until then, when the push left.
+        /// When the phone got the push, by the steady clock. While that is not known: when the push left.
         var atMillis: Int64
-        /// How far clocks had been set ahead at that time.
+        /// Total time by which all clocks had been set ahead at that moment, in milliseconds.
         var aheadMillis: Int64
     }
 
-    /// The channel that the phone's card of each audience listens on, reported or not, by the audience's life.
+    /// The channel on which the phone listens for each audience's card, by the audience's life. The app may not have
+    /// reported it.
     var listening: [Int: String] = [:]
-    /// Whether the phone's app reports the channel.
+    /// Whether the phone's app reports the channel when it joins.
     var saysChannel = false
-    /// Whether the phone stopped listening before workers knew that, so that it may miss alerts.
+    /// Whether the phone stopped listening before workers could know. Such a phone may miss alerts.
     var mayMissAlerts = false
-    /// Number of broadcasts that the phone heard, by version. Audiences may have equal stamps, and a phone may listen
-    /// to an audience that it has left.
+    /// Number of broadcasts that the phone heard, by version. The key names the audience too, because stamps of two
+    /// audiences can be equal. A phone may also listen to an audience that it has left.
     var heard: [SimulationWorld.VersionName: Int] = [:]
-    /// Number of pushes that the phone got by token, by version.
+    /// Number of pushes that the phone got through its token, by version.
     var got: [SimulationWorld.VersionName: Int] = [:]
 
     /// The last push that left for the member.
@@ -114,35 +115,36 @@ struct SimulatedMember {
         var id: PushID
         var millis: Int64
         var stampSeconds: Int64
-        /// Whether the round had reached the member.
+        /// Whether the push counts as part of a round.
         var isInTurn = false
-        /// When the worker heard that APNs took the push.
+        /// When the worker got the answer that APNs took the push.
         var acceptedMillis: Int64?
     }
 
     var movement: Movement? { self.movements.last }
-    /// The audience that the member is in by the upstream service's records, in one life.
+    /// The life of an audience that the member belongs to by the upstream service's records.
     var audience: Int? { self.movements.last?.audience }
 
-    /// The join with which the present stay began. Rejoins do not begin another stay.
+    /// The join with which the member's present stay in its audience began. Later joins to the same audience do not
+    /// count.
     var arrival: Movement? { self.movements.last { $0.isArrival } }
 }
 
 /// What one phone shows of one audience.
 struct MemberCard {
     var device = Device()
-    /// What the phone would show if no push brought an alert.
+    /// What the phone would show if no push had an alert.
     var silent = Device()
-    /// The newest stamp that the phone took from a living owner.
+    /// The newest stamp that the phone has taken from a worker that owned the partition at that moment.
     var newestStamp = Int64.min
-    /// The owner that sent `newestStamp`.
+    /// Number of the worker that sent the push with `newestStamp`.
     var newestStampWorker = -1
     /// The push that brought `newestStamp`.
     var newestStampPush: PushID?
-    /// Sequence number of the judge's evidence when the owner heard that this push had arrived.
+    /// Sequence number of the judge's evidence when the worker got the answer to `newestStampPush`.
     var newestStampHeardAt = Int.max
-    /// Pushes with alerts that left for the phone, in order, by the alert's event. Alerts that are known not to have
-    /// arrived are left out.
+    /// Pushes with alerts that left for the phone, in order, by the alert's event. A push is removed when it is certain
+    /// that it did not arrive.
     var alerts: [Int: [AlertPush]] = [:]
     /// Events whose content the phone has shown.
     var shown: Set<Int> = []
@@ -152,11 +154,11 @@ struct MemberCard {
     struct AlertPush {
         var worker: Int
         var id: PushID
-        /// How often partitions had changed hands when the push left.
+        /// Number of changes of partitions' owners until the push left.
         var moves: Int
         /// Whether the worker knows that APNs took the push.
         var isAccepted = false
-        /// Whether the worker has given the push up as one without an answer.
+        /// Whether the worker treats the push as one whose answer will stay unknown.
         var isUnknown = false
     }
 }

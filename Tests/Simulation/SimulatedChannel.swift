@@ -1,29 +1,31 @@
 import APNSProtocol
 import DeviceModel
 
-/// What APNs has of a channel, what the judge remembers of its broadcasts, and a second phone that listens.
+/// A broadcast channel: what APNs stores of it, what the judge remembers of its broadcasts, and a second phone that
+/// listens.
 struct SimulatedChannel {
     /// Whether the channel keeps the most recent message (policy 1).
     var stores: Bool
-    /// The phone that is off now and then; the activity's own phone is always on.
+    /// A second phone that listens and is sometimes off. The first phone, `SimulatedPhone.device`, is always on.
     var sleeper = Device()
     var isSleeperOn = true
-    /// The message that APNs keeps for phones that are off.
+    /// The message that APNs keeps for phones that are off, and the time until which it keeps it.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
     /// The newest messages that APNs has taken.
     var newest = NewestMessages()
     /// The newest messages that the sleeper has got.
     var sleeperNewest = NewestMessages()
-    /// When the last broadcast left that APNs looked at, by worker, in steady time.
+    /// When the last broadcast left that APNs processed, by worker, in steady time.
     var departures: [Int: Int64] = [:]
-    /// When the worker last got a 429, by worker, in steady time.
+    /// When each worker last got an answer with status 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]
-    /// Workers that have an answer about what the channel keeps.
+    /// Workers that have got an answer about the channel's storage policy.
     var answeredWorkers: Set<Int> = []
 }
 
-/// The newest of some messages. A stamp alone does not name a message. A channel that was forgotten after its end
-/// begins again, and may reach the end's stamp again.
+/// The newest message of a channel, and the newest one with content. A message is known by stamp and body, because a
+/// stamp alone may be ambiguous. A channel that was forgotten after its end begins again, and may reach the same stamp
+/// again.
 struct NewestMessages: Equatable {
     struct Message: Equatable {
         var stampSeconds: Int64 = 0
@@ -44,7 +46,7 @@ struct NewestMessages: Equatable {
     }
 }
 
-/// A question about a channel that is on its way, or its answer.
+/// A worker's request for a channel's storage policy, with the answer that it will get.
 struct ChannelQuestion {
     var worker: Int
     var activity: Int

@@ -1,26 +1,26 @@
-/// The group coordinator: which workers are members, and which own each partition. It is cooperative: a partition that
-/// moves is first given back.
+/// The group coordinator, which knows the members and the owner of each partition. Rebalances are cooperative: the
+/// owner of a partition gives it back before another member gets it.
 struct SimulatedGroup {
     /// Time after which a silent member is removed.
     static let sessionMillis: Int64 = 45_000
 
-    /// Members by worker number, and since when each has been silent. `nil`: the member is not silent.
+    /// Members by worker number, with the time since which each has been silent. `nil`: the member is not silent.
     private(set) var members: [Int: Int64?] = [:]
     /// Owners by partition. `nil`: the partition has no owner.
     private(set) var owners: [Int?]
-    /// Partitions that their owner was asked to give back.
+    /// Partitions whose owner was asked to give them back, and has not done so yet.
     private(set) var revoking: Set<Int32> = []
 
-    /// Number of each worker's current membership. Requests of an earlier membership are refused.
+    /// Number of each worker's current membership. Requests from an earlier membership are refused.
     private(set) var memberships: [Int: Int] = [:]
-    /// Members that no longer want partitions.
+    /// Members that are leaving, and get no more partitions.
     private var leaving: Set<Int> = []
 
     enum Event: Equatable { case assigned(Int32), revoked(Int32), lost([Int32]) }
 
     init(partitions: Int32) { self.owners = Array(repeating: nil, count: Int(partitions)) }
 
-    /// Adds partitions to the topic, which nobody owns yet.
+    /// Adds partitions to the topic, and assigns them.
     mutating func grow(by count: Int) -> [(worker: Int, event: Event)] {
         self.owners += Array(repeating: nil, count: count)
         return self.balance()
@@ -35,7 +35,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// Removes a member that left or was silent. Its partitions have no owner then.
+    /// Removes a member that left or was silent, and gives its partitions to others.
     mutating func remove(_ worker: Int) -> [(worker: Int, event: Event)] {
         self.members[worker] = nil
         for partition in self.owners.indices where self.owners[partition] == worker {
@@ -45,7 +45,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// Lets a returning static member keep its partitions, and removes its former process.
+    /// Replaces a static member's former process by its new one, which keeps the partitions.
     mutating func replace(_ old: Int, by new: Int) -> [(worker: Int, event: Event)] {
         guard self.members[old] != nil else { return self.join(new) }
         self.members[old] = nil
@@ -70,7 +70,7 @@ struct SimulatedGroup {
         self.members[worker] = .some(nil)
     }
 
-    /// When the member that has been silent longest is removed.
+    /// When the session of the member that has been silent longest expires. `nil`: no member is silent.
     var nextExpiryMillis: Int64? {
         self.members.values.compactMap { $0 }.min().map { $0 + Self.sessionMillis }
     }
@@ -87,13 +87,13 @@ struct SimulatedGroup {
         return self.balance(avoiding: worker)
     }
 
-    /// Begins a rebalance without any cause, by asking the owner to give back one partition.
+    /// Begins a rebalance without a cause, by asking the owner of one partition to give it back.
     mutating func ask(for partition: Int32) -> [(worker: Int, event: Event)] {
         guard let owner = self.owners[Int(partition)], self.revoking.insert(partition).inserted else { return [] }
         return [(owner, .revoked(partition))]
     }
 
-    /// Begins a member's leave: it gives back what it has, and gets nothing.
+    /// Begins a member's departure: it gives back all its partitions, and gets no others.
     mutating func beginLeaving(_ worker: Int) -> [(worker: Int, event: Event)] {
         self.leaving.insert(worker)
         var events: [(worker: Int, event: Event)] = []

@@ -1,31 +1,31 @@
 import PushEngine
 import ShardLoop
 
-/// What a worker knows of its inlets. The gate is the production one. In a real worker the adapter `InletWatch` asks
-/// the questions.
+/// State of a worker's inlets. `InletGate` is the production code. In a real worker, the adapter `InletWatch` asks
+/// Kafka for offsets.
 struct SimulatedInlets {
     var gate = InletGate()
-    /// Inlets that the previous look found.
+    /// Inlets that the worker had at its previous look.
     var known: Set<Int32> = []
-    /// Offset up to which records of each inlet were let in since its assignment, by inlet.
+    /// Offset below which records of an inlet were let in since its assignment, by inlet.
     var letIn: [Int32: Int64] = [:]
-    /// When the worker looks again, or asks for more.
+    /// When the worker begins its next look, or asks for the next log ends.
     var dueMillis: Int64 = 0
-    /// Offsets that the group had committed at this look, by partition.
+    /// Offsets that the group had committed when this look began, by partition.
     var committed: [Int64] = []
-    /// Partitions whose end has not been asked for yet.
+    /// Partitions whose log end the worker has not asked for in this look.
     var unasked: [Int32] = []
     var sights: [InletGate.Sight] = []
 }
 
-/// Questions of a worker about the partitions with lower numbers than its inlets. It asks first for committed offsets,
-/// then for the end of each log. The world goes on in between.
+/// A worker's questions about its inlets and all partitions with lower numbers. The worker first asks for committed
+/// offsets, then for the end of each log. Other things happen in between.
 extension SimulationWorld {
     private static let inletLookMillis: Int64 = 500
 
     private func inlets(of worker: SimulatedWorker) -> Set<Int32> { Set(worker.partitions.keys.filter(self.isInlet)) }
 
-    /// When the worker next looks at its inlets; `nil`: it has nothing to let in.
+    /// When the worker next looks at its inlets. `nil`: they have no records that must be let in.
     func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard self.growth.hasGrown else { return nil }
         let hasMore = self.inlets(of: worker).contains {

@@ -23,7 +23,7 @@ struct LoggedRecord {
         self.timestampMillis = timestampMillis
     }
 
-    /// Makes the logged form of a worker's record.
+    /// Creates the log's record from a worker's record.
     init(_ kept: KeptRecord, madeAt: Int) {
         self.init(key: kept.key ?? [], value: kept.value ?? [])
         self.hasKey = kept.key != nil
@@ -40,12 +40,12 @@ struct LoggedRecord {
         return self.headers.first { $0.name == name }?.value
     }
 
-    /// Whether a record of the routed topic was misplaced. The other records are messages between workers.
+    /// Whether a record of `routed` is a forwarded event. The other records of `routed` are messages between workers.
     var isForwarded: Bool { self.headers.first { $0.name == "mailboat-kind" }.map { $0.value == "event" } ?? true }
 }
 
-/// The broker: logs by topic and partition, and records on their way to them. Records of one producer to one partition
-/// arrive in order. Each arrives once, or never, or without its producer learning of it.
+/// The broker: its logs by topic and partition, and the records on their way to them. Records of one producer to one
+/// partition arrive in order. Each arrives once, arrives without an answer to its producer, or is lost.
 struct SimulatedKafka {
     enum Topic: Hashable {
         case events, routed, state, outcomes, deadLetters
@@ -60,7 +60,7 @@ struct SimulatedKafka {
                 }
         }
 
-        /// The topic as the engine writes it; `nil`: no worker writes it.
+        /// The topic's name in the engine. `nil`: workers do not write to the topic.
         var written: EngineRecord.Topic? {
             switch self {
             case .events: nil
@@ -76,10 +76,10 @@ struct SimulatedKafka {
         var partition: Int32
     }
 
-    /// What becomes of a record under way, and the answer that its producer gets.
+    /// Whether a record that was sent gets stored, and which answer its producer gets.
     enum Fate: Equatable {
         case delivered, answerLost, lost
-        /// Kafka refuses the record.
+        /// Kafka refuses the record for this reason.
         case refused(ProduceError)
     }
 
@@ -89,19 +89,19 @@ struct SimulatedKafka {
         /// The record as its producer keeps it.
         var kept: KeptRecord
         var acknowledgement: UInt64 { self.kept.acknowledgement }
-        /// The worker that sent it.
+        /// Number of the worker that sent the record.
         var producer: Int
         var arrivesMillis: Int64
         var answersMillis: Int64
         var fate: Fate
-        /// When the record left. Records that left together are one batch.
+        /// When the record left. A producer's records for one log that left at the same time are one batch.
         var sentMillis: Int64 = 0
-        /// Whether the fate of the record's batch has been drawn.
+        /// Whether it was already drawn if the record's batch is refused.
         var isBatchDrawn = false
-        /// Whether the producer has died, or its client has ended. Then nobody gets an answer about the record.
+        /// Whether the producer has died, or its client has ended. No worker gets an answer about such a record.
         var isOrphan = false
-        /// Whether the client that sent it has ended, and the worker has another. The record may then be stored behind
-        /// records of the newer client.
+        /// Whether the client that sent the record has ended. The record may then be stored behind records of the
+        /// worker's next client.
         var isOfEndedClient = false
     }
 
@@ -110,7 +110,7 @@ struct SimulatedKafka {
         var producer: Int
         /// The record's offset; `nil`: the producer gave up waiting.
         var offset: Int64?
-        /// Why Kafka refused the record; `nil`: Kafka took it, or gave no answer.
+        /// Why Kafka refused the record. `nil`: Kafka stored it, or gave no answer.
         var refusal: ProduceError?
         var logID: LogID
         var record: KeptRecord
@@ -118,11 +118,12 @@ struct SimulatedKafka {
     }
 
     private(set) var logs: [LogID: [LoggedRecord]] = [:]
-    /// First offsets of logs whose beginning was cut off.
+    /// First offsets of logs whose older records were deleted. Other logs begin at 0.
     private var starts: [LogID: Int64] = [:]
     private(set) var committed: [LogID: Int64] = [:]
     private(set) var transits: [Transit] = []
-    /// Time until which a producer's records for a partition wait, after it gave up a record. By log and producer.
+    /// Time before which a producer's records do not reach a log, because the producer has given up an earlier record.
+    /// By log and producer.
     private var heldUpUntilMillis: [LogID: [Int: Int64]] = [:]
 
     func end(_ logID: LogID) -> Int64 { Int64(self.logs[logID]?.count ?? 0) }
@@ -142,10 +143,10 @@ struct SimulatedKafka {
         return Int64(self.logs[logID]!.count - 1)
     }
 
-    /// Deletes a log and makes it anew, empty. Records on their way are stored in the new log.
+    /// Deletes a log and creates it again, empty. Records that are on their way are stored in the new log.
     mutating func makeAnew(_ logID: LogID) { self.logs[logID] = [] }
 
-    /// Deletes the records below an offset, as somebody's admin command does.
+    /// Deletes the records below an offset, as an administrator's command can.
     mutating func cutHead(_ logID: LogID, upTo start: Int64) {
         for index in 0..<Int(start) {
             self.logs[logID]![index].isGone = true
@@ -154,7 +155,7 @@ struct SimulatedKafka {
         self.starts[logID] = start
     }
 
-    /// Rewrites the records of a log, as they are in another cluster.
+    /// Changes the records of a log to what they are in another cluster.
     mutating func rewrite(_ logID: LogID, _ body: (inout LoggedRecord) -> Void) {
         guard let log = self.logs[logID] else { return }
         for index in log.indices where !log[index].isGone { body(&self.logs[logID]![index]) }
@@ -164,8 +165,8 @@ struct SimulatedKafka {
 
     /// Sends a record of a producer.
     /// - Parameters:
-    ///   - notBeforeMillis: until when the broker is away.
-    ///   - delayMillisMax: by how much the record may be slower than usual.
+    ///   - notBeforeMillis: when the broker is reachable again.
+    ///   - delayMillisMax: greatest additional delay of the record.
     mutating func send(
         _ record: LoggedRecord, kept: KeptRecord, to logID: LogID, producer: Int, fate: Fate, nowMillis: Int64,
         notBeforeMillis: Int64, delayMillisMax: Int64, random: inout SplitMix64
@@ -179,7 +180,8 @@ struct SimulatedKafka {
         }
         arrives = max(arrives, self.heldUpUntilMillis[logID]?[producer] ?? 0)
         answers = max(answers, arrives)
-        // A record that is given up has waited long. The records behind it may still wait when it is tried again.
+        // A record that its producer gives up has waited long. When the producer tries it again, the records behind it
+        // may still be waiting.
         if fate == .answerLost || fate == .lost, Bool.random(using: &random) {
             answers += Int64.random(in: 0...4_000, using: &random)
             let further = Int64.random(in: 0...1_500, using: &random)
@@ -191,9 +193,9 @@ struct SimulatedKafka {
                 arrivesMillis: arrives, answersMillis: answers, fate: fate, sentMillis: nowMillis))
     }
 
-    /// Judges one batch: all records that a producer sends to one log at one moment. Its last record has just been
-    /// sent, and is not the first.
-    /// - Parameter refuses: draws, once for the batch, whether Kafka refuses all of it, and why.
+    /// Decides whether Kafka refuses a batch: all records that a producer sends to one log at one moment. It is called
+    /// after each record of the batch, and does nothing after the first.
+    /// - Parameter refuses: draws whether Kafka refuses the whole batch, and why. It is called once for a batch.
     mutating func judgeBatch(
         of logID: LogID, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
     ) {
@@ -215,12 +217,12 @@ struct SimulatedKafka {
         }
     }
 
-    /// Sends a record that was on its way when its producer died, long ago.
+    /// Sends a record that has been on its way since long before its producer died.
     mutating func sendLate(_ transit: Transit) { self.transits.append(transit) }
 
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }
 
-    /// Takes the records that have arrived by now, in their order of arrival.
+    /// Takes the records that have arrived by now, in order of arrival.
     mutating func arrivals(nowMillis: Int64, body: (Transit, Int64?) -> Void) -> [Delivery] {
         guard self.transits.contains(where: { $0.arrivesMillis <= nowMillis }) else { return [] }
         var deliveries: [Delivery] = []
@@ -246,17 +248,17 @@ struct SimulatedKafka {
         return deliveries
     }
 
-    /// Ends a producer whose process dies. The first records that it had on the way to each partition still arrive, at
-    /// any later moment.
+    /// Ends a producer whose process dies. Of its records for each log, the first ones still arrive, up to
+    /// `lateMillisMax` later. The rest is lost.
     mutating func producerDied(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) {
         self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
     }
 
-    /// Ends the Kafka client of a producer whose process goes on. The records fare as if the process had died, and are
-    /// all given back to it.
-    /// - Returns: what the producer had on the way.
+    /// Ends the Kafka client of a producer whose process continues. Some records still arrive, as if the process had
+    /// died, and all unanswered ones return to the producer.
+    /// - Returns: the records without an answer, as deliveries without an offset.
     mutating func clientEnded(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) -> [Delivery] {
@@ -273,8 +275,8 @@ struct SimulatedKafka {
         }
     }
 
-    /// Stops a producer's process. Records already in a socket still arrive. The others leave when the process wakes
-    /// up.
+    /// Stops a producer's process. Records already in a socket still arrive. The others leave when the process
+    /// continues.
     mutating func producerStopped(_ producer: Int, untilMillis: Int64, random: inout SplitMix64) {
         self.scatter(producer, afterMillis: untilMillis, withinMillis: 400, losesRest: false, random: &random)
     }
@@ -308,7 +310,7 @@ struct SimulatedKafka {
         self.transits = kept
     }
 
-    /// Delays all arrivals until the broker is back.
+    /// Delays all arrivals and answers until the broker is reachable again.
     mutating func brokerAway(untilMillis: Int64) {
         for index in self.transits.indices {
             self.transits[index].arrivesMillis = max(self.transits[index].arrivesMillis, untilMillis)
@@ -316,8 +318,8 @@ struct SimulatedKafka {
         }
     }
 
-    /// Compacts `state` at a legal moment. Among the records older than the compaction lag, only the newest of each key
-    /// stays. Offsets stay too.
+    /// Compacts a log. Of the records that were stored before `olderThanMillis`, only the newest of each key stays.
+    /// Offsets do not change.
     mutating func compact(_ logID: LogID, olderThanMillis: Int64) {
         guard let log = self.logs[logID] else { return }
         let head = log.firstIndex { $0.appendedMillis > olderThanMillis } ?? log.count

@@ -2,16 +2,15 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The loop's port to the simulated Kafka. The process may die within any call. Later calls of the dead process have no
-/// effect.
+/// The loop's port to the simulated Kafka. The process may die within any call. If it does, later calls have no effect.
 final class SimulatedLog: ShardLog {
     private unowned let world: SimulationWorld
-    /// The worker that owns this port; the worker sets it.
+    /// The worker that owns this port. The worker sets the property itself.
     unowned var worker: SimulatedWorker!
 
     init(world: SimulationWorld) { self.world = world }
 
-    /// When the lease ends, by the worker's own clock. A process that has died hears nothing of it.
+    /// When the lease ends, by the worker's own clock. It is `.min` if the process has died or the lease has not begun.
     var leaseEndsMillis: Int64 {
         guard self.worker.isAlive, self.worker.leaseFromMillis <= self.world.steadyMillis else { return .min }
         guard self.worker.leaseEndsMillis != .max else { return .max }
@@ -98,14 +97,14 @@ final class SimulatedLog: ShardLog {
     }
 }
 
-/// A part of `state` that a worker reads, in pieces and with pauses.
+/// A range of `state` that a worker reads in pieces, with pauses.
 final class SimulatedSection: StateSection {
     private unowned let world: SimulationWorld
     private unowned let worker: SimulatedWorker
     let partition: Int32
     private var next: Int64
     private let end: Int64
-    /// Time before which nothing of the section can be read.
+    /// Time before which the next piece cannot be read.
     private(set) var dueMillis: Int64
     private var isOpen = true
 
@@ -118,7 +117,7 @@ final class SimulatedSection: StateSection {
         self.dueMillis = world.steadyMillis + Int64.random(in: 0...300, using: &world.random)
     }
 
-    /// When the section is read next; `nil`: never.
+    /// When the next piece can be read. `nil`: everything was read, or the section is closed.
     var readDueMillis: Int64? {
         self.isOpen && self.next < self.end ? max(self.dueMillis, self.world.brokerAwayUntilMillis) : nil
     }

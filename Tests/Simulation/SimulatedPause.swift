@@ -1,26 +1,28 @@
-/// A command of an operator about passes of audiences. Each command writes a record to each partition of `routed`.
+/// An operator's command that pauses or resumes passes of audiences, as a record in one partition of `routed`. The
+/// command writes such a record to each partition.
 struct SimulatedPause {
-    /// What the command concerns.
+    /// The audiences that a command concerns.
     enum Target: Equatable {
-        /// An audience, as the index of its first life in the world's phones. All its lives have one id.
+        /// One audience, given by the index of its first life in the world's phones. All its lives have one id.
         case audience(first: Int)
-        /// All audiences of an app, as an index into `SimulationPlan.apps`.
+        /// All audiences of an app, given by its index into `SimulationPlan.apps`.
         case app(UInt16)
     }
     var target: Target
-    /// Whether the command pauses. `false`: it resumes pushes.
+    /// Whether the command pauses passes. `false`: it resumes them.
     var isPaused: Bool
-    /// The command's offset in its partition of `routed`, and when it was written, by the steady clock.
+    /// The record's offset in its partition of `routed`, and when it was written, by the steady clock.
     var offset: Int64
     var millis: Int64
 }
 
-/// A command that an operator will give.
+/// An operator's command that is not carried out yet.
 struct SimulatedOrder {
     var target: SimulatedPause.Target
     var isPaused: Bool
     /// When the command is due, by the steady clock.
     var dueMillis: Int64
-    /// Partitions to which the command writes. It fails before it has written to the others.
+    /// Partitions of `routed` to which the command writes. If these are not all, it fails before it has written to the
+    /// rest.
     var partitions: ClosedRange<Int32>
 }

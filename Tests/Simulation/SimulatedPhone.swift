@@ -1,33 +1,33 @@
 import DeviceModel
 import PushEngine
 
-/// One activity or channel as the outside world sees it. It stands for the phone behind its tokens, or a phone that
-/// listens, and for the upstream service that writes its events.
+/// One activity, channel or audience as phones and its publisher see it.
 struct SimulatedPhone {
     let key: String
     let keyBytes: [UInt8]
     var device = Device()
-    /// The token that APNs accepts for this activity now; `nil` before the app has one.
+    /// The update token that APNs accepts for this activity now. `nil`: the app has none yet.
     var token: String?
     var startToken: String?
-    /// Whether APNs no longer takes the token, and the app has no other yet.
+    /// Whether APNs takes no more pushes for the token, and the app has no other token yet.
     var isTokenDead = false
     /// Whether a token of this activity has died or was replaced.
     var hasLostToken = false
     /// Whether the app has another token that it has not uploaded yet.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
-    /// Whether the app started the activity itself. Then updates may be written before any token is known.
+    /// Whether an update or end of the activity was written, or any event of an audience. No push starts such an
+    /// activity later.
     var hasEvents = false
     var hasStarted = false
     var tokenCount = 0
-    /// Time of the newest event written, seconds; the next is drawn around it.
+    /// Timestamp of the newest event written, in seconds. The next timestamp is drawn near it.
     var lastEventSeconds: Int64
     /// Events whose content the phone has shown, in order.
     var shown: [Shown] = []
-    /// The channel, if this is one. This phone always listens on it, and another is off now and then.
+    /// The channel, if this is one. The phone `device` always listens on it, and a second phone is sometimes off.
     var channel: SimulatedChannel?
-    /// The audience, if this is one. Its phones are members, each with its own device.
+    /// The audience, if this is one. Its phones are in `SimulationWorld.members`.
     var audience: SimulatedAudience?
 
     init(key: String, lastEventSeconds: Int64) {
@@ -38,45 +38,48 @@ struct SimulatedPhone {
 
     struct Shown {
         var event: Int
-        /// Whether the event's owner may not have known what the former owner had sent.
+        /// Whether the worker that sent the event may not have known what the former owner had sent.
         var isBehind: Bool
-        /// Whether the event is an update. A start puts up a card of its own, and an end is shown whatever its time.
+        /// Whether the event is an update. Only updates must be shown in order of their timestamps. A start puts up a
+        /// new card, and an end is always shown.
         var isUpdate: Bool
     }
 }
 
-/// One event as it was written, for the judge.
+/// One event as the upstream service wrote it. The judge compares pushes and outcomes with it.
 struct WrittenEvent {
     enum Kind { case register, start, update, end, malformed, join, leave, open }
     var kind: Kind
     var activity: Int
     var timestampSeconds: Int64
-    /// The payload of this event alone.
+    /// The payload of a push that has only this event's content and alert.
     var body: String
     var isHighPriority: Bool
-    /// When the event expires. `nil`: only when its activity does.
+    /// When the event expires. `nil`: it expires together with its activity.
     var expiresSeconds: Int64?
-    /// When it was written, by the world's steady clock.
+    /// When the event was written, by the world's steady clock.
     var writtenMillis: Int64 = 0
-    /// When the record was written, by the world's wall clock.
+    /// When the event was written, by the world's wall clock.
     var writtenWallMillis: Int64 = 0
-    /// Whether the event was written twice. Nobody can tell which of the two records a push shows.
+    /// Whether the event was written twice. The judge cannot tell from which of the two records a push was made.
     var hasCopy = false
-    /// Token of a registration.
+    /// The token that the event registers.
     var token: String?
     /// Whether the event says `"alert": null`.
     var withdrawsAlert = false
     /// Index into the order in which events were written.
     var number = 0
-    /// The member that joins or leaves, and the number of its movement.
+    /// The member that joins or leaves.
     var member: Int?
-    /// The start member that joins or leaves, and the number of its movement.
+    /// The start member that joins or leaves. `movement` is the index of the join or leave among the movements of
+    /// `member` or `starter`.
     var starter: Int?
     var movement = 0
-    /// Whether the owner knew every partition that had asked when the audience's event was written.
+    /// Whether the event is an audience's, and workers had read all of `routed` when it was written. The owner then
+    /// knew every partition that had asked for versions.
     var isHeard = false
 
-    /// Whether the event has content, or ends an activity that has.
+    /// Whether the event is a start, update or end.
     var isContent: Bool {
         switch self.kind {
         case .start, .update, .end: true

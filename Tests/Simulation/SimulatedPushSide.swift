@@ -5,7 +5,7 @@ import ShardLoop
 /// The loop's port to the simulated APNs.
 final class SimulatedPushSide: PushSide {
     private unowned let world: SimulationWorld
-    /// The worker that owns this port; the worker sets it.
+    /// The worker that owns this port. The worker sets the property itself.
     unowned var worker: SimulatedWorker!
     private var request = PushRequest()
 

@@ -1,17 +1,18 @@
 import PushEngine
 import PushModel
 
-/// A phone with a push-to-start token: a member of any number of audiences, whose starts put up cards.
+/// A phone with a push-to-start token, which can belong to any number of audiences. A start of an audience puts up a
+/// card on it.
 struct SimulatedStarter {
-    /// Lower-case hex.
+    /// The push-to-start token, in lower-case hex.
     let token: String
     let keyBytes: [UInt8]
     let isDevelopment: Bool
-    /// Whether the phone can have a channel beside its token.
+    /// Whether the phone can listen on a channel for the card that a start puts up.
     let isChannelCapable: Bool
     /// Whether APNs no longer takes the token.
     var isDead = false
-    /// Joins and leaves that the app reported, in the order of its log.
+    /// The token's joins and leaves, in the order of the log.
     var movements: [Movement] = []
     /// Index of the last movement that each worker has read since it got the partition, by worker.
     var lastRead: [Int: Int] = [:]
@@ -21,16 +22,16 @@ struct SimulatedStarter {
     var pushes: [Int: [Push]] = [:]
     /// Number of cards that each start event has put up, by the event's index in the world's order.
     var cards: [Int: Int] = [:]
-    /// Starts of the last hour that left and were not refused, by start event. A start that was sent twice counts from
-    /// its last push.
+    /// Starts of the last hour that left and were not refused, by the start event's index. A start that was sent twice
+    /// counts from its last push.
     var spent: [Int: SimulatedMember.Ten] = [:]
 
     struct Movement {
         var position: SourcePosition
-        /// The audience, in one life, that is joined or left; `nil`: all are left.
+        /// The life of an audience that the phone joins or leaves. `nil`: it leaves all audiences.
         var audience: Int?
         var isJoin: Bool
-        /// Steady times at which the movement was written, and at which its offset was committed.
+        /// When the movement was written, and when its offset was committed, by the steady clock.
         var writtenMillis: Int64
         var committedMillis: Int64?
     }
@@ -38,7 +39,7 @@ struct SimulatedStarter {
     struct Push {
         var worker: Int
         var id: PushID
-        /// Number of the assignment that gave the partition to its worker.
+        /// Number of the assignment that gave the partition to the worker.
         var assignment: Int
         var leftMillis: Int64
         var end = End.open

@@ -2,19 +2,21 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// Checks what one worker reports about traced events and passes. Spans are made from these reports alone; the engine's
-/// tables are not read.
+/// Checks what one worker reports about traced events and passes. Spans are made from these reports alone, so the check
+/// does not read the engine's tables either.
 struct SimulatedTraces {
-    /// Limit of pushes that are reported for a pass. As many more that APNs has not taken may be reported.
+    /// Maximum number of pushes that are reported for a pass. This many further pushes may be reported if APNs did not
+    /// take them.
     private static let examplesMax = 8
-    /// Limit of passes that are traced at the same time.
+    /// Maximum number of passes that are traced at the same time.
     private static let passesMax = 256
 
-    /// A traced event that this worker has read.
+    /// A traced event that the worker has read.
     private struct Event {
-        /// Partitions where the event was read. An event that was forwarded twice is read twice.
+        /// Partitions in which the worker read the event, once for each read that has not ended. An event that was
+        /// forwarded twice is read twice.
         var partitions: [Int32]
-        /// The event's push under way to APNs.
+        /// The event's push that has no answer yet.
         var push: PushID?
     }
     private struct Pass {
@@ -23,14 +25,14 @@ struct SimulatedTraces {
         var exampleCount = 0
         var failedExampleCount = 0
     }
-    /// Where only one pass runs at a time.
+    /// The app, audience, partition and kind of a pass. Only one pass at a time runs in each location.
     private struct PassLocation: Hashable {
         var app: UInt16
         var audience: [UInt8]
         var partition: Int32
         var isStart: Bool
     }
-    /// Name of a pass. Another pass gets this name only if the first was stopped.
+    /// The location and version of a pass. A second pass may have the same name only if it continues the first.
     private struct PassName: Hashable {
         var location: PassLocation
         var life: Int64
@@ -40,9 +42,10 @@ struct SimulatedTraces {
     private var events: [SourcePosition: Event] = [:]
     private var passes: [PassTraceID: Pass] = [:]
     private var lastPass: PassTraceID?
-    /// Passes that have begun in present partitions, and do not continue an earlier pass.
+    /// Names of passes that have begun in the worker's present partitions, without those that continued an earlier
+    /// pass.
     private var begun: Set<PassName> = []
-    /// Broadcasts that were reported.
+    /// Ids of the broadcasts that were reported.
     private var broadcasts: Set<PushID> = []
     private(set) var tally = TraceTally()
 
@@ -55,9 +58,9 @@ struct SimulatedTraces {
         self.events[source, default: Event(partitions: [])].partitions.append(partition)
     }
 
-    /// Takes a report.
-    /// - Parameter owns: whether a partition is the worker's.
-    /// - Returns: what is wrong with the report; `nil`: nothing.
+    /// Checks a report and takes it into account.
+    /// - Parameter owns: whether the worker owns a partition.
+    /// - Returns: what is wrong with the report. `nil`: nothing is.
     mutating func take(_ note: TraceNotice, owns: (Int32) -> Bool) -> String? {
         switch note.happening {
         case .sent, .answered, .ended, .forwarded: self.takeOfEvent(note)
@@ -87,7 +90,7 @@ struct SimulatedTraces {
             event.partitions.remove(at: index)
             self.tally.eventsEnded += 1
         case .ended:
-            // A forwarded event has its outcome at its destination.
+            // A forwarded event has its outcome in the partition to which it was forwarded.
             let index = event.partitions.firstIndex { $0 != note.source.partition } ?? 0
             event.partitions.remove(at: index)
             self.tally.eventsEnded += 1
@@ -171,8 +174,8 @@ struct SimulatedTraces {
 
     // MARK: The end
 
-    /// Checks the traces of partitions that the worker has let go of.
-    /// - Returns: which passes still go on in these partitions; `nil`: none.
+    /// Forgets the events of partitions that the worker has lost, and checks that their passes have ended.
+    /// - Returns: which passes are still open in these partitions. `nil`: none is.
     mutating func left(_ partitions: [Int32]) -> String? {
         for (source, event) in self.events {
             let rest = event.partitions.filter { !partitions.contains($0) }
@@ -184,7 +187,7 @@ struct SimulatedTraces {
         return late.isEmpty ? nil : "passes \(late.keys.map(\.rawValue).sorted()) go on in partitions that have left"
     }
 
-    /// Counts the open traces as lost, because the process has ended.
+    /// Counts the open events and passes as lost, because the process has ended.
     mutating func died() {
         self.tally.eventsLeft += self.events.values.map(\.partitions.count).reduce(0, +)
         self.tally.passEnds["died", default: 0] += self.passes.count
@@ -194,7 +197,7 @@ struct SimulatedTraces {
 
     // MARK: Contexts
 
-    /// A context whose trace id says where the event is stored.
+    /// A trace context whose trace id contains the position of the event.
     static func context(of source: SourcePosition, spanID: UInt64) -> TraceContext {
         TraceContext(
             traceIDHigh: UInt64(source.partition) + 1, traceIDLow: UInt64(source.offset) + 1, spanID: spanID,
@@ -207,7 +210,7 @@ struct SimulatedTraces {
     }
 }
 
-/// How much was traced.
+/// Counts of what was traced.
 package struct TraceTally: CustomStringConvertible {
     /// Number of events whose tracing began.
     package var events = 0

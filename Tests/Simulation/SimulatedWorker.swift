@@ -2,22 +2,22 @@ import APNSProtocol
 import PushEngine
 import ShardLoop
 
-/// One worker process. It has the loop of its one shard, between the ports of the simulated world. It also has what the
-/// other threads of a worker remember. A process that has ended is not used again.
+/// One worker process: its loop (of a single shard) between ports to the simulated world, and what a worker's other
+/// threads remember. A process that has ended is not used again.
 final class SimulatedWorker {
     let number: Int
-    /// The pod that the worker runs in; its successor there has another number.
+    /// The pod in which the worker runs. The next worker in that pod has another number.
     let seat: Int
-    /// The production loop. During its turn, calls from its ports must not touch it.
+    /// The production loop. Its ports must not call it during its turn.
     var loop: ShardLoop
     let catchUpMaxMillis: Int64
-    /// Difference between this worker's steady clock and the world's. Machines start at different times, and their wall
-    /// clocks differ slightly.
+    /// Difference between this worker's steady clock and the world's. Steady clocks differ because machines start at
+    /// different times.
     let steadyOffsetMillis: Int64
-    /// Difference between this worker's wall clock and the world's.
+    /// Difference between this worker's wall clock and the world's. It is small, unless a disturbance sets the clock.
     var wallOffsetMillis: Int64
 
-    /// A partition as the worker's consumer has it.
+    /// A partition that the worker's consumer owns.
     struct Owned {
         /// Offsets at which reading begins, by input topic.
         var starts: [Int64]
@@ -25,70 +25,71 @@ final class SimulatedWorker {
         var logEnds: [Int64]
         /// Offsets to be read next, by input topic.
         var positions: [Int64]
-        /// Whether the partition's queues are read.
+        /// Whether the worker reads the partition's input topics.
         var isRunning = false
         /// Number of the assignment that gave the partition to the worker.
         var assignment = 0
-        /// Time before which nothing is read, as if the rest of the records had not been fetched yet.
+        /// Time before which the worker gets no more records, as if its consumer had not fetched them yet.
         var readsFromMillis: Int64 = 0
         /// Time since which the partition has been running.
         var runsSinceMillis: Int64 = 0
-        /// Whether the partition could not be read because activities waited for room.
+        /// Whether the partition could not be read for a while, because too many activities were pending.
         var hasHadNoRoom = false
-        /// Offset of the owner's marker in `state`. Earlier records were read.
+        /// Offset of the owner's marker in `state`. The owner has restored the records below it.
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
     /// Acknowledged records in `state`, by partition: whether the claim is among them, and the end of the others.
     /// `isOwn` says whether this owner got the acknowledgements, and not an earlier one.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
-    /// Where `state` began at assignment, by partition.
+    /// Offset at which `state` began at assignment, by partition.
     var stateStarts: [Int32: Int64] = [:]
 
-    /// The traces that the worker keeps; `nil`: it keeps none.
+    /// The checks of the worker's traces. `nil`: the worker traces nothing.
     var traces: SimulatedTraces?
-    /// Inlets: partitions beyond those that existed when `state` was written.
+    /// State of inlets, which are partitions beyond those that existed when `state` was written.
     var inlets = SimulatedInlets()
-    /// Kafka's answers about records, to be read in the next turn.
+    /// Kafka's answers about records, which the worker reads in its next turn.
     var inbox: [SimulatedKafka.Delivery] = []
     /// Whether the Kafka client has ended, so that it takes no records.
     var clientHasEnded = false
-    /// Records that were not acknowledged when a turn last ended.
+    /// Number of unacknowledged records at the end of the last turn.
     var unacknowledgedCount = 0
-    /// Greatest number of records that may wait because clients ended. It is reset when everything is acknowledged.
+    /// Maximum number of additional records that may be unacknowledged because clients ended. It is reset when all
+    /// records are acknowledged.
     var outdatedMax = 0
-    /// Events from the group, and when each arrives.
+    /// Events of the group for this worker, with the time at which each arrives.
     var events: [(event: SimulatedGroup.Event, comesMillis: Int64)] = []
-    /// Offsets to be committed, as the worker's committer keeps them.
+    /// Offsets to be committed. `CommitQueue` is the production code.
     var commits: CommitQueue
-    /// When the group is asked again after a refusal; `nil`: no need to ask.
+    /// When the worker asks the group again after a refusal. `nil`: it need not ask.
     var askDueMillis: Int64?
-    /// Activities whose events the worker has read again. A former owner may have read these events, and this worker
-    /// may not have taken them yet.
+    /// Activities with replayed events that the worker has read, and may not have processed yet. A former owner may
+    /// have pushed such an event.
     var replayed: Set<Int> = []
-    /// Partitions that the loop has let go of, with their last positions. They stay here until everything on its way is
+    /// Partitions that the loop has released, with their last positions. They stay here until these positions are
     /// committed.
     var leaving: [(partition: Int32, positions: [CommitPosition])] = []
-    /// Parts of `state` being read.
+    /// Ranges of `state` that the worker is reading.
     var sections: [SimulatedSection] = []
-    /// Answers of APNs, for the next turn.
+    /// Answers of APNs, which the worker reads in its next turn.
     var answers: [PushAnswer] = []
-    /// When credit that a push waits for is available again; `nil`: no push waits.
+    /// When credit is available again for a push that waits for it. `nil`: no push waits for credit.
     var creditDueMillis: Int64?
 
-    /// When the confirmed lease begins.
+    /// When the lease that the group has confirmed begins.
     var leaseFromMillis: Int64 = .max
-    /// When the confirmed lease ends.
+    /// When the lease that the group has confirmed ends.
     var leaseEndsMillis: Int64 = .max
-    /// Time until which a signal has stopped the process.
+    /// When the stopped process continues. `nil`: it is not stopped.
     var stoppedUntilMillis: Int64?
-    /// When a signal last woke the process up.
+    /// When the process last continued after a stop.
     var runsSinceMillis = Int64.min
-    /// Until when the coordinator does not hear of the worker.
+    /// When the coordinator hears of the worker again. `nil`: the worker is not isolated.
     var isolatedUntilMillis: Int64?
-    /// Whether the worker was told to stop. It leaves the group when its partitions are given back.
+    /// Whether the worker was told to end. It leaves the group when all its partitions are given back.
     var isStopping = false
-    /// Number of steps until the worker dies; `nil`: it does not die by itself.
+    /// Number of further port calls after which the worker dies. `nil`: no death is planned.
     var fuse: Int?
     var isAlive = true
 

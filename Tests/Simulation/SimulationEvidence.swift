@@ -1,16 +1,16 @@
 import PushEngine
 import PushModel
 
-/// The judge's memory of what has been stored in Kafka, in that order.
+/// The judge's memory of what was stored in Kafka, and in which order.
 struct SimulationEvidence {
     struct SeenOutcome {
         var name: String
         var into: SourcePosition?
-        /// Whether the outcome only says that the event was done before.
+        /// Whether the outcome says no more than that the event was already processed earlier.
         var isReplay: Bool
-        /// Whether the outcome says that an attempt may have reached the phone before.
+        /// Whether the outcome says that an earlier attempt may have reached the phone.
         var mayBeSent: Bool
-        /// Whether the outcome tells of an answer of APNs, not of what is in the record.
+        /// Whether the outcome reports an answer of APNs.
         var isOfAPNs: Bool
         var worker: Int
         /// Sequence number of the judge's evidence when the outcome was made.
@@ -18,36 +18,37 @@ struct SimulationEvidence {
         /// When the outcome was stored in Kafka, by the steady clock.
         var saidMillis: Int64
     }
-    /// Sequence number of the newest entry; each entry increases it.
+    /// Sequence number of the newest entry. Each entry increases it.
     private(set) var sequence = 0
     private(set) var outcomes: [SourcePosition: [SeenOutcome]] = [:]
     /// Events stored in the routed topic.
     private(set) var routed: Set<SourcePosition> = []
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
-    /// Sequence number at which a worker made its last stored state record, by activity and worker.
+    /// Sequence number at which a worker made its newest state record that is stored in Kafka, by activity and worker.
     private var states: [Int: [Int: Int]] = [:]
-    /// Sequence number of the last state record that its worker knows to be stored in Kafka, by activity and worker.
+    /// Sequence number at which a worker made its newest state record whose acknowledgement it has, by activity and
+    /// worker.
     private var acknowledgedStates: [Int: [Int: Int]] = [:]
     /// Sequence numbers at which partitions were assigned to a worker, by worker.
     private var assignments: [Int: [Int]] = [:]
-    /// Registrations that a worker has read, and the sequence number then. By activity and worker.
+    /// Registrations that a worker has read, with the sequence number at that moment, by activity and worker.
     private var registrations: [Int: [Int: [(number: Int, sequence: Int)]]] = [:]
-    /// Sequence numbers at which a worker heard that APNs accepted a push, by worker and token.
+    /// Sequence numbers at which a worker got the answer that APNs accepted a push, by worker and token.
     private var acceptances: [Int: [String: [Int]]] = [:]
-    /// The record in `state` that was made last, by worker, partition and key.
+    /// The acknowledgement of the stored record of each key that was made last, by worker, log and key.
     private var newestStates: [Int: [SimulatedKafka.LogID: [[UInt8]: UInt64]]] = [:]
 
-    /// Numbers of the last record that a worker had made, each with the sequence number then. Both grow. By worker.
+    /// How many records a worker had made, with the sequence number at that moment, by worker. Both numbers grow.
     private var made: [Int: [(number: UInt32, sequence: Int)]] = [:]
 
-    /// Remembers that the worker has made this record, and all earlier ones, by now.
+    /// Remembers that the worker has made this record and all earlier ones by now.
     mutating func rememberMade(_ acknowledgement: UInt64, worker: Int) {
         let number = UInt32(acknowledgement >> 32)
         guard number > self.made[worker]?.last?.number ?? 0 else { return }
         self.made[worker, default: []].append((number, self.sequence))
     }
 
-    /// Sequence number of the evidence when a worker made a record, or a little later.
+    /// Sequence number of the evidence when a worker made a record. It may be a little too high.
     func madeAt(_ acknowledgement: UInt64, worker: Int) -> Int {
         let (made, number) = (self.made[worker] ?? [], UInt32(acknowledgement >> 32))
         var range = 0..<made.count
@@ -63,8 +64,8 @@ struct SimulationEvidence {
         self.consumed[position] = (worker, self.sequence)
     }
 
-    /// Counts the answer to a push that a worker gets.
-    /// - Returns: the sequence number before this call. Records that are made from now on have a greater one.
+    /// Counts a worker's receipt of an answer to a push.
+    /// - Returns: the sequence number before this call. Records that are made after it have a greater number.
     mutating func rememberHeard() -> Int {
         self.sequence += 1
         return self.sequence - 1
@@ -74,8 +75,8 @@ struct SimulationEvidence {
         self.acceptances[worker, default: [:]][token, default: []].append(self.rememberHeard())
     }
 
-    /// Sequence number at which a worker last heard, before it made a record, that APNs accepted a push to a token.
-    /// `nil`: never.
+    /// The last sequence number below `before` at which a worker got the answer that APNs accepted a push to the token.
+    /// `nil`: there is none.
     func lastAccepted(_ token: String, worker: Int, before: Int) -> Int? {
         self.acceptances[worker]?[token]?.last { $0 < before }
     }
@@ -84,7 +85,7 @@ struct SimulationEvidence {
         self.registrations[activity, default: [:]][worker, default: []].append((number, self.sequence))
     }
 
-    /// Registrations that a worker had read before it made a record, by the number of their event.
+    /// Registrations that a worker had read before it made a record, as indexes into the world's order.
     func registrationsRead(of activity: Int, worker: Int, madeAt: Int) -> [Int] {
         (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.number)
     }
@@ -99,20 +100,21 @@ struct SimulationEvidence {
         self.assignments[worker]?.contains { $0 > after && $0 <= before } ?? false
     }
 
-    /// Remembers a state record.
-    /// - Parameter madeAt: the sequence when the worker's engine made the record.
+    /// Remembers that a state record was stored.
+    /// - Parameter madeAt: the sequence number when the worker's engine made the record.
     mutating func rememberState(activity: Int, worker: Int, madeAt: Int) {
         self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// Remembers that the worker has the acknowledgement of a state record.
+    /// Remembers that the worker has got the acknowledgement of a state record.
     mutating func rememberAcknowledged(activity: Int, worker: Int, madeAt: Int) {
         self.acknowledgedStates[activity, default: [:]][worker] = max(
             self.acknowledgedStates[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// Remembers that a record is stored in `state`. Returns the newest record of its key and worker that Kafka has
-    /// taken, if that one was made later. A restore would then read less than what was acknowledged.
+    /// Remembers that a record was stored in `state`.
+    /// - Returns: the acknowledgement of a record of the same key and worker that was made later and is already stored.
+    ///   A restore would then get the older of the two. `nil`: there is no such record.
     mutating func rememberState(
         _ logID: SimulatedKafka.LogID, key: [UInt8], producer: Int, _ acknowledgement: UInt64
     ) -> UInt64? {
@@ -124,16 +126,17 @@ struct SimulationEvidence {
 
     mutating func rememberRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
-    /// Remembers an outcome. Returns `false` if the record cannot be read.
-    /// - Parameter isOfMany: whether the event at that position is for many phones. An outcome that names one phone is
-    ///   about that phone, not about the event.
+    /// Remembers an outcome.
+    /// - Parameter isOfMany: whether the event at a position is for many phones. An outcome of such an event that names
+    ///   one phone is about that phone, not about the event.
+    /// - Returns: `false` if the record cannot be read.
     mutating func rememberOutcome(
         _ record: LoggedRecord, worker: Int, nowMillis: Int64, isOfMany: (SourcePosition) -> Bool
     ) -> Bool {
         let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]) else { return false }
-        // The outcome says what became of a version at many phones.
+        // An outcome with such a name is about a version at many phones, or about a channel.
         if Self.namesAboutMany.contains(name) { return true }
         guard let position = Self.position(in: parts[0]) else { return false }
         if isOfMany(position), parts[0].contains("\"token-hash\":\"") { return true }
@@ -148,24 +151,24 @@ struct SimulationEvidence {
         return true
     }
 
-    /// When the outcome of an audience's event was last written; `nil`: not yet. A new owner does not know that, and
-    /// writes it again.
+    /// When the last `fanned-out` outcome of an audience's event was written. `nil`: none was written. A new owner does
+    /// not know of it, and writes the outcome again.
     func lastReported(of position: SourcePosition) -> Int64? {
         (self.outcomes[position] ?? []).filter { $0.name == "delivered" }.map(\.saidMillis).max()
     }
 
-    /// Why the worker may not report the event as done yet. `nil`: it may.
+    /// Why the worker must not treat the event as resolved yet. `nil`: it may.
     /// - Parameters:
-    ///   - record: where the event was read. An event that was forwarded twice has two records in the routed topic.
-    ///   - activity: the event's activity, or `nil` for a member of an audience. The judge does not know which record in
-    ///     `state` is the member's.
-    ///   - isAcknowledged: whether the worker must also have the acknowledgement of its `state` record.
+    ///   - record: position at which the event was read. An event that was forwarded twice has two records in `routed`.
+    ///   - activity: the event's activity, or `nil` for an event about a member. The judge does not know which `state`
+    /// record belongs to a member.
+    ///   - isAcknowledged: whether the worker must also have the acknowledgement of the activity's `state` record.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,
         isAcknowledged: Bool
     ) -> String? {
         if isMisplaced {
-            // An event that could not be forwarded has its outcome here.
+            // An event that could not be forwarded has its outcome in the partition in which it was written.
             let isDead = (self.outcomes[position] ?? []).contains { $0.name == "dead-lettered" }
             return isDead || self.routed.contains(position) ? nil : "it was not forwarded yet"
         }
@@ -188,7 +191,7 @@ struct SimulationEvidence {
     private static let namesAboutMany = [
         "pass", "start-pass", "audience", "channel-opened", "channel-closed", "channel-refused",
     ]
-    /// The counterpart of `delivered` for an audience's event.
+    /// Outcome of an audience's event that means the same as `delivered` for an activity's event.
     private static let fannedOut = "fanned-out"
 
     /// Position of the event that an outcome is about.

@@ -1,8 +1,8 @@
 import PushEngine
 import PushModel
 
-/// What one seed makes of a run: how often things happen, and which faults are on. In a drawn plan some faults are off
-/// and others wild.
+/// Everything that a seed decides about a run: how often things happen, and which faults occur. In some plans a fault
+/// never occurs, and in others it is frequent.
 package struct SimulationPlan {
     var activities: Int
     var partitions: Int32
@@ -17,14 +17,15 @@ package struct SimulationPlan {
     var refusedMessagePercent: Int
     var slowAnswerPercent: Int
     var rotationPercent: Int
-    /// Percent of events at which the token dies without a successor; the app may upload another later.
+    /// Percentage of events at which the activity's token dies without a successor. The app may upload another token
+    /// later.
     var deadTokenPercent: Int
-    /// Percent of pushes where the verdict on the token is older than its registration.
+    /// Percentage of pushes that APNs answers with 410 and a time before the token's registration.
     var staleVerdictPercent: Int
-    /// Whether all outcomes are published. Otherwise only outcomes of pushes are published, and nothing is played that
-    /// needs the others.
+    /// Whether all outcomes are published. Otherwise only outcomes of pushes are published, and the plan leaves out all
+    /// faults and events that the judge checks by other outcomes.
     var publishesAll: Bool
-    /// How often the upstream service writes an event twice, in a hundred.
+    /// Percentage of events that the upstream service writes twice.
     var duplicatePercent: Int
     var unregisteredPercent: Int
     var startPercent: Int
@@ -33,14 +34,14 @@ package struct SimulationPlan {
     var creditMax: Int
     /// Number of pods that may run a worker each.
     var seats: Int
-    /// Whether membership is static, so that the successor in a seat takes over at once.
+    /// Whether membership of the group is static, so that the next worker in a seat takes over its partitions at once.
     var isStatic: Bool
     /// Greatest error of a machine's wall clock, in either direction.
     var clockSkewMillisMax: Int64
     var produceFailurePercent: Int
     var unacknowledgedMax: Int
     var compactionPercent: Int
-    /// Percentage of events that a disturbance follows.
+    /// Percentage of events that are followed by a disturbance.
     var disturbancePercent: Int
     /// Kinds of disturbances that may happen.
     var disturbances: [Disturbance]
@@ -50,64 +51,66 @@ package struct SimulationPlan {
     var strikePercent: Int
     /// Kinds of aimed faults that may happen.
     var strikes: [Strike]
-    /// Greatest delay of records that a dead worker had on their way.
+    /// Greatest delay, in milliseconds, of records that a dead worker had sent and Kafka had not stored.
     var lateMillisMax: Int64
-    /// Greatest additional delay of an outcome, compared with other records.
+    /// Greatest additional delay of an outcome, in milliseconds, compared with other records.
     var outcomeDelayMillisMax: Int64
     var alertPercent: Int
-    /// How often a read finds only a part of the records and leaves the rest to the next turn, in a hundred.
+    /// Percentage of reads that return only a part of the available records.
     var partialReadPercent: Int
-    /// Greatest pause before the rest of such records is read.
+    /// Greatest pause, in milliseconds, after a read that returned only a part of the records.
     var readPauseMillisMax: Int64
-    /// The configured time for which commits wait for others.
+    /// Configured time, in milliseconds, for which a commit waits for other commits.
     var commitIntervalMillis: Int64
-    /// The configured time for which records on their way to Kafka wait for others.
+    /// Configured time, in milliseconds, for which a record waits for other records before it leaves for Kafka.
     var recordHoldMillis: Int64
-    /// Percent of hand-overs for which Kafka's library has no room.
+    /// Percentage of records for which the queue of Kafka's library has no room when the worker hands them over.
     var queueFullPercent: Int
-    /// Whether activities are forgotten within the run. Tombstones are then written, and tokens are registered again.
+    /// Whether activities are forgotten during the run. Workers then write tombstones, and apps register tokens again.
     var livesAreShort: Bool
     var lifetimeMillis: Int64
 
-    /// Faults that are aimed at a moment. Blind draws would meet these moments only once in thousands of runs.
+    /// Faults that happen at a chosen moment. Faults at random times would hit these moments only once in thousands of
+    /// runs.
     enum Strike: CaseIterable {
-        /// A tombstone leaves, and its worker dies at that moment.
+        /// A worker dies at the moment at which it writes a tombstone.
         case tombstone
-        /// A former owner's record is stored behind a record of the owner. The owner dies before it has repaired that.
+        /// A former owner's record is stored behind a record of the present owner. The present owner dies before it has
+        /// repaired this.
         case lateRecord
-        /// A state record is stored in Kafka while outcomes of its worker are under way. The worker dies, and the
+        /// A worker's state record is stored in Kafka, and its outcomes are still on their way. The worker dies, so the
         /// outcomes may be lost.
         case outcomeUnderWay
-        /// The phone gets another token while a push is under way to it.
+        /// The phone's token is replaced while a push to the old token is in flight.
         case pushUnderWay
-        /// A push leaves while a former owner's record is on its way to the partition's `state`. The worker dies as the
-        /// push leaves.
+        /// A push leaves while a former owner's record is on its way to the partition's `state`. The worker that sends
+        /// the push dies at that moment.
         case pushOverLateRecord
         /// Kafka needs seconds to store an owner's marker, while a former owner's record is on its way.
         case slowMarker
-        /// While APNs is away an event arrives that soon expires. The activity's last event follows, which is older and
-        /// does not expire.
+        /// APNs is unreachable while an event arrives that soon expires. The activity's last event follows. It has an
+        /// older timestamp and does not expire.
         case lastWord
     }
 
     enum Disturbance: CaseIterable {
         case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep
     }
-    /// Activities that are channels, and whether each keeps the most recent message. They are drawn with a generator of
-    /// their own, so that worlds without channels stay as they were.
+    /// Activities that are channels, and whether each channel keeps its most recent message. They are drawn with a
+    /// separate generator, so that worlds without channels do not change.
     var channels: [Int: Bool] = [:]
-    /// How often a listening phone goes off or returns after a step of the upstream service.
+    /// Percentage of the upstream service's steps after which a listening phone is switched off or on.
     var sleepPercent = 0
     var app: AppConfiguration
-    /// The plan of audiences. There are none unless they are drawn, with a generator of their own.
+    /// The plan of audiences. It is empty unless a separate generator draws some.
     var audiences = AudiencePlan()
-    /// The plan of kept channels. There are none unless they are drawn, with a generator of their own.
+    /// The plan of kept channels. It is empty unless a separate generator draws some.
     var kept = KeptPlan()
-    /// The plan of traces. There are none unless they are drawn, with a generator of their own.
+    /// The plan of traces. It is empty unless a separate generator draws some.
     var traces = TracePlan()
-    /// The plan of refusals. There are none unless they are drawn, with a generator of their own.
+    /// The plan of refusals by Kafka. It is empty unless a separate generator draws some.
     var refusals = RefusalPlan()
-    /// The plan of Kafka clients that end. None ends unless that is drawn, with a generator of its own.
+    /// The plan of Kafka clients that end by a fatal error. None ends unless a separate generator decides so.
     var producers = ProducerPlan()
 
     /// One world in this many has channels.
@@ -152,8 +155,8 @@ package struct SimulationPlan {
         }
         self.compactionPercent = dial(40)
         self.refusedMessagePercent = dial(10)
-        // Suppose that APNs takes a message, its answer is lost, and APNs calls the repeated message malformed. Then no
-        // judge could say what the phone shows.
+        // Suppose that APNs takes a message, the answer is lost, and APNs calls the repeated message malformed. The
+        // judge could then not tell what the phone shows.
         if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }
         self.slowAnswerPercent = dial(40)
         self.rotationPercent = dial(15)
@@ -176,7 +179,8 @@ package struct SimulationPlan {
         self.strikePercent = [0, 30, 80, 80].randomElement(using: &random)!
         self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
         self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
-        // The state record of an activity that is never quiet waits for a limited number of outcomes.
+        // An activity that is never quiet writes its state record after a limited number of outcomes, acknowledged or
+        // not. So an outcome must not be delayed for much longer than the gaps between events.
         self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
         self.partialReadPercent = [0, 0, 30, 80].randomElement(using: &random)!
@@ -184,12 +188,14 @@ package struct SimulationPlan {
         self.commitIntervalMillis = [50, 250, 2_000].randomElement(using: &random)!
         self.recordHoldMillis = [1, 50, 300, 1_000].randomElement(using: &random)!
         self.queueFullPercent = dial(20)
-        // An event that was set aside must have an outcome.
+        // An event that is never sent must have an outcome. So activities are forgotten only if all outcomes are
+        // published.
         self.livesAreShort = Int.random(in: 0..<4, using: &random) == 0 && self.publishesAll
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // An activity must not have more outcomes than its state record waits for. This strike may lose the others.
+        // A state record waits for a limited number of its activity's outcomes. This strike may lose the outcomes
+        // beyond that number, so the plan has few events for each activity.
         if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
@@ -200,8 +206,8 @@ package struct SimulationPlan {
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
         guard self.livesAreShort else { return }
-        // An activity that is forgotten within an hour gets a new budget and new stamps. Outside of tests that takes 12
-        // hours, and no clock is set that far.
+        // An activity that is forgotten within an hour gets a new budget and new stamps. Outside of tests it is
+        // forgotten after 12 hours, and no clock is wrong by that much.
         self.app.budgetPerHour = 1_000
         self.app.budgetFrequentPerHour = 1_000
         self.app.retentionAfterEndMillis = self.lifetimeMillis

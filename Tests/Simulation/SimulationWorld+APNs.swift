@@ -89,7 +89,7 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // A token that is dead on arrival is rightly called so, no matter which time is reported.
+            // APNs is right to call a token dead that was dead from its first push on, whatever time its answer gives.
             if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
@@ -102,13 +102,13 @@ extension SimulationWorld {
                     status: status, reason: reason, retryAfterSeconds: self.lateness.drawRetryAfter(status)))
             flight.isApplied = true
         } else if self.chance(self.plan.refusedMessagePercent), !self.wasSent(flight) {
-            // A message that APNs has taken once is not called malformed the next time.
+            // APNs does not call a message malformed that it has already taken once.
             flight.result = .response(PushResponse(status: 400, reason: "BadMessageId"))
             flight.isApplied = true
         }
     }
 
-    /// Whether some worker has sent this message before.
+    /// Whether some worker has sent the same message before.
     private func wasSent(_ flight: Flight) -> Bool {
         self.sentBodies.contains(Self.withoutStamp(String(decoding: flight.body, as: UTF8.self)))
     }
@@ -118,7 +118,8 @@ extension SimulationWorld {
         return String(body[..<name.upperBound] + body[name.upperBound...].drop { $0.isNumber })
     }
 
-    /// Lets requests reach their phones and answers reach their workers, which then take a turn.
+    /// Lets requests reach their phones, and answers reach their workers. The workers read the answers in their next
+    /// turn.
     func fly() {
         self.answerQuestions()
         self.flyKept()
@@ -176,8 +177,8 @@ extension SimulationWorld {
             return
         }
         self.log("a push of worker \(flight.worker) reaches activity \(flight.activity)")
-        // An attempt without a known answer may arrive after newer ones, with an older stamp. So may one whose worker
-        // has lost the partition. The phone ignores it.
+        // A push without a known answer may arrive after newer pushes, with an older stamp. A push of a worker that has
+        // lost the partition may too. The phone ignores both.
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {
@@ -202,17 +203,18 @@ extension SimulationWorld {
 
     // MARK: What must hold for every request
 
-    /// Checks that pushes which reach the phone carry growing stamps. Two pushes with one stamp have one content.
+    /// Checks that the stamps of pushes that reach a phone grow, and that two pushes with one stamp have the same
+    /// content.
     private func checkStamp(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
-        // A channel that was forgotten after its end begins again, and its phones do, too.
+        // A channel that was forgotten after its end begins again, and phones show it again.
         if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
-            // The former owner sent a newer event that has expired since. This owner does not know of it, and the phone
-            // is right to ignore the push.
+            // The former owner has sent a newer event that has since expired. The present owner does not know of that
+            // event, and the phone rightly ignores the push.
             if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),
                 event.timestampSeconds < shown.timestampSeconds
             {
@@ -227,7 +229,7 @@ extension SimulationWorld {
         self.lastBodies[flight.activity] = body
     }
 
-    /// The event whose content a payload shows; `nil`: it shows none.
+    /// The event whose content a payload shows. `nil`: it shows none.
     func event(in body: String) -> WrittenEvent? {
         self.eventNumber(in: body).flatMap { self.written[self.order[$0]] }
     }

@@ -4,58 +4,59 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Whole workers on a virtual clock, with a simulated Kafka, group, APNs and phones. Each worker is the production loop
-/// with all that is in it. One seed is one run.
+/// Whole workers on a virtual clock, with a simulated Kafka, group, APNs and phones. Each worker runs the production
+/// loop, including the engine. One seed is one run.
 package final class SimulationWorld {
     static let topics = ["liveactivity.events", "liveactivity.routed"]
     static let beginMillis: Int64 = 1_000_000
 
     package let seed: UInt64
-    /// Is called with each line of the run's log. `nil`: there is no log.
+    /// Called with each line of the run's log. `nil`: no log is made.
     let trace: ((String) -> Void)?
     var random: SplitMix64
     package let plan: SimulationPlan
     var kafka = SimulatedKafka()
     var group: SimulatedGroup
-    /// Living workers, stopped ones included.
+    /// Workers whose process has not ended. A stopped process is included.
     var workers: [SimulatedWorker] = []
     var workerCount = 0
-    /// When the next process begins, by seat. `nil`: a process runs there, or none is wanted.
+    /// When the next process begins in each seat, by seat. `nil`: a process runs there, or none is wanted.
     var seatBegins: [Int64?]
-    /// The last process that ran in each seat, by seat.
+    /// Number of the last worker that ran in each seat, by seat.
     var seatLast: [Int?]
     var steadyMillis = SimulationWorld.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
-    /// Total by which all clocks were set ahead.
+    /// Total time by which all clocks were set ahead, in milliseconds.
     var aheadMillis: Int64 = 0
-    /// Total by which all clocks were set back.
+    /// Total time by which all clocks were set back, in milliseconds.
     var behindMillis: Int64 = 0
-    /// Total by which one clock was set against the others.
+    /// Total time by which clocks of single workers were set ahead or back, in milliseconds.
     var differenceMillis: Int64 = 0
-    /// When all clocks were set, by the steady clock, and the time that they had shown until then.
+    /// Each change of all clocks: when it happened by the steady clock, and the wall time just before it.
     var wallsBeforeSteps: [(steadyMillis: Int64, wallSeconds: Int64)] = []
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
-    /// Activities that have had their last event. They get no other while there are other activities.
+    /// Activities that have had their last event. They get no further events unless all activities have had their last
+    /// one.
     var hasHeardLast: Set<Int> = []
     var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
     var written: [SourcePosition: WrittenEvent] = [:]
     var order: [SourcePosition] = []
     var flights: [Flight] = []
-    /// Questions about channels that are on their way.
+    /// Workers' requests that read a channel's storage policy and have no answer yet.
     var questions: [ChannelQuestion] = []
-    /// Randomness of channels. It has a generator of its own, so that worlds without channels stay as they were.
+    /// Randomness for channels. It is a separate generator, so that worlds without channels do not change.
     var channelRandom: SplitMix64
-    /// Randomness of audiences and their members.
+    /// Randomness for audiences and their members.
     var audienceRandom: SplitMix64
-    /// Randomness of voids that arrive with a delay.
+    /// Randomness for voids that arrive with a delay.
     var voidRandom: SplitMix64
     var lateVoids: [LateVoid] = []
     var members: [SimulatedMember] = []
     /// Indexes of members, by token.
     var memberNumbers: [String: Int] = [:]
-    /// Randomness of start members.
+    /// Randomness for start members.
     var startRandom: SplitMix64
     /// Phones with push-to-start tokens.
     var starters: [SimulatedStarter] = []
@@ -64,21 +65,21 @@ package final class SimulationWorld {
     var starterHashes: [String: Int] = [:]
     /// Start members that an outcome reports as being in doubt, by the start event's index in `order`.
     var unheardStarts: [Int: Set<Int>] = [:]
-    /// Randomness of channels that are kept for audiences.
+    /// Randomness for channels that are kept for audiences.
     var keptRandom: SplitMix64
     /// Apple's channels.
     var apple = SimulatedApple()
-    /// Requests about kept channels that are under way.
+    /// Requests about kept channels that are in flight.
     var keptRequests: [KeptRequest] = []
     /// Records of kept channels in `state`, as their keeper has read them, by home and number.
     var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
     /// Epoch of the keeper that has read `keptRecords`, by partition.
     var keptEpochs: [Int32: Int64] = [:]
-    /// Ids that `state` has, or had, as channels of the workers.
+    /// Ids of channels that have been in some record of `state` as the workers' own.
     var durableChannels: Set<String> = []
-    /// Open channels that outcomes have reported.
+    /// Channels that outcomes have reported as opened, and not yet as closed.
     var openedChannels: [OpenedChannel] = []
-    /// Channels that outcomes have reported, closed ones included.
+    /// All channels that outcomes have reported as opened. Closed ones are included.
     var reportedChannels: [String] = []
     /// Events that publishers have sent directly to kept channels, by position.
     var straightEvents: [SourcePosition: StraightEvent] = [:]
@@ -88,73 +89,74 @@ package final class SimulationWorld {
     var keptSleepers: [String: KeptSleeper] = [:]
     /// The phone that only listens, by channel.
     var onlyListeners: [String: OnlyListener] = [:]
-    /// Time until which APNs refuses broadcasts.
+    /// When APNs accepts broadcasts again, by the steady clock. Until then it refuses them.
     var broadcastsRefusedUntilMillis = Int64.min
-    /// Second channels of one creation.
+    /// Channels that Apple made as a second one for a single creation request.
     var secondChannels: Set<String> = []
-    /// Randomness of outages of broadcasts, and of wrong answers to creations.
+    /// Randomness for outages of broadcasts, and for wrong answers to requests that create channels.
     var outageRandom: SplitMix64
-    /// Number of channels in the list that a worker has got since its last creation, by reader.
+    /// Number of channels in the list that a worker has read since it last created one, by reader.
     var listedCounts: [ListReader: Int] = [:]
-    /// The member that will begin to listen after the next broadcast, by audience.
+    /// The member that will begin to listen on the channel after the next broadcast, by audience.
     var comers: [Int: Int] = [:]
-    /// When the last broadcast on a channel left, by channel and worker.
+    /// When the last broadcast on each channel left each worker, by channel and worker.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
-    /// Randomness of refusals.
+    /// Randomness for Kafka's refusals.
     var refusalRandom: SplitMix64
-    /// Randomness of Kafka clients that end.
+    /// Randomness for Kafka clients that end.
     var producerRandom: SplitMix64
     var refusalWindow: (topics: Set<SimulatedKafka.Topic>, untilMillis: Int64) = ([], 0)
     var restarts: [Int: Int64] = [:]
     var stranded: Set<SourcePosition> = []
-    /// Randomness of traces.
+    /// Randomness for traces.
     var traceRandom: SplitMix64
     var spanCount: UInt64 = 0
-    /// Traces of processes that have ended.
+    /// Counts of traces in processes that have ended.
     package internal(set) var traceTally = TraceTally()
-    /// Randomness of operators' commands.
+    /// Randomness for operators' commands.
     var pauseRandom: SplitMix64
     /// Commands that operators will give.
     var orders: [SimulatedOrder] = []
-    /// Operators' commands that were written to each partition of `routed`, in order, by partition.
+    /// Operators' commands that were written to `routed`, in order, by partition.
     var pauses: [Int32: [SimulatedPause]] = [:]
-    /// How far any worker has read each partition of `routed`, by partition.
+    /// Offset up to which some worker has read `routed`, by partition.
     var routedReadEnds: [Int32: Int64] = [:]
-    /// Counts of the answers that workers got to pushes of each version, by version and partition.
+    /// Counts of answers that workers got to pushes, by version and partition.
     var tallies: [VersionName: [Int32: VersionTally]] = [:]
     /// The last `pass` record of each version, by version and partition.
     var passRecords: [VersionName: [Int32: ManyRecord]] = [:]
     /// The last `audience` record of each version.
     var audienceRecords: [VersionName: ManyRecord] = [:]
-    /// Update tokens that apps report later.
+    /// Update tokens that apps will report later.
     var comingBack: [ComingBack] = []
-    /// When each partition changed hands, by partition, in steady time.
+    /// Times at which each partition got another owner, by partition, in steady time.
     var moveTimes: [Int32: [Int64]] = [:]
-    /// When the Kafka client of a partition's owner ended or was replaced, by partition, in steady time.
+    /// Times at which the Kafka client of a partition's owner ended or was replaced, by partition, in steady time.
     var clientTimes: [Int32: [(millis: Int64, hasClient: Bool)]] = [:]
     var clientEnds = ClientEnds()
     /// Number of times that a partition was assigned to a worker.
     var assignmentCount = 0
     var flightCount = 0
-    /// The judge's findings, in words. Empty: everything is right.
+    /// The judge's findings as text. Empty: no fault was found.
     package internal(set) var faults: [String] = []
     var faultsAreOn = true
-    /// Spent units of high priority, by activity.
+    /// Units of the budget that are spent, by activity.
     var budgetUnits: [[BudgetUnit]]
-    /// Units that a worker may count as spent, by activity.
+    /// Units of the budget that a worker may count as spent, by activity.
     var possibleUnits: [[BudgetUnit]]
-    /// The worker whose push was refused last, by activity.
+    /// The worker to which APNs refused the last push of an activity, by activity.
     var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
     /// Number of times that a partition changed hands, crashes included.
     var moves = 0
-    /// Events whose content or alert some phone has shown.
+    /// Events whose content or alert at least one phone has shown.
     var shown: Set<SourcePosition> = []
-    /// Bodies that have been sent to APNs, but for their stamps: the next owner gives the same message another one.
+    /// Bodies that have been sent to APNs, without their stamps. The next owner may send the same message with another
+    /// stamp.
     var sentBodies: Set<String> = []
     var evidence = SimulationEvidence()
-    /// The activity that most of the next events are about, and their number.
+    /// The activity that most of the next events concern, and how many of these events are left.
     var focus: (activity: Int, events: Int)?
     var audienceStrikes = 0
     var voidStrikes = 0
@@ -163,7 +165,7 @@ package final class SimulationWorld {
     var progressMadeAt: [Int32: [String: [Int: Int]]] = [:]
     /// When voids of an audience's members were stored in `state`, by partition and audience's key, in steady time.
     var voidTimes: [Int32: [String: [Int64]]] = [:]
-    /// Tokens that APNs has called dead with good reason.
+    /// Tokens that are dead and that APNs has called dead.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
@@ -172,10 +174,10 @@ package final class SimulationWorld {
     var staleDates: StaleDates
     var lateness: Lateness
     var startStrikes: StartStrikes
-    /// Randomness of additional lost answers to pushes with alerts.
+    /// Randomness for lost answers to pushes with alerts, in addition to other lost answers.
     var lostAlertRandom: SplitMix64
-    /// When a worker got the answer that a repeated end failed, or since when nothing else explains its wait. By
-    /// channel, in steady time.
+    /// Channels whose repeated `end` has failed, and when the worker got the answer, in steady time. The time moves on
+    /// while something else explains why the `end` is not repeated.
     var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
@@ -183,12 +185,12 @@ package final class SimulationWorld {
 
     struct CommitUnderWay {
         var worker: Int
-        /// The worker's membership when it sent the commit.
+        /// Number of the worker's group membership when it sent the commit.
         var membership: Int
         var positions: [CommitPosition]
         /// The metadata of the commit for each position.
         var metadata: [CommitMetadata] = []
-        /// Partitions that the worker gives back when the commit is answered.
+        /// Partitions that the worker gives back to the group when the commit is answered.
         var givesBack: [Int32]
         var arrivesMillis: Int64
         var isLost: Bool
@@ -217,29 +219,29 @@ package final class SimulationWorld {
         var partition: Int32 = 0
         /// Whether the worker still has the activity's partition.
         var partitionLives = true
-        /// Whether the activity's owner went on before it had read all that was in the log at its assignment. Its wait
-        /// had a limit.
+        /// Whether the activity's owner had not read everything that was in the log at its assignment. It went on
+        /// because its wait for that has a limit.
         var isBehind = false
         /// The member that the push is for.
         var member: Int?
         /// The push's stamp.
         var stampSeconds: Int64 = 0
-        /// The event whose alert the push brings.
+        /// The event whose alert the push brings, as an index into `order`.
         var alert: Int?
         /// The start member that the push is for.
         var starter: Int?
-        /// The start event that the push is of.
+        /// The start event that the push belongs to, as an index into `order`.
         var start: Int?
     }
 
-    /// Makes the world of a seed.
+    /// Creates the world of a seed.
     /// - Parameters:
-    ///   - audiencesPercent: percentage of worlds that have audiences. A seed means another world with another
-    ///     percentage.
-    ///   - startsPercent: percentage of these worlds that have start members.
+    ///   - audiencesPercent: percentage of worlds that have audiences. If it changes, the same seed makes another
+    /// world.
+    ///   - startsPercent: percentage of worlds with audiences that also have start members.
     ///   - keptPercent: percentage of worlds with audiences that keep channels for them.
     ///   - movesPercent: percentage of worlds that move to another cluster.
-    ///   - hasRefusals: whether Kafka refuses records for good in some worlds.
+    ///   - hasRefusals: whether Kafka refuses records permanently in some worlds.
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
         startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
@@ -315,13 +317,14 @@ package final class SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// The partition to which the activity's records are written. All its events go to one partition, as one producer's
-    /// partitioner sends them.
+    /// The partition to which an activity's records are written. All its events go to one partition, like the records
+    /// of one key from one producer.
     func writtenPartition(of activity: Int) -> Int32 {
         if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
-        // Partitions send questions about an audience to the partition that its key names.
+        // A question about an audience is sent to the partition that the audience's key names. So the audience's events
+        // must be there too.
         let mayBeElsewhere = !self.plan.audiences.trustsPlacement || !self.isAudience(activity)
         guard activity % 3 == 2, self.plan.misplacedPercent > 0, mayBeElsewhere else { return partition }
         return (partition + 1) % self.plan.partitions
@@ -331,10 +334,10 @@ package final class SimulationWorld {
     var wallMillis: Int64 { self.steadyMillis + self.wallOffsetMillis }
     var wallSeconds: Int64 { self.wallMillis / 1_000 }
 
-    /// How long the run lasted on the virtual clock.
+    /// Length of the run so far on the virtual clock, in milliseconds.
     package var simulatedMillis: Int64 { self.steadyMillis - Self.beginMillis }
 
-    /// What the worker's clocks say.
+    /// The time that the worker's clocks show.
     func now(of worker: SimulatedWorker) -> EngineTime {
         EngineTime(
             steadyMillis: self.steadyMillis + worker.steadyOffsetMillis,
@@ -349,7 +352,8 @@ package final class SimulationWorld {
         guard let trace = self.trace else { return }
         trace("\(self.steadyMillis - Self.beginMillis) ms: \(Self.withoutFill(text()))")
     }
-    /// Shortens contents, alerts and tokens in a log line. From a letter that is repeated many times, only six remain.
+    /// Shortens contents, alerts and tokens in a log line. If one letter is repeated more than six times, six of them
+    /// remain.
     private static func withoutFill(_ text: String) -> String {
         var short = ""
         var (last, count): (Character?, Int) = (nil, 0)
@@ -393,23 +397,23 @@ package final class SimulationWorld {
         self.releaseVoids { _ in true }
         self.mend()
         self.probeWays()
-        // Waits for tokens, deferred budgets and back-off end. A little more than the life of an activity is enough for
-        // everything.
+        // Gives time for everything that may still wait: tokens, deferred budgets and back-off. A little more than the
+        // life of an activity is enough.
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
-        // An audience whose only members joined after its last version lives on with them.
+        // An audience stays for another lifetime if its only members joined after its last version.
         if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
-        // Start members stay for this long.
+        // Start members stay for a longer time.
         if !self.starters.isEmpty { self.runUntil(self.steadyMillis + AudiencePlan.starterLifeMillis) }
         self.checkSettled()
     }
 
-    /// Plays everything that happens until a time.
+    /// Plays everything that happens until a given time.
     func runUntil(_ endMillis: Int64) {
         var steps = 0
         while true {
             self.step()
             steps += 1
-            // Steps of a millisecond add up to minutes while Kafka's queue is full again and again.
+            // A worker tries again after a millisecond when Kafka's queue is full. Such steps can fill minutes.
             if steps > 300_000 { return self.fail("the world does not come to rest") }
             let next = self.nextMillis(before: endMillis)
             guard next < endMillis else { break }
