@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests an audience with a channel: one event becomes a broadcast for members that listen, and a pass for the
+/// Tests an audience with a channel: one event becomes a broadcast for members that listen, and pushes by token for the
 /// others. Owner, keeper and members are in one partition here, and still talk over the bus.
 @Suite struct AudienceChannelTests {
     /// A harness whose audience has an open channel and has sent its first version.
@@ -139,7 +139,7 @@ import Testing
         h.deliver(route: 2)
     }
 
-    /// A member that names a channel of somebody else is served by token.
+    /// A member that names a channel that is not its audience's is served by token.
     @Test func aForeignChannelIsNoWay() {
         let (h, _) = Self.harness()
         for number in 2...20 { h.join(number, channel: "Zm9yZWlnbg\(number % 2 == 0 ? "A" : "B")=") }
@@ -171,8 +171,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
     }
 
-    /// Members served by a channel are owed nothing by token. Members that were owed the version before are counted
-    /// with that version.
+    /// A member is owed a version by token when the next version reaches it by broadcast. It counts as superseded in
+    /// the record of the older version.
     @Test func whatGivesWayToAChannelIsCountedWhereItWasDue() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -208,7 +208,7 @@ import Testing
         let pushes = h.deliverAll()
         #expect(pushes.map(\.token) == [EngineHarness.memberToken(2)])
         #expect(pushes.first?.alert == "goal" && pushes.first?.n == 2 && h.counters.channelFallbacks == 1)
-        // The next version goes by token, too, until APNs has taken a broadcast.
+        // The next version goes by token, too, because APNs has taken no broadcast since.
         h.refuseBroadcasts(seconds: 1)
         h.audienceUpdate(3)
         #expect(h.deliverAll().count == 2)
@@ -273,8 +273,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3, "who listens is known by the new owner")
     }
 
-    /// The owner dies at some step. Every member still gets each version. Once all is quiet, each gets it by one way
-    /// only.
+    /// The owner dies at one of the steps. Every member still gets the newest version. The version after that reaches
+    /// each member one way only.
     @Test(arguments: 0..<12) func nobodyIsLeftOutWhereverTheOwnerDies(step: Int) {
         let (h, apple) = Self.harness()
         var service = apple
@@ -335,7 +335,7 @@ import Testing
         let starts = h.deliverAll(withinMillis: 3_000).filter { $0.event == "start" }
         let capable = try #require(starts.first { $0.token == EngineHarness.memberToken(11) })
         let old = try #require(starts.first { $0.token == EngineHarness.memberToken(12) })
-        // The channel of the former life is not named.
+        // The push does not name the channel of the life before.
         #expect(capable.aps["input-push-token"] as? Int == 1 && capable.aps["input-push-channel"] == nil)
         #expect(old.aps["input-push-token"] == nil && old.aps["input-push-channel"] == nil)
     }
@@ -401,8 +401,8 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// A former owner's wish reaches the keeper after the end of its life. The keeper no longer knows that life and
-    /// opens a channel, which must be deleted again.
+    /// A former owner's wish for a channel reaches the keeper after the audience's life has ended. The keeper no longer
+    /// knows that life and opens a channel, which must be deleted again.
     @Test(arguments: [false, true]) func aWishThatComesBehindTheEndLeavesNoChannel(isForgotten: Bool) throws {
         let h = KeeperHostTests.harness { $0.channelLingerMillis = 3_600_000 }
         var apple = SimpleApple()
@@ -440,7 +440,7 @@ import Testing
         #expect(apple.channels.isEmpty && h.isCommitted(topic: 1))
     }
 
-    /// An audience that is forgotten without an end gives up its channel.
+    /// The channel of an audience is deleted if the audience is forgotten without an end.
     @Test func whatIsForgottenGivesItsChannelUp() {
         let (h, apple) = Self.harness()
         var service = apple

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests versions that fall back to tokens while APNs takes no broadcasts. They are broadcast all the same as soon as
-/// APNs takes them, for phones that listen and have no token.
+/// Tests versions that are pushed by token because APNs takes no broadcasts. Each is still broadcast when APNs takes
+/// broadcasts again, for phones that listen and have no token.
 @Suite struct BothWaysTests {
     /// An audience with a member that listens. APNs has not taken the broadcast of a version with an alert for longer
     /// than `channel.fallback`.
@@ -44,8 +44,8 @@ import Testing
         #expect(broadcast.n == 3 && broadcast.alert == "goal" && broadcast.stamp == pushes.first?.stamp)
     }
 
-    /// A listening member has the older version with the alert by its token. It must get the newest version by token
-    /// before that version is broadcast with the alert. Its phone then ignores the broadcast.
+    /// Members have got an alert by token, with an older version. The newest version is broadcast with that alert, but
+    /// only after the tokens have got the newest version. Phones with tokens then ignore the broadcast.
     @Test func anOlderAlertWaitsForTheTokens() throws {
         let (h, _) = Self.fallenBack()
         h.advance(1_000)
@@ -65,8 +65,8 @@ import Testing
         #expect(h.takeBroadcasts(seconds: 125).first?.alert == "goal")
     }
 
-    /// A member is still owed an alert by its token when the channel brings the alert. The next version must not show
-    /// it a second time.
+    /// A member is still owed an alert by token when the channel broadcasts that alert. The next version must not show
+    /// the alert to the member a second time.
     @Test(arguments: [false, true]) func theNextVersionBringsTheAlertToNobodyAgain(isTakenOver: Bool) throws {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -78,7 +78,8 @@ import Testing
         let push = try #require(h.take())
         #expect(push.token == EngineHarness.memberToken(2) && push.alert == "goal")
         if !isTakenOver {
-            // The push is refused for a while. In the other case it has no answer when the worker dies.
+            // Without a takeover, APNs refuses the push for a while. With a takeover, the push has no answer when the
+            // worker dies.
             h.answer(
                 push,
                 .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 600)))
@@ -98,7 +99,7 @@ import Testing
         #expect(h.counters.members.isConserved)
     }
 
-    /// The newest version expires before APNs takes a broadcast, which then brings the one beneath. The channel has
+    /// The newest version expires before APNs takes a broadcast, so the version before it is broadcast. The channel has
     /// then caught up, because nothing newer is left.
     @Test func aChannelHasCaughtUpWhenItHasWhatHasNotExpired() {
         let (h, _) = Self.fallenBack()
@@ -128,8 +129,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3)
     }
 
-    /// A version that goes both ways may reach a phone twice at priority 10, so it takes two units. Without a second
-    /// unit the broadcast has priority 5.
+    /// A version that goes both ways may reach a phone twice at priority 10, so it takes two units of the budget.
+    /// Without a second unit the broadcast has priority 5.
     @Test(arguments: [1, 2]) func whatGoesBothWaysHasAUnitForEach(units: Int) throws {
         let (h, pushes) = Self.fallenBack {
             $0.budgetReserve = 0
@@ -152,7 +153,7 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3)
     }
 
-    /// The `audience` record says what became of the broadcast.
+    /// The `audience` record of a version that went both ways says that APNs took its broadcast.
     @Test func theRecordOfAVersionThatWentBothWaysNamesItsChannel() throws {
         let (h, _) = Self.fallenBack()
         h.audienceUpdate(3, alert: "another")
@@ -174,8 +175,8 @@ import Testing
 
     // MARK: The end
 
-    /// An end is broadcast until APNs takes it, whatever the channel keeps. If the channel keeps nothing, the keeper
-    /// goes on broadcasting it.
+    /// An end is broadcast until APNs takes it, whatever the channel stores. If the channel stores nothing, the keeper
+    /// then broadcasts the end again.
     @Test(arguments: [AudienceChannelStorage.none, .mostRecent]) func anEndIsBroadcastUntilItIsTaken(
         storage: AudienceChannelStorage
     ) throws {
@@ -193,7 +194,8 @@ import Testing
         #expect(broadcasts.map(\.event) == (storage == .none ? ["end", "end"] : ["end"]))
     }
 
-    /// The audience is forgotten before APNs has taken its end. The keeper goes on trying while the channel lingers.
+    /// An audience is forgotten before APNs has taken its end. The keeper broadcasts the end until APNs takes it, and
+    /// repeats it afterwards if the channel stores nothing.
     @Test(arguments: [AudienceChannelStorage.none, .mostRecent]) func aForgottenAudiencesEndIsBroadcastByTheKeeper(
         storage: AudienceChannelStorage
     ) throws {
@@ -238,7 +240,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Accepts every broadcast for a time, and returns them.
+    /// Accepts every broadcast for this many seconds, and returns the broadcasts.
     func takeBroadcasts(seconds: Int64) -> [Push] {
         var broadcasts: [Push] = []
         for _ in 0..<(seconds / 5) {
@@ -251,7 +253,7 @@ extension EngineHarness {
         }
         return broadcasts
     }
-    /// Refuses every broadcast for a time.
+    /// Refuses every broadcast for this many seconds.
     func refuseBroadcasts(seconds: Int64, stepMillis: Int64 = 1_000) {
         for _ in 0..<(seconds * 1_000 / stepMillis) {
             while let broadcast = self.take(route: 2) {

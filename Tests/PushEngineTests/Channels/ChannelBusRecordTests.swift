@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests the records between keepers and owners of audiences, and the optional ends of other records.
+/// Tests the records between keepers and owners of audiences, and the optional last fields of other records.
 @Suite struct ChannelBusRecordTests {
     private static let bundleID = Array("com.example.pizza".utf8)
 
@@ -81,7 +81,7 @@ import Testing
         #expect(reason.utf8.count == KeeperRefusal.reasonByteCountMax)
     }
 
-    /// An app without kept channels takes these records and does nothing about them.
+    /// An engine whose app keeps no channels consumes these records and does nothing.
     @Test(arguments: Self.samples.indices)
     func itIsTakenAndDoesNothing(index: Int) {
         let h = AudienceTests.harness()
@@ -95,8 +95,8 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// A record that is cut short, or that goes on behind its end, stops the partition. A newer release may be able
-    /// to read it.
+    /// A record stops the partition if it is cut short, has further bytes behind its end, or has an unknown version. A
+    /// newer release may be able to read it.
     @Test(arguments: Self.samples.indices)
     func whatIsDamagedStopsThePartition(index: Int) {
         let sample = Self.samples[index]

@@ -6,8 +6,8 @@ import Testing
 
 /// Tests a channel that APNs reports as gone when something is broadcast on it.
 @Suite struct DoubtedChannelTests {
-    /// The keeper gets the news at once. It asks for the list, reports that the channel has vanished, and opens
-    /// another.
+    /// The keeper is told at once that the channel is gone. It lists the channels at APNs, reports that the channel has
+    /// vanished, and opens another.
     @Test func aDeadChannelIsToldToItsKeeper() throws {
         let (h, apple) = AudienceChannelTests.harness()
         var service = apple
@@ -34,7 +34,8 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// A new channel may not be known everywhere yet. If the list has it, the broadcast is tried again.
+    /// APNs may not know a new channel on all its servers yet. If its list has the channel, the broadcast is tried
+    /// again.
     @Test func aChannelThatIsThereAfterAllIsBroadcastOnAgain() throws {
         let (h, apple) = AudienceChannelTests.harness()
         var service = apple

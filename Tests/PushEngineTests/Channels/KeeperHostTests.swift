@@ -5,7 +5,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests the keeper as its partition's owner runs it, from an owner's wish to the last beacon.
+/// Tests a keeper inside an engine, from an owner's wish for a channel to the last beacon. A beacon is a repeated
+/// broadcast of an audience's end.
 @Suite struct KeeperHostTests {
     /// A harness with one app and one partition. Requests about channels leave by route 3, broadcasts by route 2.
     static func harness(_ configure: (inout AppConfiguration) -> Void = { _ in }) -> EngineHarness {
@@ -67,8 +68,8 @@ import Testing
         #expect(h.newsTold().count == 1)
     }
 
-    /// The answer to a creation is lost. The next owner finds the channel that it may have made: it adopts it, or
-    /// reports it and creates another.
+    /// APNs has made a channel, but its answer is lost. The next owner finds the channel in APNs' list. It adopts the
+    /// channel if the app's channels are exclusive; otherwise it reports that channel and creates another.
     @Test(arguments: [false, true]) func aNewOwnerFindsWhatALostAnswerMade(isExclusive: Bool) throws {
         let h = Self.harness { $0.channelsExclusive = isExclusive }
         var apple = SimpleApple()
@@ -181,7 +182,7 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
-    /// A worker that had lost the partition wrote over a keeper's record.
+    /// A worker that had lost the partition wrote over a keeper's record. The owner writes the record again.
     @Test func whatAStrangerWroteOverARecordIsMended() throws {
         let h = Self.harness()
         var apple = SimpleApple()
@@ -205,7 +206,7 @@ import Testing
     }
 }
 
-/// Apple's service for channels, as far as a test needs it, without delays and faults.
+/// A stand-in for Apple's channel service. It answers at once and never fails.
 struct SimpleApple {
     var channels: [String] = []
     var asked: [RequestKind] = []

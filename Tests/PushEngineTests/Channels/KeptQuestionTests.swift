@@ -35,7 +35,7 @@ import Testing
                 == #"to.channel names the channel that is kept for audience "match": expected "to": {"audience": "match"}"#
         )
         #expect(h.counters.channelKeeperQuestions == 1)
-        // No further question is asked for later events, however long they take.
+        // Later events cause no further question, even after a long time.
         for _ in 0..<3 {
             h.advance(ShardEngine.goneMillis)
             let later = h.consume(
@@ -119,7 +119,7 @@ import Testing
         #expect(h.counters.channelKeeperQuestions == 0, "the new owner has not asked")
     }
 
-    /// A record from before channels were asked about does not say that the channel is unkept. So the next owner
+    /// An older record does not say whether its channel is kept, because its writer did not ask. So the next owner
     /// asks.
     @Test func anOlderRecordAsksAgain() throws {
         let former = ChannelTests.harness()
@@ -139,7 +139,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 2)
     }
 
-    /// A question or its answer is lost. The question is repeated, less and less often, and the event waits.
+    /// A question to the keeper is lost. It is asked again about once a minute, and the event waits.
     @Test func aLostQuestionIsAskedAgain() throws {
         let h = Self.harness()
         let offset = h.broadcast(n: 1, channel: Self.own)
@@ -163,8 +163,8 @@ import Testing
         #expect(!h.hasReady(route: 2))
     }
 
-    /// The owner dies before the answer. The next owner asks again, and events for a kept channel are still rejected:
-    /// nobody can have sent them.
+    /// The owner dies before the keeper's answer. The next owner asks again and rejects the events, because the former
+    /// owner cannot have sent them.
     @Test(arguments: [false, true]) func aNewOwnerAsks(isDurable: Bool) {
         let h = Self.harness()
         let offset = h.broadcast(n: 1, channel: Self.kept)
@@ -186,7 +186,7 @@ import Testing
         #expect(!h.written.contains { $0.topic == .routed })
     }
 
-    /// After the answer the slot asks APNs what the channel keeps, as for any other channel.
+    /// After the keeper's answer the slot asks APNs what the channel stores, as for any other channel.
     @Test func theStorageIsAskedForAfterwards() throws {
         let h = Self.harness { $0.channelStorage = .ask }
         h.broadcast(n: 1, channel: Self.own)
@@ -224,7 +224,8 @@ import Testing
         return bytes
     }
 
-    /// Answers come twice, after a delay, for nobody, or about another environment. They change nothing.
+    /// An answer of the keeper changes nothing if nobody waits for it, if it comes twice, or if it is about another
+    /// environment.
     @Test func answersThatNobodyWaitsForChangeNothing() {
         let h = Self.harness()
         func tell(_ value: [UInt8]) {
@@ -243,7 +244,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 1)
     }
 
-    /// Only the partition of the keeper can answer, and only to a partition that exists.
+    /// Only the keeper's partition answers a question, and only if the asking partition exists.
     @Test func questionsThatGoAstrayAreNotAnswered() {
         let h = EngineHarness {
             $0.partitionCount = 64
@@ -272,8 +273,8 @@ import Testing
 
     // MARK: Limits
 
-    /// Beyond `pendingMax` nothing is read. Channels that wait for an answer do not count, because that answer has to
-    /// be read.
+    /// While `pendingMax` slots are pending, no records are read. Channels that wait for the keeper do not count,
+    /// because the keeper's answer must be read.
     @Test func whatWaitsForTheKeeperHoldsNoReadingUp() {
         let h = EngineHarness {
             $0.partitionCount = 1

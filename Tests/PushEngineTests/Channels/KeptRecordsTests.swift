@@ -65,8 +65,8 @@ import Testing
         #expect(h.stateLog.count { $0.keyText == Self.key } == count, "nobody has to write it again")
     }
 
-    /// A worker that has lost the partition wrote over the record. Without a repair, compaction would remove the
-    /// original.
+    /// A worker that has lost the partition wrote over the record. The owner writes the record again, because
+    /// compaction would remove the original.
     @Test(arguments: [true, false])
     func whatAStrangerWroteOverItIsMended(isNull: Bool) throws {
         let h = try Self.harness()
@@ -86,7 +86,8 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// A former owner's delayed record is found and repaired by the next takeover.
+    /// A former owner's delayed record replaces the newer one in `state`. The next takeover finds this and writes the
+    /// newer record again.
     @Test func whatAFormerOwnerWroteTooLateIsMended() throws {
         let h = try Self.harness()
         h.register()
@@ -96,8 +97,8 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// The first marker of a worker that died is stored before the owner's records. The next owner still believes
-    /// those records.
+    /// A dead worker's first marker comes into `state` late, just before a record of the owner. The next owner still
+    /// accepts the owner's record.
     @Test func aFirstMarkerThatComesLateHidesNoRecord() throws {
         let h = try Self.harness()
         let marker = MarkerRecord(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])

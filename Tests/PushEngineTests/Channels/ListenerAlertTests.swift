@@ -6,13 +6,13 @@ import Testing
 
 /// Tests alerts of members that begin to listen, or stop, before the alert has reached them.
 struct ListenerAlertTests {
-    /// Members that the alert has not reached get it by token, although they say that they listen.
+    /// Members that begin to listen before an alert has reached them still get it by token.
     @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
         let h = Self.harnessOwingAlerts()
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
-    /// A harness whose members begin to listen when the channel has had an alert that they have not.
+    /// A harness whose members begin to listen after an alert was broadcast and before it has reached them by token.
     private static func harnessOwingAlerts() -> EngineHarness {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...4 { h.join(member) }
@@ -23,7 +23,8 @@ struct ListenerAlertTests {
         for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
         return h
     }
-    /// The worker dies before its progress says which members are owed the alert.
+    /// The worker dies before its progress record says which members are owed the alert. The next owner still sends it
+    /// to them.
     @Test func itIsOwedTheAlertByTheNextOwner() {
         let h = Self.harnessOwingAlerts()
         h.crash()
@@ -31,14 +32,15 @@ struct ListenerAlertTests {
         h.advance(2_000)
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
-        // The progress says that they have it.
+        // The progress record now says that the members have the alert.
         h.advance(2_000)
         h.crash()
         h.carryBus()
         h.advance(2_000)
         #expect(h.deliverAll().allSatisfy { $0.alert == nil })
     }
-    /// The members join again with another setting, and the worker dies.
+    /// Members that are owed an alert join again with another setting, and the worker dies. The next owner still sends
+    /// them the alert.
     @Test func aFurtherJoinSaysThatTheAlertIsOwed() {
         let h = Self.harnessOwingAlerts()
         for member in 1...4 {
@@ -54,7 +56,8 @@ struct ListenerAlertTests {
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
     }
-    /// The channel has had the alert, so no later broadcast brings it.
+    /// The channel has had the alert, so the next broadcast does not repeat it. Members that are owed the alert get it
+    /// by token with the next version.
     @Test func itIsOwedTheAlertWhenTheNextVersionIsBroadcast() {
         let h = Self.harnessOwingAlerts()
         h.advance(16_000)
@@ -66,7 +69,8 @@ struct ListenerAlertTests {
         h.advance(2_000)
         #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
     }
-    /// The push with the alert is in flight when its member says that it listens.
+    /// A member begins to listen while the push with the alert is in flight. The alert is sent again if APNs refuses
+    /// that push.
     @Test(arguments: [false, true]) func anAlertOnItsWayIsOwedUntilItHasCome(isRefused: Bool) throws {
         let (h, _) = AudienceChannelTests.harness()
         h.advance(1_000)
@@ -80,8 +84,7 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
         #expect(h.counters.members.isConserved)
     }
-    /// Members have the alert by their tokens when APNs reports the channel as gone. The members are not served
-    /// again.
+    /// Members have got an alert by token when APNs reports the channel as gone. They are not pushed again.
     @Test(arguments: [false, true]) func whoHasAnAlertByItsTokenIsNotServedAgainWhenTheChannelDies(isTakenOver: Bool)
         throws
     {
@@ -149,8 +152,8 @@ struct ListenerAlertTests {
         }
         return h.deliverAll()
     }
-    /// A member joined after the alert and listens for a while. The alert's version was made before the channel was
-    /// known to have the alert.
+    /// A member joins after an alert, listens for a while and then stops. It does not get the alert, although the
+    /// alert's version was made before the channel was known to have it.
     @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -174,7 +177,7 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().allSatisfy { $0.alert == nil })
     }
 
-    /// A member stops listening before the channel has had the alert.
+    /// A member that stops listening before an alert is broadcast gets the alert by token.
     @Test(arguments: [false, true]) func whoListensNoMoreGetsAnAlertThatTheChannelHasNotHad(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -212,8 +215,8 @@ struct ListenerAlertTests {
         h.deliverAll()
         h.join(3, channel: AudienceChannelTests.channel)
         h.advance(2_000)
-        // The channel goes before it takes the broadcast. The next version is there before the tokens have got the
-        // alert.
+        // APNs reports the channel as gone in answer to the broadcast. The next version arrives before the tokens have
+        // got the alert.
         let broadcast = try #require(h.take(route: 2))
         h.consume(
             key: "match",
@@ -232,8 +235,8 @@ struct ListenerAlertTests {
         #expect(alerts[EngineHarness.memberToken(3)] == [])
     }
 
-    /// A push with an alert that is owed to a listener fails while the next version is broadcast. The alert is still
-    /// owed.
+    /// A push fails that owes an alert to a listener, while the next version is broadcast. The member is still owed the
+    /// alert.
     @Test(arguments: [false, true]) func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast(
         isTakenOver: Bool
     ) throws {

@@ -6,11 +6,11 @@ import Testing
 @testable import PushEngine
 
 /// Tests an audience's channels at its owner, without an engine: what the keeper sends, what is broadcast, and what
-/// answers of APNs lead to.
+/// APNs' answers lead to.
 @Suite struct OwnerChannelTests {
     private typealias Effect = AudienceChannels.NewsEffect
 
-    /// Every kind of news in every standing of a channel.
+    /// Each message of the keeper has the effect that the table names, for every standing of a channel.
     @Test func whatTheKeeperTells() {
         let (id, other) = (OwnerPlay.channel, Array("b3RoZXI=".utf8))
         let rows: [(AudienceChannels.Standing, KeeperNews, Effect, AudienceChannels.Standing)] = [
@@ -82,7 +82,8 @@ import Testing
         _ = play.take()
         return play
     }
-    /// What each answer leads to, and whether the channel still serves its listeners.
+    /// Each answer to a broadcast has the effects that the table names. The table also says whether the channel still
+    /// serves its listeners.
     @Test func whatBecomesOfABroadcast() throws {
         typealias Kind = OwnerPlay.Kind
         let again = AudienceOwner.BroadcastEffect.goesAgain(
@@ -127,8 +128,8 @@ import Testing
         let effect = play.answer(errand, .accepted)
         #expect(effect == .ignored && play.take().isEmpty)
     }
-    /// Listeners wait a limited time for APNs, then get the version by token. The channel goes on trying, for phones
-    /// without a token.
+    /// Listeners wait a limited time for a broadcast, then get the version by token. The broadcast is still tried, for
+    /// phones without a token.
     @Test func whatIsNotTakenFallsBack() throws {
         let play = Self.waiting()
         play.look()
@@ -172,8 +173,9 @@ import Testing
 
     // MARK: Random events
 
-    /// Events happen in random order. No partition is sent what `state` does not have. Each event has one outcome,
-    /// after Kafka had its version for all. Lives and revisions only grow. Every effect and every standing is reached.
+    /// Events happen in random order. No partition is sent a version that is not in `state`. Each event has one
+    /// outcome, after every partition's copy of its version is acknowledged. Lives and revisions only grow. Every
+    /// effect and every standing is reached.
     @Test func whateverHappens() {
         var seen: Set<OwnerPlay.Kind> = []
         var standings: Set<UInt8> = []

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests members that begin to listen just after a broadcast, and whose joins are read before its version is.
+/// Tests members that begin to listen just after a broadcast. The partition reads their joins before it reads the
+/// version.
 struct RecentListenerTests {
     private static let channel = AudienceChannelTests.channel
 
@@ -34,8 +35,8 @@ struct RecentListenerTests {
             value: #"{"event":"register","audience":"match","channel":"\#(Self.channel)"}"#)
     }
 
-    /// The join was read first, and its member missed the broadcast. It gets the version with the alert by token.
-    /// Earlier listeners get nothing more.
+    /// A member begins to listen just after a broadcast that it missed. It gets the version and its alert by token.
+    /// Earlier listeners get no push.
     @Test(arguments: [false, true]) func whoMissedTheBroadcastIsServedByToken(isTakenOver: Bool) throws {
         let h = Self.harness()
         let broadcast = try Self.broadcastUnread(2, alert: "goal", h)
@@ -51,8 +52,9 @@ struct RecentListenerTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// The join is at the same time as the alert's event, or a millisecond apart. If its member may have missed the
-    /// broadcast, it gets the alert by token: its phone would ignore a later broadcast.
+    /// A member begins to listen at the record time of an alert's event, a millisecond earlier or a millisecond later.
+    /// If it may have missed the broadcast, it gets the alert by token. Its phone would ignore a later broadcast of
+    /// that version.
     @Test(arguments: [-1, 0, 1]) func theTimesInKafkaTell(millisAfter: Int64) throws {
         let h = Self.harness()
         if millisAfter < 0 { Self.joinUnread(3, h) }
@@ -66,7 +68,7 @@ struct RecentListenerTests {
         #expect(pushes.map(\.alert) == (millisAfter < 0 ? [] : ["goal"]))
     }
 
-    /// The worker dies with the owed push in flight. The next owner owes it, too.
+    /// The worker dies before it has sent a recent listener the version that it missed. The next owner sends it.
     @Test func whatIsOwedIsOwedByTheNextOwner() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -79,8 +81,8 @@ struct RecentListenerTests {
         #expect(tokens.contains(EngineHarness.memberToken(3)) && !tokens.contains(EngineHarness.memberToken(2)))
     }
 
-    /// There are too many listeners to name each. The ring is searched for them, and progress has no room for all.
-    /// Nobody is left out.
+    /// More members begin to listen than `RecentListeners` remembers and than fit into a progress record. The ring is
+    /// searched for them, and each gets the version.
     @Test(arguments: [false, true]) func veryManyAreServedToo(isTakenOver: Bool) throws {
         let count = RecentListeners.countMax + RetrySet.countMax + 500
         let h = Self.harness()
@@ -101,7 +103,7 @@ struct RecentListenerTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// Members that joined earlier are left to the channel. All members are left to it for the next version.
+    /// Members that listened before the broadcast get no push. No listener gets a push for the next version.
     @Test func whoListenedBeforeIsLeftToTheChannel() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -115,7 +117,8 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// Very many phones were members with tokens before they listened. Each of them gets the alert.
+    /// More members than `RecentListeners` remembers begin to listen just after a broadcast. They had tokens before,
+    /// and each gets the alert.
     @Test func veryManyThatWereMembersBeforeGetTheAlert() throws {
         let count = RecentListeners.countMax + 200
         let h = Self.harness()
@@ -133,8 +136,8 @@ struct RecentListenerTests {
         }
         #expect((0..<count).allSatisfy { alerts.contains(EngineHarness.memberToken(10 + $0)) })
     }
-    /// The clock of the service that writes joins is an hour ahead. The joining members count as late only for
-    /// versions of the first minutes, not of the whole hour.
+    /// The clock of the service that writes a join is an hour ahead. The member is served by token for the first
+    /// minutes at most, not for a whole hour.
     @Test func joinsFromTheFutureAreJoinsOfSoon() throws {
         let h = Self.harness()
         h.consume(
@@ -147,7 +150,8 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// The publisher's timestamps are minutes old. They do not say when the broadcast left.
+    /// The event's timestamp is minutes old, and says nothing about when the version was broadcast. A member that
+    /// listened before the broadcast gets no push.
     @Test func aTimestampOfThePastMakesNobodyLate() {
         let h = Self.harness()
         h.advance(300_000)
@@ -162,8 +166,8 @@ struct RecentListenerTests {
         #expect(h.deliver(route: 2)?.alert == "goal")
     }
 
-    /// After the broadcast a member with a token says that it listens. It had joined before the alert, so the alert
-    /// is for it.
+    /// A member with a token begins to listen after the alert was broadcast. It had joined before the alert, so it gets
+    /// the alert by token.
     @Test(arguments: [false, true]) func whoWasAMemberBeforeGetsTheAlertByToken(isTakenOver: Bool) throws {
         let h = Self.harness()
         h.join(3)
@@ -179,8 +183,8 @@ struct RecentListenerTests {
         #expect(pushes.map(\.alert) == ["goal"])
     }
 
-    /// A version follows before the channel has had the alert of the one before. The member gets the alert with that
-    /// version by token.
+    /// The next version arrives before the channel has had the alert of the version before. A member that begins to
+    /// listen gets that alert by token, with the next version.
     @Test(arguments: [false, true]) func anAlertThatTheChannelHasNotHadComesWithTheNextVersion(isEnd: Bool) throws {
         let h = Self.harness()
         h.join(3)
@@ -204,7 +208,8 @@ struct RecentListenerTests {
         h.advance(2_000)
         #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
     }
-    /// Clocks were set back between a member's first join and the event, which still counts as the later one.
+    /// Clocks were set back between a member's first join and an event. The event still counts as the later one, so the
+    /// member gets its alert.
     @Test func whoWasAMemberBeforeGetsTheAlertThoughClocksWereSetBack() throws {
         let h = Self.harness()
         h.join(3)
@@ -220,7 +225,8 @@ struct RecentListenerTests {
         let pushes = h.deliverAll().filter { $0.token == EngineHarness.memberToken(3) }
         #expect(pushes.map(\.alert) == ["goal"])
     }
-    /// The times of two records are compared. It must not matter that the worker's own clock is behind both.
+    /// The record times of a join and an event are compared with each other. The result must not change if the worker's
+    /// own clock is behind both.
     @Test func aWorkerWhoseClockIsBehindLeavesNobodyOut() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct VersionBroadcastTests {
     private typealias Channels = AudienceChannelTests
 
-    /// One member has a token. Two listen, and have got what they had missed.
+    /// A harness with one member that is served by token and two that listen. All have the newest version.
     private static func harness() -> EngineHarness {
         let (h, _) = Channels.harness()
         for member in 2...3 { h.join(member, channel: Channels.channel) }
@@ -23,7 +23,7 @@ import Testing
         let newest = records.compactMap { $0.number("version") }.max()
         return try #require(records.last { $0.number("version") == newest })
     }
-    /// What that record says of its broadcast.
+    /// The only broadcast in the newest version's `audience` record.
     private static func told(_ h: EngineHarness) throws -> [String: Any] {
         let broadcasts = try #require(try Self.record(h).fields["broadcasts"] as? [[String: Any]])
         #expect(broadcasts.count == 1)
@@ -32,7 +32,7 @@ import Testing
         #expect(broadcast["channel"] as? String == Channels.channel)
         return broadcast
     }
-    /// Lets time pass until everything is reported and summed.
+    /// Lets time pass until all partitions have reported and the owner has summed the reports.
     private static func sum(_ h: EngineHarness) {
         for _ in 0..<3 {
             h.advance(61_000)
@@ -90,7 +90,8 @@ import Testing
         #expect(try Self.record(h).number("members") == 3)
     }
 
-    /// The former owner got the answer, and died before it had written the roll-up.
+    /// The former owner died after APNs' answer, before it had written the roll-up. The next owner still reports that
+    /// APNs took the broadcast.
     @Test func aNewOwnerKnowsWhatAPNsHasTaken() throws {
         let h = Self.harness()
         h.audienceUpdate(2)

@@ -38,8 +38,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 1, outcome: .unknown, cause: .mayBeSent)])
     }
 
-    /// A start expires whose content had already given way to a newer event. The push says the same as before, so
-    /// nothing has to be written to `state`.
+    /// A start expires after its content has given way to a newer event. The push still says the same, so nothing has
+    /// to be written to `state`.
     @Test func aStartThatIsTooLateChangesNoNewerContent() {
         let bench = CoalescerBench()
         bench.take(at: 20, expires: 60)
@@ -50,8 +50,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .expired, cause: .startExpired)])
     }
 
-    /// A start that was not sent in time is dropped. The update after it waits on, in case another start makes the
-    /// card.
+    /// A start that was not sent in time is dropped. The update after it keeps waiting, because another start may put
+    /// up the card.
     @Test func aStartThatIsTooLateLeavesWhatCameAfterIt() {
         let bench = CoalescerBench()
         bench[bench.slot].life = .starting
@@ -74,8 +74,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 1, outcome: .expired, cause: .expires)])
     }
 
-    /// Content moves to the front when a newer event expires. The content does not fit beside an alert beneath it, so
-    /// that alert goes first.
+    /// An older event takes the place of the newest, which has expired. The older event's content does not fit beside
+    /// an alert beneath it, so that alert goes first.
     @Test func anAlertBeneathGoesFirst() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -125,7 +125,7 @@ import Testing
         #expect(bench.pending?.isStart == true && bench.behind?.isEnd == true && bench.ended.isEmpty)
     }
 
-    /// An update for a card that has been unregistered since gives way to a start of another card.
+    /// An update that failed gives way to a start that arrived meanwhile, because the start puts up another card.
     @Test func aNewStartReplacesWhatFailed() {
         let bench = CoalescerBench()
         bench.take(at: 10)
@@ -152,7 +152,7 @@ import Testing
         #expect(bench.pending?.events == [1] && bench.behind?.events == [3])
     }
 
-    /// Two updates arrive during an attempt that fails. The failed update takes in the first; the second still
+    /// Two updates arrive during an attempt that fails. The failed update is merged with the first; the second still
     /// follows.
     @Test func whatFollowedWhatCameMeanwhileFollowsStill() {
         let bench = CoalescerBench()
@@ -168,8 +168,8 @@ import Testing
         #expect(bench.pending?.top.mayBeSent == true)
     }
 
-    /// Only one update fits behind a start. Two arrive while the start is in flight and do not fit beside its
-    /// attributes: the newer one stays.
+    /// Only one update can wait behind a start. Two that do not fit beside the start's attributes arrive while it is in
+    /// flight. The newer one stays.
     @Test func behindAStartThatFailedStandsTheNewest() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -183,8 +183,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .superseded, cause: .mayBeSentBefore, into: 3)])
     }
 
-    /// Two updates that arrive during an attempt are older than the update that fails. The device would ignore them
-    /// after it, so both give way.
+    /// Two updates arrive during an attempt that fails. Both are older than the failed update, so a device would ignore
+    /// them after it. Both give way.
     @Test func whatIsOlderDoesNotFollowWhatFailed() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -200,8 +200,8 @@ import Testing
 
     // MARK: After one that was accepted
 
-    /// The device ignores an update older than the one it has. An end is not ignored, nor is a start, which makes
-    /// another card.
+    /// A device ignores an update that is older than the one it has. It does not ignore an end, or a start, which puts
+    /// up another card.
     @Test func whatIsOlderThanAcceptedIsDropped() {
         let bench = CoalescerBench()
         bench.take(at: 30)
@@ -226,8 +226,8 @@ import Testing
         #expect(started.pending?.events == [2])
     }
 
-    /// A pending update gives back an alert that it took over from an event older than what the device has. The
-    /// device would not have shown that alert.
+    /// A pending update has an alert that it took over from an older event. If the device has something newer than that
+    /// event, the update gives the alert back.
     @Test func whatWasTakenOverFromSomethingOlderIsGivenBack() {
         let bench = CoalescerBench()
         bench.take(at: 30)
@@ -251,7 +251,8 @@ import Testing
         #expect(bench.heldCount == 0 && bench.updateCount == 0)
     }
 
-    /// After an unknown answer the update may be on the phone. An alert that must not sound twice is removed.
+    /// After an unknown answer the update may be on the phone. With `dropsAlert` its alert is removed, so that it
+    /// cannot sound twice.
     @Test(arguments: [false, true])
     func anUnknownAttemptMayBeOnThePhone(dropsAlert: Bool) {
         let bench = CoalescerBench()

@@ -32,7 +32,7 @@ final class CoalescerBench: PartBench {
     /// that number.
     /// - Parameters:
     ///   - seconds: timestamp of the event.
-    ///   - expires: seconds from the bench's present; `nil`: never. A start expires itself, not its content.
+    ///   - expires: seconds from now until the event expires; `nil`: never. For a start, its content does not expire.
     ///   - isStart: whether the event brings the parts of a start.
     ///   - padding: bytes that make the content larger.
     ///   - attributesByteCount: size of a start's attributes.
@@ -117,7 +117,7 @@ final class CoalescerBench: PartBench {
         return mustBeWritten
     }
 
-    /// Takes over the endings and forgets them, as the engine does when it gives them to the journal.
+    /// Moves the coalescer's endings to `ended`. The engine would give them to the journal.
     private func settle() {
         for index in self.coalescer.endings.indices {
             let ending = self.coalescer.endings[index]

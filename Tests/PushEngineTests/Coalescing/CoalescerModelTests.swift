@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushEngine
 
-/// Compares the coalescer with models of a few lines.
+/// Compares the coalescer with simple models.
 @Suite struct CoalescerModelTests {
-    /// A phone that gets every event in the order of arrival. It ignores an event older than the one it has, and that
-    /// event's alert.
+    /// A phone that gets every event in the order of arrival. It ignores an event that is older than the one it shows,
+    /// together with that event's alert.
     private struct Phone {
         var seconds = Int64.min
         var content: Int64 = 0
@@ -21,14 +21,14 @@ import Testing
             (self.alert, self.alertSeconds) = (alert, seconds)
         }
 
-        /// Removes the alert if the withdrawal is not older than it.
+        /// Removes the alert if it is not newer than the withdrawal.
         mutating func withdraw(at seconds: Int64) {
             if self.alertSeconds <= seconds { self.alert = "" }
         }
     }
 
-    /// The one push of the coalescer shows what all events together would have shown, by the shorter way and by the
-    /// longer one.
+    /// One push of the coalescer shows what all events together would have shown. It makes no difference whether the
+    /// coalescer takes shorter ways.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func onePushShowsWhatAllWouldHave(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -57,8 +57,8 @@ import Testing
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + 1 == UInt64(bench.takenCount))
     }
 
-    /// Alerts are withdrawn, too. The push must say what all events would have said without the withdrawn alerts.
-    /// Large contents and large alerts make two updates that follow one another.
+    /// Some events withdraw alerts. The pushes say what all events would have said without the withdrawn alerts. Large
+    /// contents and large alerts make two updates that follow one another.
     @Test(arguments: 1...150 as ClosedRange<UInt64>)
     func aWithdrawnAlertIsNotSaid(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -68,7 +68,8 @@ import Testing
         let isLarge = seed.isMultiple(of: 3)
         var phone = Phone()
         func take() {
-            // Timestamps grow with the event count. Otherwise nothing would soon be newer than what has arrived.
+            // Timestamps grow with the number of events. Otherwise hardly any event would be newer than the ones before
+            // it.
             let seconds = bench.takenCount / 3 + Int64(int(0...8))
             let kind = int(0...5)
             let filler = isLarge && int(0...2) == 0 ? String(repeating: "A", count: 1_500) : ""
@@ -98,8 +99,8 @@ import Testing
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + held == UInt64(bench.takenCount))
     }
 
-    /// The newest event that has not expired is shown, whatever expires in between. The test takes no more events
-    /// than fit beneath one.
+    /// The newest event that has not expired is shown, whatever expires in between. The test takes only as many events
+    /// as one update can hold.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func theNewestThatHasNotExpiredIsShown(seed: UInt64) {
         var random = SplitMix64(seed: seed)

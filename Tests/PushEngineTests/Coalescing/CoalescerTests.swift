@@ -56,7 +56,7 @@ import Testing
         #expect(bench.ended == expected)
     }
 
-    /// A device shows the newest alert, unless something newer than that alert arrived before it.
+    /// A device shows the newest alert, unless it got something newer than that alert before it.
     @Test(
         arguments: [
             // Timestamp and alert of each event, the alert that is sent, and whether the older one's outcome says
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// High priority survives when its event gives way, and that event's outcome says so.
+    /// An update keeps the high priority of an event that gives way. That event's outcome says so.
     @Test func highPriorityStays() {
         let bench = CoalescerBench()
         bench.take(at: 10, priority: .high)
@@ -102,7 +102,7 @@ import Testing
         #expect(bench.pending?.stampSeconds == nil)
     }
 
-    /// An event that may be on the phone gives way. Whether the phone has its successor is then unknown, too.
+    /// An event that may be on the phone gives way to another event. The other event then counts as possibly sent, too.
     @Test(arguments: [(10, 20), (20, 10)] as [(Int64, Int64)])
     func thatItMayBeSentIsPassedOn(first: Int64, second: Int64) {
         let bench = CoalescerBench()
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Two updates
 
-    /// A push cannot start and end at once. The start goes first, and the end follows with what arrived in between.
+    /// A push cannot start and end a card at once. The start goes first, with the newest content, and the end follows.
     @Test func anEndFollowsItsStart() {
         let bench = CoalescerBench()
         bench.take(at: 10, alert: "start", isStart: true)
@@ -148,7 +148,8 @@ import Testing
         #expect(other.pending?.contentNumber == 2, "it has its own")
     }
 
-    /// Content too large beside the alert follows it. A newer alert then makes the first of the two pointless.
+    /// Content that is too large beside a waiting alert is sent after it. A newer alert makes the first of these two
+    /// updates unnecessary.
     @Test func whatDoesNotFitBesideTheAlertFollows() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)
@@ -164,11 +165,13 @@ import Testing
         #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
     }
 
-    /// An update waits to go first for its alert, and a newer alert arrives that expires sooner. The older update
-    /// stays beneath, to be shown when the newer one expires. Found by the simulation.
+    /// Two updates wait, the first only for its alert. A newer alert arrives that expires sooner. Updates that expire
+    /// later stay beneath it, and are shown when it expires. Found by the simulation.
     /// - Parameters:
-    ///   - expires: lifetimes of the first and of the second event.
-    ///   - events: what the pending update holds after the third event; `shown`: what is pending once that has expired.
+    ///   - first: seconds until the first event expires; `nil`: never.
+    ///   - second: seconds until the second event expires; `nil`: never.
+    ///   - events: events of the pending update after the third event.
+    ///   - shown: events that wait once the third event has expired.
     @Test(
         arguments: [
             (nil, 60, [1, 2, 3], [1, 2]), (nil, nil, [1, 2, 3], [1, 2]), (30, nil, [1, 2, 3], [1, 2]),
@@ -210,11 +213,11 @@ import Testing
         #expect(bench.ended.map(\.event) == [3 - contentNumber] && bench.ended.first?.into == contentNumber)
     }
 
-    /// A start arrives late, and two updates that are newer wait. If the newest expires unsent, the card shows the other
-    /// update, not the start's own content.
+    /// A start arrives while two newer updates wait. If the newest expires unsent, the card shows the other update, not
+    /// the start's own content.
     /// - Parameters:
-    ///   - expires: lifetime of the older update.
-    ///   - events: what the pending update holds after the start.
+    ///   - expires: seconds until the older update expires; `nil`: never.
+    ///   - events: events of the pending update after the start.
     @Test(
         arguments: [(nil, false, [1, 2]), (60, false, [3, 1, 2]), (60, true, [3, 2, 1])] as [(Int64?, Bool, [Int64])]
     )
@@ -236,7 +239,7 @@ import Testing
         #expect(bench.pending?.isStart == true && bench.pending?.top.mayBeSent == true)
     }
 
-    /// A start supersedes what waits beneath a newer update, unless that is newer than the start.
+    /// A start supersedes an event that waits beneath a newer update, unless that event is newer than the start.
     @Test(arguments: [9, 10, 11] as [Int64])
     func aLateStartSupersedesWhatIsOlder(seconds: Int64) {
         let bench = CoalescerBench()
@@ -250,8 +253,8 @@ import Testing
         #expect(bench.pending?.contentNumber == (seconds > 10 ? 1 : 3) && bench.pending?.top.mayBeSent == true)
     }
 
-    /// An older update expires later than the newest, and does not fit beside a late start. The start goes first, and
-    /// both updates follow.
+    /// Two updates wait, and a start arrives late. The update that expires later does not fit beside the start, so the
+    /// start goes first and both follow.
     @Test func whatDoesNotFitBesideALateStartFollows() {
         let bench = CoalescerBench()
         bench.take(at: 20, padding: 3_000)
@@ -260,8 +263,8 @@ import Testing
         #expect(bench.pending?.events == [3] && bench.pending?.isStart == true && bench.behind?.events == [1, 2])
     }
 
-    /// A late update expires later than the newest, and does not fit into the start. Its content is too large beside
-    /// the start's alert, or beside the attributes. When the newest expires, the start goes first with its own content.
+    /// An update arrives that is older than the newest and expires later. Its content is too large beside the start's
+    /// alert or attributes. When the newest expires, the start goes first with its own content.
     @Test(arguments: [(2_000, 0, ""), (5, 1_500, "new"), (5, 1_500, "")] as [(Int, Int, String)])
     func whatDoesNotFitIntoTheStartFollowsIt(alertByteCount: Int, attributesByteCount: Int, alert: String) {
         let bench = CoalescerBench()
@@ -278,7 +281,7 @@ import Testing
         #expect(bench.ended.map(\.event) == [2] && bench.updateCount == 2)
     }
 
-    /// More updates than are kept wait above a start, and each expires before the one it replaced. If all expire
+    /// A start has more updates above it than are kept, and each expires before the one it replaced. If all expire
     /// unsent, the start still puts up the card.
     @Test(arguments: [false, true])
     func theStartIsNotGivenUp(comesLate: Bool) {

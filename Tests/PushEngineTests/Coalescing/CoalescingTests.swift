@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests which events are merged, and what survives of those that give way (contract: Merging).
+/// Tests which events are merged, and what is kept of events that give way (contract: Merging).
 @Suite struct CoalescingTests {
     private static func alive(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
@@ -77,7 +77,7 @@ import Testing
         Alerts(alerts: ["a", nil, nil], at: [1, 2, 3], shown: "a"),
         Alerts(alerts: ["a", "b"], at: [1, 2], shown: "b"),
         Alerts(alerts: ["a", nil, "c", nil], at: [1, 1, 1, 1], shown: "c"),
-        // The device ignores an event older than the one it has, and its alert.
+        // The device ignores an event that is older than the one it has, together with its alert.
         Alerts(alerts: [nil, "b"], at: [2, 1], shown: nil), Alerts(alerts: ["a", "b"], at: [2, 1], shown: "a"),
     ])
     func theNewestAlertIsKept(_ events: Alerts) {
@@ -87,8 +87,8 @@ import Testing
         #expect(h.deliver()?.alert == events.shown)
     }
 
-    /// An alert and content that do not fit into one push wait apart. A newer alert merges them again, and the push
-    /// then counts the events of both.
+    /// An alert and content that do not fit into one push wait as two updates. A newer alert merges them again, and the
+    /// push then counts the events of both.
     @Test func whatWaitedApartIsCountedTogether() {
         let h = Self.alive()
         h.update(1, priority: 10, alert: String(repeating: "a", count: 3_000))
@@ -163,8 +163,8 @@ import Testing
         #expect(again?.alert == nil)
     }
 
-    /// X@10 is in flight, then A@9 with an alert and B@11 arrive. The device would have ignored A, so B must not
-    /// bring A's alert.
+    /// X (timestamp 10) is in flight. Then A (timestamp 9, with an alert) and B (timestamp 11) arrive. The device would
+    /// have ignored A, so B must not bring A's alert.
     @Test(arguments: [true, false])
     func anAlertOlderThanTheOneInFlightIsNotBroughtAlong(isAccepted: Bool) {
         let h = Self.alive()
@@ -239,8 +239,8 @@ import Testing
         #expect(h.outcomes(of: c) == ["delivered"])
     }
 
-    /// The first update waited only for its alert, and a newer alert makes it pointless. If it stayed, it could be
-    /// sent after a crash, behind something newer.
+    /// The first update waits only to bring its alert, and a newer alert replaces that. If the first update stayed, it
+    /// could be sent after a newer one when a crash has come in between.
     @Test func aNewerAlertThatFitsLeavesOnePush() {
         let h = Self.alive()
         let a = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
@@ -282,8 +282,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// The failed update is newer than two that arrived meanwhile and do not fit together. A device would ignore
-    /// those two after it, so both give way.
+    /// Two updates that do not fit together arrive during an attempt that fails. Both are older than the failed update,
+    /// so a device would ignore them after it. Both give way.
     @Test func whatFailedTakesInWhatIsOlder() {
         let h = Self.alive()
         let a = h.update(1, at: 33, priority: 10)

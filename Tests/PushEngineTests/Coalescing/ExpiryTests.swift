@@ -26,8 +26,7 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// No stream was free until the update had expired, and no timer ran in between. The update must not be sent all
-    /// the same.
+    /// An update expires while no stream is free and no timer runs. It is not sent.
     @Test func itIsNotSentThoughNobodyNoticed() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -190,7 +189,8 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// Both events are in one batch of a catch-up after a restart, and no timer runs in between.
+    /// An update that has expired and an end are in one batch of a catch-up after a restart. The end takes over nothing
+    /// of the update.
     @Test func whatHasExpiredOnArrivalIsTakenOverByNothing() {
         let h = Self.alive()
         h.advance(60_000)
@@ -223,8 +223,8 @@ import Testing
         #expect(h.outcomes(of: update) == ["delivered"])
     }
 
-    /// An end has expired, and no timer has run since. Updates after it are not `late`. After a takeover owners read
-    /// the log in batches of different sizes, and each must report the same.
+    /// Events after an expired end are not `late`, even if no timer has run since it expired. Owners read the log in
+    /// batches of different sizes, and all must report the same.
     @Test(arguments: ["update", "end"]) func nothingIsLateForAnEndThatExpiredUnnoticed(kind: String) {
         let h = Self.alive()
         let end = h.end(1, more: Self.expires(30))
@@ -235,8 +235,8 @@ import Testing
         #expect(h.outcomes(of: next) == ["delivered"])
     }
 
-    /// An update that may be on the phone stays beneath a newer one that expires sooner. The newer one never left, so
-    /// its outcome is known.
+    /// An update that may be on the phone is beneath a newer one that expires sooner. The newer one never left, so it
+    /// ends as `expired`.
     @Test func onlyTheOneThatLeftIsUnknown() {
         let h = Self.alive()
         let older = h.update(1, priority: 10)
@@ -251,8 +251,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["delivered"])
     }
 
-    /// An end that takes along older content may be on the phone, and that content with it. So the older event ends
-    /// as `unknown`, not as `expired`.
+    /// An end that takes along an older event's content may be on the phone, and that content with it. So the older
+    /// event ends as `unknown`, not as `expired`.
     @Test func whatWentWithOneThatMayBeOnThePhoneIsUnknownToo() {
         let h = Self.alive()
         let older = h.update(1, priority: 10, more: Self.expires(60))
@@ -266,7 +266,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["unknown"])
     }
 
-    /// An end with its own content took nothing of the older update along. So that update is not on the phone.
+    /// An end with its own content takes nothing of an older update along. So that update is not on the phone, and ends
+    /// as `expired`.
     @Test func whatDidNotGoAlongHasExpired() {
         let h = Self.alive()
         let older = h.update(1, priority: 10, more: Self.expires(60))
@@ -277,8 +278,8 @@ import Testing
         #expect(h.outcomes(of: older) == ["expired"])
     }
 
-    /// A newer update took the alert along and may have sounded. With `alert.on-unknown: drop` the older update is
-    /// then shown without its alert.
+    /// A newer update took an older one's alert along, and the alert may have sounded. With `alert.on-unknown: drop`
+    /// the older update is then shown without its alert.
     @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.resend, .drop])
     func anAlertThatMayHaveSoundedGoesByThePolicy(policy: AppConfiguration.UnknownAnswerPolicy) {
         let h = EngineHarness { $0.apps[0].alertOnUnknown = policy }
@@ -310,7 +311,7 @@ import Testing
         #expect(h.outcomes(of: third) == ["unknown"])
     }
 
-    /// An update that may be on the phone gives way to an older one that arrives later. That one then ends as
+    /// An update that may be on the phone gives way to an older one that arrives later. The older one then ends as
     /// `unknown`, too.
     @Test func whatGaveWayToAnOlderOneIsNotForgotten() {
         let h = Self.alive()
@@ -325,8 +326,8 @@ import Testing
         #expect(h.outcomes(of: between) == ["unknown"])
     }
 
-    /// An alert older than the pending update would be ignored, and stays beneath only in case everything newer
-    /// expires. When the attempt in flight fails, the end must not take that alert along.
+    /// An alert that is older than the pending update stays beneath it, in case everything newer expires. A phone would
+    /// ignore it. When the attempt in flight fails, the end must not take that alert along.
     @Test func whatWasIgnoredWhenItCameIsNotTakenAlong() {
         let h = Self.alive()
         h.update(1, at: 0, priority: 10)
@@ -339,9 +340,9 @@ import Testing
         #expect(end?.event == "end" && end?.n == 2 && end?.alert == nil)
     }
 
-    /// An update is sent, is given up without an answer, and has expired. The update that it replaced is still valid
-    /// and goes after it, although the phone may show the newer one. This is one of the two exceptions in README's
-    /// limits. Found by the simulation.
+    /// An update is sent, gets no answer, and expires. The update that it replaced is still valid and is sent after it,
+    /// although the phone may show the newer one. This is one of the two exceptions in README's limits. Found by the
+    /// simulation.
     @Test func whatOutlivesOneThatWasGivenUpUnheardGoesAfterIt() throws {
         let h = EngineHarness()
         h.register()
@@ -357,9 +358,9 @@ import Testing
         #expect(next.body.contains(#""n":1"#) && !next.body.contains("goal"))
     }
 
-    /// An update is older than the pending one and expires later. Beneath it is another whose alert does not fit
-    /// beside its content. When everything newer expires, that alert goes first with its own content, then the
-    /// update's content.
+    /// A large update is older than the pending one and expires later. An alert beneath it does not fit beside its
+    /// content. When everything newer has expired, the alert goes first with its own content, and the large update
+    /// follows.
     @Test(arguments: [false, true])
     func anAlertBeneathThatDoesNotFitGoesFirst(hasFollower: Bool) throws {
         let h = EngineHarness()
@@ -371,7 +372,7 @@ import Testing
         let withAlert = h.update(1, at: 10, priority: 10, alert: alert)
         let newest = h.update(3, at: 30, priority: 10, more: #""expires":\#(EngineHarness.seconds(30))"#)
         let large = h.update(2, at: 20, priority: 10, padding: 2_500)
-        // The follower is too large for the alert, too. It waits behind, and expires.
+        // The follower does not fit beside the alert either. It waits as `behind`, and expires.
         let follower =
             hasFollower
             ? h.update(4, at: 40, priority: 10, padding: 2_500, more: #""expires":\#(EngineHarness.seconds(40))"#) : nil
@@ -388,8 +389,8 @@ import Testing
         if let follower { #expect(h.outcome(of: follower)?.outcome == "expired") }
     }
 
-    /// An update is older than the pending one and expires later. Beneath it is another whose alert does not fit beside
-    /// its content. All of them wait for a token when the owner crashes. The alert goes first at the next owner, too.
+    /// A large update is older than the pending one and expires later. An alert beneath it does not fit beside its
+    /// content. All of them wait for a token when the owner crashes. The next owner also sends the alert first.
     @Test func anAlertBeneathThatDoesNotFitGoesFirstAfterACrash() throws {
         let h = EngineHarness()
         h.advance(1_000)

@@ -16,7 +16,7 @@ import Testing
         var millis: Int64
     }
 
-    /// Plays the day of one seed in an engine with this `publication` of outcomes.
+    /// Plays random events, chosen by the seed, in an engine with this `publication` of outcomes.
     private static func run(seed: UInt64, _ publication: OutcomePublication) -> (sent: [Sent], counters: EngineCounters)
     {
         var random = SplitMix64(seed: seed)
@@ -50,8 +50,8 @@ import Testing
             case 77..<80: h.acknowledgesAtOnce.toggle()
             case 80..<92: h.advance(Int64([1, 40, 900, 5_000, 400_000][int(0...4)]))
             default:
-                // The order of pushes is not promised. Sorted by token, the answer goes to the same activity in both
-                // engines.
+                // The order of pushes is not promised. Pushes are sorted by token, so that the answer goes to the same
+                // activity in both engines.
                 inFlight.sort { $0.token < $1.token }
                 if let push = inFlight.popLast() {
                     h.answer(push, int(0...3) == 0 ? .notProcessed : .accepted)
@@ -105,8 +105,8 @@ import Testing
         #expect(mergedCount > 500)
     }
 
-    /// The state record of an event covers those that it replaced. A crash before that record is acknowledged reads
-    /// all of them again.
+    /// A replaced event is committed only when its successor's state record is acknowledged. After a crash before that,
+    /// all replaced events are read again.
     @Test func aReplacedEventIsNotCommittedBeforeItsSuccessor() {
         let h = EngineHarness {
             $0.settings.outcomePublication = .pushes

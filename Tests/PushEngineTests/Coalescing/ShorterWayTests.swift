@@ -5,10 +5,10 @@ import Testing
 
 @testable import PushEngine
 
-/// Two engines live through the same days. One takes the shorter ways of an update that only replaces another
-/// (`replacePending`, `replaces`); the other never does. Pushes, `state`, outcomes, dead letters and commits must be
-/// the same byte for byte after every step. This also holds after a crash at any moment, which leaves only what Kafka
-/// has.
+/// Compares two engines that get the same random events. One takes the shorter ways for an update that only replaces
+/// another (`replacePending`, `replaces`); the other never does. Pushes, `state`, outcomes, dead letters and commits
+/// must be equal byte for byte after every step. This also holds after a crash at any moment, which leaves only what
+/// Kafka has.
 @Suite struct ShorterWayTests {
     /// Something that left the engine, and the step of the day when it left.
     private struct Line: Equatable, CustomStringConvertible {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// One engine's day: its world, and what can be seen of it.
+    /// One engine's day: random steps, and everything that left the engine.
     private struct Day {
         let h: EngineHarness
         let isLong: Bool
@@ -129,7 +129,7 @@ import Testing
             h.replay()
         }
 
-        /// Plays one step and records what can be seen of it.
+        /// Plays one step and records what leaves the engine.
         mutating func step(_ n: Int) {
             switch self.int(0...99) {
             case 0..<66: self.event(n)
@@ -141,7 +141,7 @@ import Testing
             case 84..<95: self.answer()
             case 95: self.takeOver(afterMillis: Int64([0, 5_000, 100_000][self.int(0...2)]))
             case 96:
-                // The partition is released in order, and another process takes it over.
+                // The partition is released in good order, and another process takes it over.
                 if self.int(0...1) == 0 {
                     while !self.inFlight.isEmpty { self.answer() }
                     h.engine.beginRelease(partition: 0, now: h.now)
@@ -165,7 +165,7 @@ import Testing
             self.note(n)
         }
 
-        /// Takes down the records written since the last call, and the offsets that may be committed.
+        /// Adds to `lines` the records written since the last call, and the offsets that may be committed.
         mutating func note(_ n: Int) {
             for record in h.written[self.writtenCount...] {
                 let headers = record.headers.sorted { $0.key < $1.key }
@@ -241,7 +241,7 @@ import Testing
         #expect(crashes > 5)
     }
 
-    /// The process may crash after any step of a day.
+    /// Both engines also behave alike after a crash, which may follow any step.
     @Test(arguments: 0..<8)
     func norAfterACrashAtAnyMoment(seed: UInt64) {
         for step in 0..<40 {

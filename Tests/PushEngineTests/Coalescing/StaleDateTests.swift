@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A stale date says what a card looks like, and drops no update. Only a start that would begin stale is dropped: no
-/// phone shows its card.
+/// A stale date says when a card looks outdated, and drops no update. Only a start that would begin stale is dropped,
+/// because no phone shows its card.
 @Suite struct StaleDateTests {
     private static func alive(expires: Bool = false) -> EngineHarness {
         let h = EngineHarness { $0.apps[0].staleDateExpires = expires }
@@ -15,8 +15,8 @@ import Testing
     private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
     private static func stale(_ at: Int64) -> String { #""stale-date":\#(EngineHarness.seconds(at))"# }
 
-    /// A publisher whose source has died sends "stale as of now", which greys the card. The alert of that update
-    /// sounds.
+    /// A publisher whose source has died sends an update that is already stale, which greys the card. The update is
+    /// sent, and its alert sounds.
     @Test(arguments: [0, 2, 1_000]) func anUpdateIsSentHoweverStale(at seconds: Int64) {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, alert: "the source has died", more: Self.stale(seconds))
@@ -88,7 +88,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// A start is stale by the stale date of the content with which its card would begin.
+    /// The content with which a card would begin decides whether its start is stale.
     @Test func aWaitingStartTakesTheStaleDateOfNewerContent() {
         let h = EngineHarness()
         let start = h.start(1, more: Self.stale(30))

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// A push ID finds its attempt while the attempt is under way, and nothing otherwise.
+    /// A push ID finds its update while that attempt is in flight, and nothing afterwards.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func onlyWhatIsUnderWayIsFound(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -92,8 +92,8 @@ import Testing
         #expect(update.stampSeconds == nil && update.stampBeforeSeconds == nil && !update.isAnnounced)
     }
 
-    /// An update read from `state` gets the sequence of its new entry and loses its stamp. A later attempt with that
-    /// stamp may have left unrecorded.
+    /// An update read from `state` gets the sequence of its new entry and loses its stamp. The former owner may have
+    /// sent another push with that stamp, without recording it.
     @Test func whatIsAdoptedIsStampedAnew() {
         let bench = Bench()
         bench.store.release(bench.make())

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// An event with `"alert": null` withdraws alerts: the goal was none, and must not sound (contract: Withdrawn
-/// alerts).
+/// An event with `"alert": null` withdraws earlier alerts that have not been sent, such as a goal that did not count
+/// (contract: Withdrawn alerts).
 @Suite struct WithdrawalTests {
     private static let null = #""alert":null"#
     private static let withdrawn = "its alert was withdrawn"
@@ -31,9 +31,9 @@ import Testing
         #expect(h.outcomes(of: none) == ["delivered"])
     }
 
-    /// Content waits behind an alert that is too large for it, and an older alert that arrived after it is beneath the
-    /// content. When the first alert is withdrawn, the two updates are merged and nothing is lost. The older alert does
-    /// not sound: a phone would have ignored it after the content.
+    /// Content waits behind an alert that is too large for it. Beneath the content is an older alert that arrived last.
+    /// When the first alert is withdrawn, the two updates are merged and nothing is lost. The older alert does not
+    /// sound, because a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])
     func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
         let h = Self.alive()
@@ -52,7 +52,7 @@ import Testing
         #expect(h.counters.pending == 0 && h.counters.isConserved)
     }
 
-    /// An alert is withdrawn after a newer update has taken it over.
+    /// An alert is withdrawn after a newer update has taken it over. That update is sent without the alert.
     @Test func anAlertThatWasTakenOverIsNotSent() {
         let h = Self.alive()
         let goal = h.update(1, at: 1, priority: 5, alert: "goal")
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// A withdrawal takes back alerts that are not newer by timestamp, then by arrival. An end comes last whatever
-    /// its timestamp.
+    /// A withdrawal takes back alerts that are not newer by timestamp, then by arrival. An end counts as newest,
+    /// whatever its timestamp.
     @Test(arguments: [
         Order(goal: 5, withdrawal: 6, rings: false), Order(goal: 5, withdrawal: 5, rings: false),
         Order(goal: 5, withdrawal: 4, rings: true), Order(goal: 5, withdrawal: 6, isEnd: true, rings: false),
@@ -204,7 +204,7 @@ import Testing
         #expect(h.outcome(of: goal)?.reason == reason)
     }
 
-    /// The withdrawal gives way to the newer update in flight. That update goes again without its alert, so it needs
+    /// The withdrawal gives way to the newer update in flight. That update is sent again without its alert, so it needs
     /// another stamp.
     @Test func whatIsInFlightAndNewerGoesAgainWithout() {
         let h = Self.alive()

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the budget through clock steps, restarts and replays: N+1 pushes never leave in an hour (contract: The
-/// budget).
+/// Tests the budget through clock steps, restarts and replays: at most N high-priority pushes leave in any hour
+/// (contract: The budget).
 @Suite struct BudgetRestartTests {
     // MARK: Clocks
 
@@ -43,7 +43,7 @@ import Testing
         #expect(BudgetHarness.spend(h, 2) == [10, 5])
     }
 
-    /// The push before the crash was not recorded. It counts all the same, or N+1 could leave.
+    /// A push before a crash was not recorded. The next owner counts it; otherwise N+1 pushes could leave in an hour.
     @Test(arguments: [true, false])
     func aReplayCountsThePushThatMayHaveLeft(pendingWasDurable: Bool) {
         let h = BudgetHarness.alive(perHour: 2, reserve: 0)
@@ -59,8 +59,8 @@ import Testing
         #expect(again?.priority == 5, "two of two are out")
     }
 
-    /// The push before the crash was not recorded, and its event has expired when it is read again. The push counts for
-    /// every owner after it. Found by the simulation.
+    /// A push before a crash was not recorded, and its event has expired when it is read again. Every later owner
+    /// counts the push. Found by the simulation.
     @Test func aReplayThatHasExpiredCountsThePushThatMayHaveLeft() {
         let h = BudgetHarness.alive(perHour: 1, reserve: 0)
         h.acknowledgesAtOnce = false
@@ -75,7 +75,7 @@ import Testing
         #expect(BudgetHarness.spend(h, 1) == [5])
     }
 
-    /// The event had expired when it was written, so nobody has sent it.
+    /// A replayed event had expired before it was written, so no owner can have sent it. It counts no unit.
     @Test func aReplayThatWasAlwaysTooLateCountsNothing() {
         let h = BudgetHarness.alive(perHour: 1, reserve: 0)
         h.advance(60_000)
@@ -87,7 +87,7 @@ import Testing
         #expect(BudgetHarness.spend(h, 1) == [10])
     }
 
-    /// Two owners push at high priority, and crash before they have recorded it.
+    /// Lets two owners push at high priority. Each crashes before the push is recorded.
     private static func twoDieOverIt(_ h: EngineHarness) {
         for _ in 0..<2 {
             h.acknowledgesAtOnce = false
@@ -114,7 +114,8 @@ import Testing
         #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
     }
 
-    /// No record mentions the activity yet. Every crashed owner may have pushed to it, so a unit counts for each.
+    /// No `state` record mentions the activity yet. Every crashed owner may have pushed to it, so one unit counts for
+    /// each.
     @Test func everyOwnerThatDiedOverANewActivityCounts() {
         let h = BudgetHarness.alive(perHour: 2, reserve: 0)
         h.acknowledgesAtOnce = false

@@ -28,7 +28,7 @@ import Testing
         #expect(bench.unitsOut(slot) == 0 && send() == .high)
     }
 
-    /// A push of low priority takes no unit.
+    /// A push of low priority takes no unit of the budget.
     @Test func lowPriorityCostsNothing() {
         let bench = DispatchBench()
         let slot = bench.makeSlot("a")
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.counters.pushesDowngraded == 0)
     }
 
-    /// APNs refused the push, or never processed it. Its unit returns at once.
+    /// APNs refuses a push or does not process it. The push's unit returns at once.
     @Test func aRefundedUnitIsThereAgain() {
         let bench = DispatchBench {
             $0.apps[0].budgetPerHour = 1
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// A departure sets the slot's distance, gives the attempt a new id, and is counted.
+    /// A departure sets the earliest time of the slot's next push, gives the attempt a new id, and is counted.
     @Test func aDepartureIsNoted() {
         let bench = DispatchBench(partitionCount: 2) { $0.apps[0].minimumDistanceMillis = 1_500 }
         let slot = bench.makeSlot("a", partition: 1)
@@ -74,7 +74,7 @@ import Testing
         #expect(bench.counters.inFlight == 0 && bench.memory.partitions[1].inFlightCount == 0)
     }
 
-    /// The wait doubles with each failure up to a limit. Jitter shortens it by half at most.
+    /// The wait after a failure doubles with each further failure, up to a limit. Jitter shortens it by half at most.
     @Test func aFailedAttemptRestsLongerEachTime() {
         let bench = DispatchBench()
         let slot = bench.makeSlot("a")
@@ -102,8 +102,8 @@ import Testing
         for _ in 0..<10 { #expect((200...400).contains(bench.backOff(slot, millisMax: 400))) }
     }
 
-    /// The budget counts one push for each takeover after the event was written, and one more. It counts them only once
-    /// for a slot.
+    /// Pushes that may have left unrecorded count against the budget: one for each takeover after the event was
+    /// written, and one more. They are counted once for a slot.
     @Test func whatMayHaveGoneUnrecordedIsCountedOnce() {
         let bench = DispatchBench()
         let wall = bench.now.wallMillis

@@ -2,7 +2,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// `Dispatch` alone. Tests put the waiting updates into slots by hand.
+/// Runs `Dispatch` alone. Tests put the waiting updates into slots by hand.
 final class DispatchBench: PartBench {
     var dispatch: Dispatch
 
@@ -12,7 +12,7 @@ final class DispatchBench: PartBench {
         super.init(configuration)
     }
 
-    /// Makes a pending update in the slot, which `Dispatch` does not learn of.
+    /// Makes a pending update in the slot. `Dispatch` is not told.
     @discardableResult
     func wait(
         _ slot: SlotID, _ priority: PushPriority = .high, alert: Bool = false, isEnd: Bool = false,
@@ -33,7 +33,7 @@ final class DispatchBench: PartBench {
         return update
     }
 
-    /// A slot with something to send that `Dispatch` has scheduled.
+    /// Makes a slot with an update to send, and schedules the slot.
     func ready(_ id: String, _ priority: PushPriority = .high, app: UInt16 = 0, partition: PartitionIndex = 0) -> SlotID
     {
         let slot = self.makeSlot(id, app: app, partition: partition)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests `Dispatch` alone: which slot is next, lane by lane, and what is counted for that.
+/// Tests `Dispatch` alone: which slot is sent next, lane by lane, and what it counts.
 @Suite struct DispatchTests {
     // MARK: Who is next
 
@@ -17,7 +17,8 @@ import Testing
         #expect(bench.next() == nil && !bench.hasReady())
     }
 
-    /// An update that became urgent queues with the urgent ones. One whose priority did not change keeps its position.
+    /// A slot whose update gets high priority moves to the high-priority queue. A slot whose priority stays as it was
+    /// keeps its position.
     @Test func anotherPriorityIsAnotherPlace() {
         let bench = DispatchBench { $0.apps[0].lowPriorityWindowMillis = 0 }
         let first = bench.ready("a", .low)
@@ -40,7 +41,7 @@ import Testing
         #expect(bench.dispatch.laneCount(route: 7) == 0)
     }
 
-    /// A slot that cannot send is in no queue. One that is scheduled twice is queued once.
+    /// A slot that cannot send is in no queue. A slot that is scheduled twice is queued once.
     @Test func whoeverIsNotReadyLeavesTheQueue() {
         let bench = DispatchBench()
         let slot = bench.ready("a")
@@ -82,7 +83,7 @@ import Testing
         #expect(bench.pendingSlots(DispatchBench.development) == 1 && bench.counters.slotsPending == 1)
     }
 
-    /// An app's share is rounded up, and covers both of its environments.
+    /// An app's share of what may be pending is rounded up. It covers both of the app's environments.
     @Test func anAppHasAShareOfWhatMayWait() {
         let bench = DispatchBench {
             $0.settings.pendingMax = 5
@@ -100,7 +101,7 @@ import Testing
         #expect(DispatchBench().pendingRoom == .max, "an app may take all there is")
     }
 
-    /// APNs refuses the topic of one app. That app rests, and the others of the route go on.
+    /// An app whose topic APNs refuses rests. The other apps of the route still send.
     @Test func anAppWhoseTopicIsRefusedRests() {
         let bench = DispatchBench.withTwoApps()
         let refused = bench.ready("a", app: 0)
@@ -127,8 +128,8 @@ import Testing
 
     // MARK: Compared with a model
 
-    /// After random changes the queues hold exactly the slots that could send, each once. The others become due in
-    /// time.
+    /// After random changes the queues hold exactly the slots that could send, each once. Every other slot is scheduled
+    /// for the time at which it can.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func queuesHoldExactlyWhatIsReady(seed: UInt64) {
         var random = SplitMix64(seed: seed)

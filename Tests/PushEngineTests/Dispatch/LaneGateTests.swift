@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// APNs refuses one app's topic. That app rests, and the others of its route go on.
+/// Tests that an app rests while APNs refuses its topic, and that the other apps of its route still send.
 @Suite struct LaneGateTests {
     private static let disallowed = PushAnswer.Result.response(PushResponse(status: 400, reason: "TopicDisallowed"))
 

@@ -125,8 +125,8 @@ import Testing
         #expect(h.take()?.n == 2)
     }
 
-    /// A record written while the push was in flight does not hold its answer, so it does not let the next push
-    /// leave.
+    /// A state record that was written while a push was in flight does not contain the push's answer. So it does not
+    /// let the next push leave.
     @Test func aRecordWrittenBeforeTheAnswerDoesNotCount() {
         let h = Self.alive()
         h.advance(1_000)

@@ -40,7 +40,7 @@ import Testing
         #expect(bench.readiness(slot) == .ready)
     }
 
-    /// If a slot waits for several times, the latest one counts.
+    /// A slot that waits for several times may send at the latest of them.
     @Test func whatTimeAloneChanges() {
         func wait(_ priority: PushPriority, _ change: (DispatchBench, SlotID) -> Void) -> Readiness {
             let bench = DispatchBench { $0.apps[0].lowPriorityWindowMillis = 700 }
@@ -94,7 +94,8 @@ import Testing
 
     // MARK: Deadlines
 
-    /// The earliest event that may concern a slot, in milliseconds from now.
+    /// A slot's deadline is the earliest time at which something may change for it. Here it is in milliseconds from
+    /// now.
     @Test func theEarliestThatMayHappenIsWaitedFor() {
         func deadline(_ priority: PushPriority = .high, _ change: (DispatchBench, SlotID) -> Void) -> Int64? {
             let bench = DispatchBench {
@@ -116,7 +117,7 @@ import Testing
         #expect(deadline { $0[$1].tokenMissingSinceMillis -= 10_000 } == 20_000)
         // The life ends before that.
         #expect(deadline { $0[$1].lifeEndsMillis = $0.now.steadyMillis + 10_000 } == 10_000)
-        // After an accepted start the token may arrive as long as the activity lives.
+        // After an accepted start the token may arrive until the activity's life ends.
         #expect(
             deadline {
                 $0.memory.slots.clearToken(of: $1)

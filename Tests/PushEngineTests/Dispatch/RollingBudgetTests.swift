@@ -52,7 +52,7 @@ import Testing
                 now = frees
             }
         }
-        // APNs sees the answers: in any hour that begins with one there are at most N.
+        // In any hour that begins with an answer there are at most N answers.
         for (index, first) in answers.enumerated() {
             #expect(answers[index...].count { $0 < first + Self.hour } <= limit)
         }
@@ -77,8 +77,8 @@ import Testing
         #expect(budget.answers.isEmpty)
     }
 
-    /// The limit sinks when a registration loses `frequent-updates`. The wait is then until all units above the limit
-    /// have returned.
+    /// The limit becomes lower when a registration loses `frequent-updates`. The next unit is free when all units above
+    /// the limit have returned.
     @Test func aLoweredLimitWaitsForAllThatIsTooMuch() {
         var budget = RollingBudget()
         for at in 1...20 {

@@ -3,7 +3,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct TokenRemovalGuardTests {
-    /// A guard after some answers. `g` shows a good token; `b` is suspicious.
+    /// A guard that has counted these answers. `g` shows a good token; `b` is suspicious.
     private static func fed(_ answers: String) -> TokenRemovalGuard {
         var tokenGuard = TokenRemovalGuard()
         for answer in answers { tokenGuard.count(isSuspicious: answer == "b") }
@@ -33,7 +33,7 @@ import Testing
         #expect(tokenGuard.isStopped == isStopped)
     }
 
-    /// An environment goes wrong after any number of pushes. At most two tokens are lost.
+    /// APNs begins to call all tokens bad, after any number of good answers. At most two tokens are removed.
     @Test(arguments: [0, 1, 3, 7, 8, 20, 64, 10_000]) func aSuddenChangeCostsHardlyAToken(goodBefore: Int) {
         var tokenGuard = TokenRemovalGuard()
         for _ in 0..<goodBefore { tokenGuard.count(isSuspicious: false) }

@@ -10,7 +10,7 @@ import Testing
             generation: 0)
     }
 
-    /// Each number returns its own element, and only once.
+    /// Each acknowledgement number returns the element that was stored under it, and only once.
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
     func everyNumberIsGoodOnce(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -42,7 +42,7 @@ import Testing
         #expect(store.close(number)?.waiter.slot == 1)
     }
 
-    /// Numbers show which of two records was made first, even when indices are used again.
+    /// Acknowledgement numbers show which of two records was made first, even when an index of the store is used again.
     @Test func whatWasMadeFirstCanBeTold() {
         var store = AcknowledgementStore()
         let first = store.open(Self.element(1))

@@ -49,7 +49,7 @@ import Testing
         #expect(h.counters.deadLetters == 1)
         #expect(h.counters.slots == 0)
         #expect(h.isCommitted())
-        // The partition goes on.
+        // The partition still takes records and sends pushes.
         h.register()
         h.update(1, priority: 10)
         #expect(h.deliver() != nil)
@@ -156,8 +156,8 @@ import Testing
         #expect(h.deliver()?.event == "update")
     }
 
-    /// Credentials, throttling or a busy server: nothing is wrong with the push, so it is retried for as long as it
-    /// lives.
+    /// APNs refuses credentials, throttles, or is busy. Nothing is wrong with the push, so it is tried again until it
+    /// expires.
     @Test(arguments: [
         (UInt16(403), "InvalidProviderToken"), (403, "BadCertificateEnvironment"), (400, "BadTopic"),
         (429, "TooManyRequests"),

@@ -3,11 +3,12 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests the journal alone: what an acknowledgement means, and for which records it no longer means anything.
+/// Tests the journal alone: what an acknowledgement leads to, and which acknowledgements change nothing.
 @Suite struct JournalAcknowledgementTests {
     // MARK: What a push waits for
 
-    /// The next push leaves only after a record that was written after it was required.
+    /// The next push waits for a state record that is made after `requireStateRecord`. The acknowledgement of an older
+    /// record does not let the push leave.
     @Test func anOlderRecordLetsNoPushLeave() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -22,7 +23,8 @@ import Testing
         #expect(bench.acknowledge(bench.takeWritten()[0]) == .nothing, "nothing waits for it")
     }
 
-    /// A still newer record lets the push leave, too. The two may be acknowledged in either order.
+    /// Two records are made after `requireStateRecord`. The acknowledgement of the second lets the push leave, even if
+    /// it comes first.
     @Test func aNewerRecordLetsThePushLeave() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -64,7 +66,8 @@ import Testing
         #expect(bench.counters.unacknowledged == 0 && bench.memory.partitions[0].unacknowledged == 0)
     }
 
-    /// The slot has left memory, and another uses its number. The new slot waits for its own records.
+    /// A slot leaves memory, and a new slot gets its number. Acknowledgements of the first slot's records change
+    /// nothing for the new slot.
     @Test func theNextUserOfAPlaceIsNotMeant() {
         let bench = JournalBench()
         let first = bench.makeSlot("a")
@@ -82,7 +85,8 @@ import Testing
         #expect(bench.watermark() == offset + 1, "the offset does not depend on that")
     }
 
-    /// The partition has left. It may have come back since, with the same index.
+    /// A partition leaves before its records are acknowledged. The acknowledgements change nothing, even if the
+    /// partition has come back with the same index.
     @Test(arguments: [false, true])
     func aPartitionThatHasLeftIsNotMeant(comesBack: Bool) {
         let bench = JournalBench()
@@ -105,7 +109,8 @@ import Testing
 
     // MARK: Records of `state`
 
-    /// Offsets of markers and state records show where others wrote in between. Outcomes are in another topic.
+    /// A gap between the offsets of markers and state records shows that somebody else wrote to `state`. Outcomes are
+    /// in another topic, so their offsets do not count.
     @Test func whatOthersWroteIsNoticed() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -123,8 +128,8 @@ import Testing
         #expect(bench.counters.stateGaps == 1 && bench.memory.partitions[0].gaps == [12..<14])
     }
 
-    /// A slot whose life is over is forgotten by a tombstone with the owner's epoch. That does not happen while it
-    /// has something to send.
+    /// A slot whose life is over is forgotten by a tombstone with the owner's epoch. While the slot has something to
+    /// send, an ordinary record is written instead.
     @Test func aTombstoneIsWrittenForWhatIsOver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

@@ -2,11 +2,11 @@ import PushModel
 
 @testable import PushEngine
 
-/// The journal alone. Events are taken and end here by hand, and Kafka acknowledges what the test says.
+/// Runs the journal alone. The test takes events and ends them by hand, and says what Kafka acknowledges.
 final class JournalBench: PartBench {
     var journal: Journal
     private var intake: Intake
-    /// Empty: no activity has taken units.
+    /// Stays empty, because no activity takes units of its budget.
     private let budgets = BudgetStore()
     private(set) var nextOffset: Int64 = 0
 
@@ -38,7 +38,7 @@ final class JournalBench: PartBench {
         return offset
     }
 
-    /// Takes an event of the slot, which holds its offset open from here on. Returns that offset.
+    /// Takes an event of the slot and returns its offset. The slot holds that offset open from here on.
     @discardableResult
     func take(_ slot: SlotID, topic: UInt16 = 0) -> Int64 {
         let offset = self.begin(partition: self[slot].partition, topic: topic)
@@ -92,7 +92,7 @@ final class JournalBench: PartBench {
         return self.journal.batch.records
     }
 
-    /// What follows from an acknowledgement for other parts.
+    /// What an acknowledgement means for other parts of the engine.
     enum Follows: Equatable { case nothing, marker(PartitionIndex), push(SlotID) }
 
     @discardableResult

@@ -10,8 +10,8 @@ import Testing
 
     // MARK: An outcome, then the state record
 
-    /// The state record says that the event is done. That record is written after Kafka has the outcome, and the
-    /// offset waits for both.
+    /// A state record that says that an event is done is written after Kafka has the event's outcome. The event's
+    /// offset waits for both records.
     @Test func theStateRecordWaitsForTheOutcome() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.watermark() == offset + 1 && bench.openCount == 0)
     }
 
-    /// The state record is already due when an outcome is written. The state record waits for that outcome.
+    /// A state record that is already due waits for an outcome that is written meanwhile.
     @Test func whatIsDueWaitsForAnOutcomeThatComesMeanwhile() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Entries
 
-    /// A slot holds its lowest offset until a state record written after it is acknowledged.
+    /// A slot holds the offset of an event open until Kafka acknowledges a state record that was made after the event.
     @Test func whatComesAfterARecordIsNotCoveredByIt() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -160,7 +160,8 @@ import Testing
         #expect(bench.watermark() == direct + 1 && bench.watermark(topic: 1) == routed + 1)
     }
 
-    /// A record that is finished at once, refused or forwarded holds its own offset. It needs no state record.
+    /// A record that is finished at once, refused or forwarded holds its own offset open. The offset waits for no state
+    /// record.
     @Test func aRecordWithoutASlotHoldsItsOwnOffset() {
         let bench = JournalBench()
         for (finish, topics) in [
@@ -179,7 +180,7 @@ import Testing
         }
     }
 
-    /// A slot's event is finished at once. The entry waits for its outcome and for the state record.
+    /// An event of a slot is finished at once. Its ledger entry still waits for both its outcome and a state record.
     @Test(arguments: [false, true])
     func anEventThatIsFinishedAtOnceNeedsBoth(stateComesLast: Bool) {
         let bench = JournalBench()

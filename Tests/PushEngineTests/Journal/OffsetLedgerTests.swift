@@ -20,8 +20,8 @@ import Testing
     /// Sorts the entries, so that every run has one order.
     private static func sorted(_ ids: some Sequence<EntryID>) -> [EntryID] { ids.sorted { $0.rawValue < $1.rawValue } }
 
-    /// Commits never pass an unresolved offset, in whatever order settlements and acknowledgements arrive. Several
-    /// logs come and go with entries open.
+    /// Commits never pass an unresolved offset, in whatever order settlements and acknowledgements arrive. Several logs
+    /// are opened and closed while entries are open.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func commitsFollowTheLowestUnresolvedOffset(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -51,7 +51,7 @@ import Testing
                 let id = ledger.open(log: number, offset: offset, settled: isSettled)
                 #expect(ledger.log(of: id) == number)
                 var outstanding = 0
-                // A settled entry without a record to wait for would never close. The engine opens none like that.
+                // A settled entry without a record to wait for would never close. The engine never opens one.
                 for _ in 0..<Int.random(in: (isSettled ? 1 : 0)...2, using: &random) {
                     ledger.expectAcknowledgement(id)
                     outstanding += 1

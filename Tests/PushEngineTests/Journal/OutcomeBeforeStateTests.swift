@@ -37,7 +37,7 @@ import Testing
         #expect(h.outcomes(of: offset) == [outcome])
     }
 
-    /// An engine in which an update gave way to another, with nothing of that acknowledged.
+    /// An engine in which one update gave way to another. Kafka has acknowledged no record about that.
     private static func gaveWay() -> (EngineHarness, first: Int64) {
         let h = EngineHarness()
         h.register()
@@ -70,7 +70,8 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded", "superseded"])
     }
 
-    /// Events come without a pause, and each is acknowledged after the next has arrived.
+    /// Events come without a pause, and each is acknowledged only after the next has arrived. The state record is still
+    /// written.
     @Test(arguments: ["gives way", "late"])
     func anActivityThatIsNeverQuietIsWrittenAllTheSame(_ kind: String) {
         let h = EngineHarness()

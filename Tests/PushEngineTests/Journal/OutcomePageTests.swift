@@ -31,7 +31,7 @@ import Testing
 
     // MARK: The page
 
-    /// The text below each `<!-- example: name -->`, by name. A JSON record goes on where a line of the page ends.
+    /// The text below each `<!-- example: name -->`, by name. The lines of a JSON record are joined.
     private static func page() throws -> [String: String] {
         var root = URL(filePath: #filePath)
         for _ in 1...4 { root.deleteLastPathComponent() }

@@ -93,7 +93,8 @@ import Testing
         #expect(h.counters.outcomeSum == 4, "all are counted")
     }
 
-    /// The verdict concerns the token in that request. The outcome names the same token.
+    /// An outcome has the hash of the token to which the request was sent, even if the activity has another token by
+    /// then.
     @Test func theHashIsThatOfTheTokenInTheRequest() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -129,7 +130,7 @@ import Testing
         let offset = h.consume(key: "a", value: values[outcome], traceparent: trace)
         #expect(h.outcome(of: offset)?.outcome == outcome)
         #expect(h.outcome(of: offset)?.fields["traceparent"] as? String == trace)
-        // The next outcome does not have these ids.
+        // The next outcome does not have this trace header.
         let next = h.register()
         #expect(h.outcome(of: next)?.fields["traceparent"] == nil)
     }

@@ -43,7 +43,7 @@ import Testing
         h.audienceUpdate(7)
         #expect(Set(h.deliverAll().map(\.token)) == Set((1...3).map { EngineHarness.memberToken($0) }))
 
-        // A member may move to another audience, and a member that leaves makes room.
+        // At the limit a member may still move to another audience. A member that leaves makes room for another.
         h.join(1, of: "other")
         h.leave(2)
         h.join(4)
@@ -114,7 +114,8 @@ import Testing
         #expect(h.logRoom() == h.recordRoom)
     }
 
-    /// An app's share covers both of its environments, and follows a slot from one to the other.
+    /// An app's share counts pending slots of both environments. A slot that moves from one environment to the other is
+    /// still counted once.
     @Test func theShareCountsBothEnvironments() {
         let h = EngineHarness {
             $0.settings.pendingMax = 10

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The choice of published outcomes must not change what is pushed or counted. If nobody wants a record of a replaced
-/// event, replacing takes a shorter way.
+/// The choice of published outcomes must not change what is pushed or counted. If no outcome of a replaced event is
+/// published, replacing takes a shorter path through the code.
 @Suite struct PublicationTests {
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func whatIsPublishedChangesNothingElse(seed: UInt64) {

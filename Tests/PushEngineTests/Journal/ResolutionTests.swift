@@ -18,7 +18,7 @@ import Testing
         #expect(h.committed[0] == offset)
         h.answer(push, .accepted)
         h.advance(200)
-        // The state record says that the event is done, so Kafka has the outcome first.
+        // The state record says that the event is done, so Kafka gets the outcome first.
         #expect(h.outstanding.map(\.topic) == [.outcomes])
         #expect(h.committed[0] == offset)
         h.acknowledgeAll { $0.topic == .outcomes }
@@ -45,7 +45,7 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// Tests events that end at once. Their offsets must not wait for the slot to leave.
+    /// Tests events that end at once. Their offsets must not wait until the slot leaves memory.
     @Test(arguments: [
         "late update", "late end", "late register", "duplicate start", "older update", "register", "unregister",
     ])
@@ -146,8 +146,8 @@ import Testing
         #expect(h.counters.pending == 0)
     }
 
-    /// The event is in `state`, so no ledger entry guards it. The record that removes it waits for its outcome
-    /// instead.
+    /// An event in `state` has no ledger entry. Therefore the state record that removes the event waits for the event's
+    /// outcome.
     @Test func theRecordAfterADurableEventWaitsForItsOutcome() {
         let h = EngineHarness()
         h.register()
@@ -185,7 +185,8 @@ import Testing
 
     // MARK: Groups
 
-    /// Memory is bounded by slots. A thousand events of one slot hold one entry, and resolve with one push.
+    /// A thousand events of one slot need one ledger entry, and one push resolves them all. So memory is bounded by the
+    /// number of slots.
     @Test func aGroupResolvesWithItsPush() {
         let h = EngineHarness()
         h.register()
