@@ -4,16 +4,17 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What phones of audiences must show when everything is quiet. The judge uses where records are stored and what left
-/// for the phones, and never an engine's tables.
+/// Judges what phones of audiences show when everything is quiet. The judge knows which records were stored and which
+/// pushes left, and reads no engine's tables.
 extension SimulationWorld {
-    /// What the phones of an audience may have been sent, under one assumption about the unknown.
+    /// The events that phones of an audience may have been sent. The judge cannot always know whether an event was sent,
+    /// so it makes one account for each combination.
     private struct Account {
-        /// Events that are in a version, in order. An event that is older than one before it is left out.
+        /// Events that are in a version, in order, without updates that are older than an earlier event.
         var events: [Int]
-        /// All events that are in a version, including those left out of `events`.
+        /// All events that are in a version.
         var all: [Int]
-        /// What a phone shows of these events.
+        /// A phone that got all `events`.
         var device: Device
     }
 
@@ -45,7 +46,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that workers take joins and leaves, whatever else happens.
+    /// Judges that the outcome of every join and leave is `applied` or `duplicate`.
     func judgeMovements() {
         for position in self.order
         where self.written[position]!.member != nil || self.written[position]!.starter != nil {
@@ -58,15 +59,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the member is in the audience by the upstream service's records, and nothing keeps a push from it.
+    /// Whether the member is in the audience by the upstream service's records, and its token is not dead.
     private func isPresent(_ member: Int, in audience: Int) -> Bool {
         let phone = self.members[member]
         guard let movement = phone.movement, movement.audience == audience, !phone.isDead else { return false }
         return true
     }
 
-    /// Whether two events are so far apart that members may be forgotten in between. Members are forgotten some time
-    /// after their join or the last version.
+    /// Whether the time between two events is so long that members may be forgotten meanwhile. A member is forgotten
+    /// some time after its join or the last version.
     private func mayBeForgotten(_ positions: [SourcePosition]) -> Bool {
         let times = positions.map { self.written[$0]!.writtenMillis }
         return zip(times, times.dropFirst()).contains { $1 - $0 > self.plan.lifetimeMillis / 12 * 11 }
@@ -84,7 +85,7 @@ extension SimulationWorld {
         return events
     }
 
-    /// The events without those updates that are older than an event before them.
+    /// The events without updates that are older than an earlier event in the list.
     private func growing(_ events: [Int]) -> [Int] {
         var newest = Int64.min
         return events.filter { number in
@@ -95,7 +96,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone that got all of these events without their alerts.
+    /// Simulates a phone that got all these events without their alerts.
     private func phone(after events: some Sequence<Int>) -> Device {
         var device = Device()
         var stamp = Int64(0)
@@ -120,7 +121,8 @@ extension SimulationWorld {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
         for account in accounts {
-            // An event that is older than one before it, and outlives that, is shown again when that expires.
+            // An event that is older than an earlier one may still expire later. It is then shown again when the
+            // earlier one expires.
             let kept = Set(account.events)
             let told = account.all.filter { kept.contains($0) || card.shown.contains($0) }
             let ways =
@@ -142,8 +144,9 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// The ways in which versions may expire. Members that an expired version left unserved get the newest version that
-    /// has not expired. An end without its own content brings the content of such a version, too.
+    /// All lists of events that a phone may show if versions expired before they were sent to it. Members that did not
+    /// get an expired version are sent the newest valid one. An end without its own content has the content of that
+    /// version.
     private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
         var ways = [self.growing(events)]
         var rest = events
@@ -161,8 +164,8 @@ extension SimulationWorld {
         return ways
     }
 
-    /// Whether the member joined after the audience had ended: an end may bring no content, and after a while nothing
-    /// is left.
+    /// Whether the member may show less than the newest content. It may have joined after that content, or too late for
+    /// the end. Its partition may also have had no owner for long enough to send the end.
     private func mayShowLess(_ card: MemberCard, member: Int, audience: Int, events: [Int]) -> Bool {
         guard let arrival = self.members[member].arrival,
             let end = events.last(where: { self.written[self.order[$0]]!.kind == .end })
@@ -187,12 +190,12 @@ extension SimulationWorld {
             && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
     }
 
-    /// Whether no owner of the partition lived long enough to serve everybody, and kept its Kafka client that long. An
-    /// end is sent only for as long as it is kept.
+    /// Whether no owner had the partition and a Kafka client for long enough to serve all its members. An end is sent
+    /// only while it is kept, for `forMillis`.
     private func wasInNoHands(_ partition: Int32, from millis: Int64, forMillis: Int64) -> Bool {
         let moves = (self.moveTimes[partition] ?? []).map { (millis: $0, hasClient: true) }
         let turns = (moves + (self.clientTimes[partition] ?? [])).sorted { $0.millis < $1.millis }
-        // Since when the partition has an owner that can write; `nil`: it has none.
+        // Since when the partition has had an owner that can write. `nil`: it has none.
         var since: Int64? = millis
         for turn in turns where turn.millis < millis + forMillis {
             if let since, turn.millis - since >= Self.handsMillisMin { return false }
@@ -200,11 +203,11 @@ extension SimulationWorld {
         }
         return since.map { millis + forMillis - $0 < Self.handsMillisMin } ?? true
     }
-    /// Least time that an owner needs: a dead owner's session, and the time in which the successor reads the log before
-    /// it pushes.
+    /// Least time in which an owner serves all members: a dead owner's session, and the time in which the next owner
+    /// reads the log before it pushes.
     private static let handsMillisMin = SimulatedGroup.sessionMillis + 15_000
 
-    /// The longest delay until a record is read, when everything possible goes wrong.
+    /// Longest delay until a worker reads a record, if all delays coincide.
     static let delayMillisMax: Int64 = 600_000
 
     private func judgeAlert(_ card: MemberCard, member: Int, audience: Int, events: [Int]) {
@@ -229,28 +232,30 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// Whether the end arrived over the channel before the alert. The alert was owed by token, but APNs refused it for
-    /// a while, and the phone ignored it after the end.
+    /// Whether the end arrived over the channel before the alert arrived by token. APNs had refused the push with the
+    /// alert for a while, and the phone ignored it after the end.
     private func endedOverItsChannel(_ card: MemberCard, before alert: Int) -> Bool {
         self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.last?.isAccepted == true
     }
 
-    /// Whether the later event's owner may not have known of the earlier push, because no record mentioned it. The
-    /// earlier event has expired meanwhile, so the next owner sends older content that was kept beneath it.
+    /// Whether the later push came from a new owner that may not have known of the earlier push, because no record
+    /// mentioned it. The earlier event has an expiry. After it, the new owner sends the older content that was kept
+    /// beneath that event.
     private func changedHands(_ card: MemberCard, between earlier: Int, and later: Int) -> Bool {
         guard let first = card.alerts[earlier]?.last, let second = card.alerts[later]?.last else { return false }
         return first.moves < second.moves && first.worker != second.worker
             && self.written[self.order[earlier]]!.expiresSeconds != nil
     }
 
-    /// The number in the text of an event's alert, which is the event's own number. The second record of an event that
-    /// was written twice has the number of the first.
+    /// The number in the text of the event's alert. It is the event's own number, or the first record's number if the
+    /// event was written twice.
     private func alertOf(_ number: Int) -> Int {
         self.alertNumber(in: self.written[self.order[number]]!.body) ?? number
     }
 
-    /// Whether the member's join was remembered when the event was written, and the audience's owner can tell. Otherwise
-    /// the event may be taken before the join, and a member that joins after an alert does not get it.
+    /// Whether the member's join was committed when the event was written, and the audience's owner can tell that.
+    /// Otherwise the event may be processed before the join, and the member does not get an alert that is older than
+    /// its join.
     private func isSurelyDue(_ event: WrittenEvent, to member: Int) -> Bool {
         guard let arrival = self.members[member].arrival, let joined = arrival.committedMillis,
             joined < event.writtenMillis
@@ -261,11 +266,12 @@ extension SimulationWorld {
         let departures = self.phones[event.activity].audience?.departures[self.home(ofMember: member)] ?? []
         return departures.contains { $0 > joined && $0 < event.writtenMillis }
     }
-    /// Whether an owner that is asked after the event goes by the times of records: it has the newest version alone.
+    /// Whether an owner that is asked only after the event can compare the times of both records. It can if the event
+    /// made the newest version.
     private func isNewest(
         _ event: WrittenEvent, andLaterThan arrival: SimulatedMember.Movement, of member: Int
     ) -> Bool {
-        // A join that is forwarded may be taken behind the version.
+        // A forwarded join may be processed after the version.
         guard self.home(ofMember: member) == self.writtenPartition(ofMember: member),
             !self.recordTimes.untimed.contains(event.activity),
             self.written[arrival.position]!.writtenWallMillis <= event.writtenWallMillis
@@ -277,7 +283,7 @@ extension SimulationWorld {
 
     // MARK: Versions
 
-    /// Judges that no version shows older content than the version before it, in the order of their stamps.
+    /// Judges, in the order of stamps, that no version shows older content than the version before it.
     private func judgeVersionOrder(_ audience: Int) {
         let versions = (self.phones[audience].audience?.versions ?? [:]).sorted { $0.key < $1.key }.map(\.value)
         for (earlier, later) in zip(versions, versions.dropFirst()) where later.isUpdate && !later.isBehind {
@@ -308,7 +314,7 @@ extension SimulationWorld {
 
     // MARK: After every step
 
-    /// Checks that the number of members' due pushes is conserved.
+    /// Checks that the counts of waiting members and start members are right, and that none is lost.
     func checkMembers(_ worker: SimulatedWorker) {
         let waiting = worker.loop.engine.countWaitingMembers()
         if UInt64(waiting) != worker.loop.engine.counters.members.waiting {

@@ -3,16 +3,17 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Audiences in the simulated world. Here are their members, and the records that the upstream service and the apps
-/// write about them.
+/// Audiences in the simulated world: their members, and the records that the upstream service and the apps write about
+/// them.
 extension SimulationWorld {
-    /// Dismissal time of the first `end` that shows nothing new. Each event before an end adds one second, so that ends
-    /// can be told apart.
+    /// Dismissal time of the first `end` whose content is not new. For each event before the `end`, its dismissal time
+    /// is one second later, so that ends can be told apart.
     static let dismissalBeginsSeconds: Int64 = 2_000_000_000
 
     func makeAudiences() {
         for audience in self.plan.audiences.audiences {
-            // The number follows a character that no number contains: see `activity(ofStateKey:)`.
+            // The number follows a character that is not a digit, because `activity(ofStateKey:)` reads the digits at
+            // the end.
             self.addAudience(key: "cup=\(self.phones.count)", app: audience.app)
         }
     }
@@ -27,10 +28,10 @@ extension SimulationWorld {
         self.lastBodies.append("")
     }
 
-    /// Indexes of the audiences in `phones`, one for each life.
+    /// Indexes into `phones` of all lives of audiences.
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
-    /// The present life of each audience, which the upstream service writes about.
+    /// The newest life of each audience. The upstream service writes about these lives only.
     var presentAudiences: [Int] {
         self.plan.audiences.audiences.indices.map { number in
             self.audienceNumbers.last {
@@ -41,7 +42,7 @@ extension SimulationWorld {
 
     func isAudience(_ activity: Int) -> Bool { self.phones[activity].audience != nil }
 
-    /// Whether two lives are of one audience.
+    /// Whether two lives belong to the same audience.
     func isOneAudience(_ one: Int?, _ other: Int?) -> Bool {
         guard let one, let other else { return one == other }
         return self.phones[one].audience?.first == self.phones[other].audience?.first
@@ -54,7 +55,7 @@ extension SimulationWorld {
     // MARK: Upstream
 
     /// Perhaps lets the upstream service or an app write something about an audience.
-    /// - Returns: `false`: the next event is to be about something else.
+    /// - Returns: whether it did. If not, the next event concerns an activity or channel.
     func writesAboutAudience() -> Bool {
         guard !self.audienceNumbers.isEmpty else { return false }
         if self.members.isEmpty {
@@ -91,8 +92,8 @@ extension SimulationWorld {
         self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
     }
 
-    /// A phone whose card a start has put up reports the card's token.
-    /// - Parameter channel: the channel that the card listens on; most apps report it.
+    /// Lets a phone join whose card was put up by a start: its app reports the card's update token.
+    /// - Parameter channel: the channel on which the card listens. Two of three apps report it.
     func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
         let member = self.makeMember(isDevelopment: isDevelopment)
@@ -105,7 +106,7 @@ extension SimulationWorld {
 
     private func makeMember(isDevelopment: Bool) -> Int {
         let number = self.members.count
-        // These tokens begin with no activity's number.
+        // The tokens of activities begin with the activity's number, which is never `fe`.
         let digits = "0000000" + String(number, radix: 16)
         let byteCount = [8, 32, 32, 80].randomElement(using: &self.audienceRandom)!
         let token = "fe" + digits.suffix(8) + String(repeating: "c3", count: byteCount - 5)
@@ -115,7 +116,8 @@ extension SimulationWorld {
         return number
     }
 
-    /// Lets a member join, leave, or repeat its last record.
+    /// Lets a member join, leave, move to another audience, or repeat its last record. Its token may also die or be
+    /// replaced.
     private func moveSomebody(_ audience: Int) {
         let living = self.members.indices.filter { member in
             let last = self.members[member].movements.last { $0.audience != nil }?.audience
@@ -130,11 +132,11 @@ extension SimulationWorld {
         if self.audienceChance(self.plan.audiences.deathPercent) {
             self.log("the token of member \(member) dies")
             self.members[member].isDead = true
-            // The app reports the next token, or never does.
+            // The app reports the next token now, or never.
             if Bool.random(using: &self.audienceRandom) { self.rotate(member, audience: home, isFrequent: isFrequent) }
             return
         }
-        // A token belongs to one app.
+        // A token belongs to one app, so the member can only move to audiences of this app.
         let others = self.presentAudiences.filter {
             !self.isOneAudience($0, present) && !self.isBetweenLives($0)
                 && self.phones[$0].audience?.app == self.phones[home].audience?.app
@@ -148,21 +150,21 @@ extension SimulationWorld {
                 return self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
             self.writeJoin(member, audience: other, isFrequent: isFrequent)
-            // The member returns at once.
+            // The member may return at once.
             if Int.random(in: 0..<3, using: &self.audienceRandom) == 0 {
                 self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
         case 6: self.writeLeave(member, audience: nil)
         case 7: self.writeLeave(member, audience: home)
         case 8:
-            // The member has left, or never was there.
+            // The member leaves an audience to which it does not belong now.
             guard let other = others.randomElement(using: &self.audienceRandom) else { return }
             self.writeLeave(member, audience: other)
         default: self.rotate(member, audience: home, isFrequent: isFrequent)
         }
     }
 
-    /// Gives the app another token. The app removes the old one and reports the new one.
+    /// Replaces the app's token. The app removes the old token and reports the new one.
     private func rotate(_ member: Int, audience: Int, isFrequent: Bool) {
         self.members[member].isDead = true
         self.writeLeave(member, audience: nil)
@@ -188,7 +190,7 @@ extension SimulationWorld {
     }
 
     /// Writes a leave.
-    /// - Parameter audience: the audience that is left; `nil`: the one that the member is in.
+    /// - Parameter audience: the audience that the member leaves. `nil`: the one to which it belongs.
     private func writeLeave(_ member: Int, audience: Int?) {
         let present = self.members[member].audience
         let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
@@ -227,7 +229,7 @@ extension SimulationWorld {
         self.log("member \(member) at \(position): \(value)")
     }
 
-    /// The value, with its app's name where the world has two apps.
+    /// The event's JSON. Its app is named in it if the world has two apps.
     func named(_ value: String, app activity: Int) -> String {
         guard self.plan.audiences.hasTwoApps, value.hasPrefix("{") else { return value }
         let app = self.plan.apps[Int(self.phones[activity].audience?.app ?? 0)]
@@ -236,8 +238,8 @@ extension SimulationWorld {
 
     // MARK: Lives
 
-    /// Begins an ended and forgotten audience again, with some of its phones and others. Everything is quiet by then,
-    /// so its former members have been forgotten, too.
+    /// Begins a new life of each audience that was ended and forgotten, with some of its phones and with others.
+    /// Nothing happens unless all of `routed` has been read, so the former members have been forgotten too.
     private func perhapsBeginAnew() {
         guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
@@ -256,7 +258,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The first known `end` of the audience that was not set aside.
+    /// The first `end` of the audience that took effect or has no outcome yet.
     func end(of audience: Int) -> (position: SourcePosition, millis: Int64)? {
         self.phones[audience].audience?.ends.first { end in
             let names = (self.evidence.outcomes[end.position] ?? []).map(\.name)
@@ -264,14 +266,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the audience has ended, and a record written now may belong to the ended life or begin another.
+    /// Whether the audience has ended so long ago that a record written now may belong to the ended life or begin
+    /// another.
     private func isBetweenLives(_ audience: Int) -> Bool {
         guard let end = self.end(of: audience) else { return false }
         return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 
-    /// Whether the audience's owner has forgotten it. Then its end was sent long enough ago, and the owner has run for
-    /// a while.
+    /// Whether the audience's owner has forgotten it. It has if the end was sent long enough ago, and the owner has run
+    /// for a while.
     private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
         let partition = self.home(of: audience)
         guard let told = self.evidence.lastReported(of: end),
@@ -285,7 +288,7 @@ extension SimulationWorld {
 
     // MARK: Places
 
-    /// The partition where the records of a token are written.
+    /// The partition to which the records of a member's token are written.
     func writtenPartition(ofMember member: Int) -> Int32 {
         let key = self.members[member].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -294,15 +297,15 @@ extension SimulationWorld {
         return isElsewhere ? (partition + 1) % self.plan.partitions : partition
     }
 
-    /// The partition that a member belongs to.
+    /// The partition in which a member is stored.
     func home(ofMember member: Int) -> Int32 {
         guard !self.plan.audiences.trustsPlacement else { return self.writtenPartition(ofMember: member) }
         let key = self.members[member].keyBytes
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// Whether all messages between workers have been read, so that every audience's owner knows the partitions that
-    /// have asked.
+    /// Whether all messages between workers have been read. Every audience's owner then knows the partitions that have
+    /// asked for versions.
     var isRoutedRead: Bool {
         guard self.brokerAwayUntilMillis <= self.steadyMillis,
             !self.kafka.transits.contains(where: { $0.logID.topic == .routed }),

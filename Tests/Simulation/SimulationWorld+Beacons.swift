@@ -4,13 +4,13 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Judges ends that are broadcast again. A failed one is tried again soon, before its next regular time (Audiences, "A
-/// channel for an audience").
+/// Judges ends that a keeper broadcasts repeatedly. If one fails, it is tried again soon, before its next regular time
+/// (Audiences, "A channel for an audience").
 extension SimulationWorld {
-    /// Longest time until a failed broadcast leaves again, by the steady clock. Two attempts are 30 s apart. The rest
-    /// allows for the time between two looks.
+    /// Longest time until a failed end is broadcast again, by the steady clock. The worker tries every 30 s. The rest
+    /// is tolerance for its own checks of what is due.
     private static let retryMillisMax: Int64 = 90_000
-    /// Time after an end in which the audience's owner broadcasts the end itself.
+    /// Time after an end in which the audience's owner broadcasts it, not yet the keeper.
     private static let firstMillis: Int64 = 59_000
 
     /// Remembers that the worker has the answer to a broadcast.
@@ -31,8 +31,8 @@ extension SimulationWorld {
         if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
     }
 
-    /// Judges after each step that a failed broadcast has left again in time. Otherwise something must explain why the
-    /// worker that keeps the channel waits.
+    /// Judges after each step that a failed end was broadcast again in time, unless the keeper could not work
+    /// meanwhile.
     func judgeBeacons() {
         for (channel, since) in self.failedBeacons.sorted(by: { $0.key < $1.key }) {
             guard self.isToBeEnded(channel), let home = self.apple[channel]?.home else {
@@ -50,7 +50,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the channel must still bring its end: Apple has it, and its keeper has not begun to delete it.
+    /// Whether ends must still be broadcast on the channel: Apple has it, and its keeper has not begun to delete it.
     private func isToBeEnded(_ channel: String) -> Bool {
         self.apple.isRegistered(channel) && self.keptRecord(channel)?.phase == "ended"
     }

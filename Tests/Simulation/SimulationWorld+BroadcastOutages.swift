@@ -3,8 +3,8 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Outages in which APNs takes pushes by token, but no broadcasts, for longer than `channel.fallback`. Listeners are
-/// then served by their tokens, if they have one.
+/// Outages in which APNs takes pushes to tokens, but no broadcasts. If one is longer than `channel.fallback`, listeners
+/// with a token are served by it.
 extension SimulationWorld {
     /// Perhaps lets APNs refuse broadcasts for a while.
     func perhapsRefuseBroadcasts() {
@@ -19,7 +19,8 @@ extension SimulationWorld {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.outageRandom) < percent
     }
 
-    /// Whether APNs refuses a request that leaves.
+    /// Refuses a request that leaves, if it is a broadcast and APNs takes none now.
+    /// - Returns: whether it was refused.
     func refusesBroadcast(_ request: inout KeptRequest) -> Bool {
         guard request.kind == .broadcast, self.steadyMillis < self.broadcastsRefusedUntilMillis else { return false }
         request.result = .response(PushResponse(status: 503, reason: "ServiceUnavailable"))
@@ -29,8 +30,9 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Plays an alert that falls back to tokens, and an update after it. Then APNs takes broadcasts again. A phone
-    /// without a token must get both. A phone with a token must show the alert only once.
+    /// Plays an alert during an outage that is long enough for tokens to be used, and an update after it. Then APNs
+    /// takes broadcasts again. Each phone must show the alert once, and a phone without a token must also get the
+    /// update.
     func probeOutage() {
         var probes: [Int: (alert: Int, update: Int)] = [:]
         let refusedMillis = self.plan.app.channelFallbackMillis + 30_000

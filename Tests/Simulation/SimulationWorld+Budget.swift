@@ -3,25 +3,25 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The budget as the judge counts it (contract: The budget). At most N units may surely be spent at a time. A worker
-/// may hold pushes back only for units that it may count as spent.
+/// Checks the budget (Contract, "The budget"). No more units than the limit may be spent at a time. A worker may hold
+/// pushes back only for units that it may count as spent.
 extension SimulationWorld {
-    /// A unit that is spent, or that a worker may regard as spent.
+    /// A unit of the budget that is spent, or that a worker may count as spent.
     struct BudgetUnit {
         var worker: Int
         var id: PushID?
-        /// When the unit returns, by the world's steady clock; `Int64.max` while the push has no answer.
+        /// When the unit returns, by the world's steady clock. It is `Int64.max` while the push has no answer.
         var returns: Int64
         var departed: Int64
-        /// How far clocks had been set ahead when the unit was spent. Later steps make an hour of the wall clock
-        /// shorter.
+        /// Total time by which all clocks had been set ahead when the unit was spent, in milliseconds. If clocks are
+        /// set ahead later, the unit returns earlier.
         var aheadMillis: Int64
     }
 
     private static let hourMillis: Int64 = 3_600_000
 
-    /// Greatest difference of two machines' wall clocks. An hour that spans two machines may be shorter or longer by
-    /// it.
+    /// Greatest difference between the wall clocks of two machines. An hour that one machine begins and another ends
+    /// may be shorter or longer by this time.
     private var differenceOfClocksMillis: Int64 { 2 * self.plan.clockSkewMillisMax + self.differenceMillis }
 
     // MARK: When a push leaves
@@ -57,7 +57,7 @@ extension SimulationWorld {
         self.possibleUnits[activity].append(unit)
     }
 
-    /// A high-priority update leaves with priority 5 when the budget is spent, and only then.
+    /// Checks that an update with high priority leaves with priority 5 only if the budget is spent.
     private func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
         guard let event = self.event(in: body), event.kind == .update, event.isHighPriority,
             !self.recordTimes.untimed.contains(activity)
@@ -80,12 +80,12 @@ extension SimulationWorld {
 
     // MARK: After every step
 
-    /// Checks that no worker counts more units than may be spent.
+    /// Checks that the worker counts no more units as spent than may be spent.
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        // Each earlier owner may have sent an event without a time. A worker counts them all, no matter when the event
-        // was written.
+        // Several former owners may each have sent an event without a time. A worker counts a unit for each, whenever
+        // the event was written.
         for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,
@@ -101,8 +101,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Number of units that a worker may count as spent. An unknown answer counts as spent. Each takeover adds one unit
-    /// for the push that may have gone unrecorded. A clock that steps back frees nothing.
+    /// Number of units that a worker may count as spent. A push with an unknown answer counts. Each takeover adds one
+    /// unit for a push that may not be recorded. A clock that is set back does not return a unit early.
     private func possiblySpent(_ activity: Int) -> Int {
         let slack = self.behindMillis + self.differenceOfClocksMillis
         return self.possibleUnits[activity].count { $0.returns == .max || $0.returns + slack > self.steadyMillis }
@@ -125,7 +125,7 @@ extension SimulationWorld {
     }
 
     func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
-        // The partition's next owner never learns of the answer.
+        // The partition's next owner does not learn of the answer.
         guard self.group.owner(of: flight.partition) == flight.worker else {
             self.settleBudgetOfTheDead(flight)
             return self.abandonBudget(flight.activity, worker: flight.worker)
@@ -152,7 +152,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Settles a push whose answer no worker will get. If APNs took the push, its unit counts from when it left.
+    /// Settles a push whose answer no worker will get. If APNs took the push, its unit counts from its departure.
     func settleBudgetOfTheDead(_ flight: Flight) {
         guard flight.member == nil else { return self.settleMemberOfTheDead(flight) }
         guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
@@ -168,8 +168,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Settles the units of an activity that the worker has lost. `state` may count a push as spent that is in flight
-    /// or was just refused.
+    /// Settles the units of an activity that the worker has lost. `state` may count a push as spent that is still in
+    /// flight or was just refused.
     func abandonBudget(_ activity: Int, worker: Int) {
         let returns = self.steadyMillis + Self.hourMillis
         for index in self.possibleUnits[activity].indices
@@ -184,14 +184,14 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a push may have gone unrecorded. The worker has taken the activity over, or reads events that an
-    /// earlier worker may have read.
+    /// Adds a unit for a push that an earlier worker may have sent without a record of it. This worker has taken the
+    /// activity over, or reads events that the earlier worker may have read.
     func rememberUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
         }
         if isTakeover, let refunder = self.refunds[activity], refunder != worker {
-            // The record of the refusal may not have been stored in `state`.
+            // The refusal may not have been recorded in `state`.
             self.possibleUnits[activity].append(self.unrecordedUnit(worker: refunder))
             self.refunds[activity] = nil
         }
@@ -203,9 +203,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Renews unrecorded units. A replay's unit counts when the engine takes the event, not when the event is read. An
-    /// event may wait for seconds in between, until a void is stored in `state`. The contract (contract: The budget)
-    /// allows one such unit, and no push of the event leaves before.
+    /// Renews the units for unrecorded pushes of replayed events. The engine counts such a unit when it processes the
+    /// event, which may be seconds after it was read. The contract (contract: The budget) allows one unit, and no push
+    /// of the event leaves before.
     private func renewUnrecorded(_ worker: SimulatedWorker) {
         for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: false)

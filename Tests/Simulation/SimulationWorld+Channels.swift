@@ -5,14 +5,14 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Channels in the simulated world. Each replaces an activity. It has a phone that always listens, and another that is
-/// off now and then.
+/// Broadcast channels in the simulated world. Each takes the number of an activity. One phone always listens on it, and
+/// another is sometimes off.
 extension SimulationWorld {
     func makePhone(_ number: Int) -> SimulatedPhone {
         guard let stores = self.plan.channels[number] else {
             return SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds)
         }
-        // The id is valid base64, as ids of channels are.
+        // The id must be valid base64, like all ids of channels.
         var phone = SimulatedPhone(key: "match+\(number)", lastEventSeconds: self.wallSeconds)
         phone.channel = SimulatedChannel(stores: stores)
         phone.token = phone.key
@@ -35,7 +35,7 @@ extension SimulationWorld {
         self.writeContent(activity)
     }
 
-    /// The value with its channel or audience, if it has one.
+    /// The event's JSON. Its channel or audience is named in it, if the event has one.
     func addressed(_ value: String, to activity: Int) -> String {
         let phone = self.phones[activity]
         guard phone.channel != nil || phone.audience != nil, value.hasPrefix("{") else { return value }
@@ -49,7 +49,7 @@ extension SimulationWorld {
         return Int(token.prefix(2), radix: 16).flatMap { $0 < self.phones.count ? $0 : nil }
     }
 
-    /// Takes a worker's question about what a channel stores.
+    /// Takes a worker's request for the storage policy of a channel.
     func ask(_ request: PushRequest, from worker: SimulatedWorker) {
         let token = String(decoding: request.target, as: UTF8.self)
         guard let activity = self.activity(of: request, token: token), let channel = self.phones[activity].channel
@@ -95,7 +95,7 @@ extension SimulationWorld {
         worker.partitions[transit.logID.partition]?.markerOffset = offset
     }
 
-    /// Whether `state` said what the channel keeps when this worker took the partition over.
+    /// Whether `state` contained the channel's storage policy when this worker took the partition over.
     private func stateHasStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
         guard let marker = worker.partitions[logID.partition]?.markerOffset else { return false }
@@ -114,7 +114,7 @@ extension SimulationWorld {
             switch description.content {
             case .marker(let marker): newestEpoch = max(newestEpoch, marker.epoch ?? offset)
             case .slot(let slot):
-                // A worker that had lost the partition wrote this record.
+                // A record with an older epoch was written by a worker that had lost the partition.
                 guard slot.epoch >= newestEpoch else { continue }
                 newestEpoch = slot.epoch
                 guard record.key == key else { continue }
@@ -129,8 +129,8 @@ extension SimulationWorld {
         return isKnown
     }
 
-    /// Forgets 429 answers whose record may never have been stored. A worker that gets a partition back knows only the
-    /// 429s that are in `state`.
+    /// Forgets answers with status 429 that are not recorded in `state`. A worker that gets a partition back knows only
+    /// the recorded ones.
     func forgetUnwrittenRefusals(of partition: Int32, worker: Int) {
         for channel in self.phones.indices
         where self.phones[channel].channel?.refusals[worker] != nil && self.home(of: channel) == partition
@@ -140,7 +140,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the channel's newest record in `state` has a longer distance because of a refusal.
+    /// Whether the channel's newest record in `state` contains a longer distance because of a 429.
     private func stateHasRefusal(_ activity: Int) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
@@ -178,7 +178,8 @@ extension SimulationWorld {
             return
         }
         guard request.kind == .broadcast else { return self.fail("channel \(activity): a \(request.kind)") }
-        // A channel that keeps nothing takes no expiration but 0. A channel known to keep something gets one.
+        // On a channel that stores nothing, the only valid expiration is 0. On a channel that is known to store a
+        // message, it must be later.
         let until = request.expirationSeconds
         if !channel.stores, until != 0 { self.fail("channel \(activity): keeps nothing, told to keep until \(until)") }
         let ahead = until - self.now(of: worker).wallSeconds
@@ -193,7 +194,7 @@ extension SimulationWorld {
         if let last = channel.departures[worker.number], self.steadyMillis - last < distance {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast")
         }
-        // A distance is measured with the wall clocks of two machines, so it may be shorter by their difference.
+        // The distance is measured with the wall clocks of two machines, so it may be shorter by their difference.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
         if let last = channel.departures.values.max(), self.steadyMillis - last < distance - slack {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast of any worker")
@@ -205,7 +206,7 @@ extension SimulationWorld {
 
     func rememberDeparture(_ flight: Flight) {
         guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
-        // An answer that says nothing about the channel does not count for its distance.
+        // An answer that is not about the channel does not begin a new distance.
         if case .response(let response) = flight.result, response.verdict != .tokenThrottled,
             response.verdict != .messageRefused
         {
@@ -240,7 +241,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The phone returns, and gets what APNs has kept.
+    /// Switches the second phone on again. It gets the message that APNs has stored for it.
     private func wakeSleeper(_ activity: Int) {
         guard var channel = self.phones[activity].channel, !channel.isSleeperOn else { return }
         self.log(
@@ -259,8 +260,8 @@ extension SimulationWorld {
         self.phones[activity].channel = channel
     }
 
-    /// Handles a broadcast that APNs has taken.
-    /// - Parameter isShown: whether the phone that is always on shows the broadcast. No phone does after an end.
+    /// Delivers a broadcast that APNs has taken to the second phone, or stores it.
+    /// - Parameter isShown: whether the phone that is always on shows the broadcast.
     func deliverToSleeper(_ flight: Flight, isShown: Bool) throws {
         guard var channel = self.phones[flight.activity].channel else { return }
         if isShown { channel.newest.remember(flight.body) }
@@ -275,8 +276,8 @@ extension SimulationWorld {
         self.phones[flight.activity].channel = channel
     }
 
-    /// Judges that the phone, once it is on again, shows the same as the phone that was never off. If the last message
-    /// has no content, the last one with content counts. The phone may lack the last message if nobody kept it.
+    /// Judges that a phone which was off shows the same as the phone that was always on. It compares phases if both
+    /// have got the same last message, and content if they have also got the same last message with content.
     func judgeSleeper(_ activity: Int) {
         guard self.phones[activity].channel != nil else { return }
         self.wakeSleeper(activity)

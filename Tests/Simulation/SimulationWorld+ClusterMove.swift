@@ -1,25 +1,24 @@
 import PushModel
 
-/// A planned move to another cluster in the middle of a run. All workers give back what they have, and those that begin
-/// afterwards see another cluster's id. A mirror writes without gaps, so the records have lower offsets in the new
-/// cluster.
+/// A planned move to another cluster in the middle of a run. All workers give back their partitions, and workers that
+/// begin later see another cluster's id. A mirror writes records without gaps, so offsets are lower in the new cluster.
 ///
-/// The world's own offsets stay as they are. Instead `state` is rewritten as if the earlier offsets had been higher,
-/// because nothing else that moves contains offsets.
+/// The simulated logs keep their offsets. The world makes the positions inside `state` records higher by a constant,
+/// which has the same effect. Nothing else that moves contains offsets.
 extension SimulationWorld {
-    /// Whether the world moves, and when. It is drawn with a generator of its own, so that worlds that do not move stay
-    /// as they were.
+    /// Whether and when the world moves. It is drawn with a separate generator, so that worlds without a move do not
+    /// change.
     struct ClusterMove {
         fileprivate var random: SplitMix64
         let isDrawn: Bool
-        /// Percentage of the run after which the world moves.
+        /// Percentage of the run's events after which the world moves.
         private let atPercent: Int
         fileprivate(set) var hasMoved = false
-        /// Number of attempts to move that are left. An attempt fails if workers cannot read everything.
+        /// Number of attempts to move that are left. An attempt fails if workers cannot read everything in time.
         fileprivate var attemptsLeft = 3
-        /// Events with a copy that was forwarded too late to be read before the move.
+        /// Events with a forwarded copy that was stored too late to be read before the move.
         fileprivate(set) var leftUnread: Set<SourcePosition> = []
-        /// Time, by the steady clock, until which workers that begin may soon die.
+        /// Time, by the steady clock, before which a worker that begins may soon die.
         fileprivate var strikesUntilMillis = Int64.min
 
         init(seed: UInt64, worldsPercent: Int) {
@@ -28,7 +27,7 @@ extension SimulationWorld {
             self.atPercent = Int.random(in: 10..<90, using: &self.random)
         }
 
-        /// The cluster's id as workers see it.
+        /// The cluster's id that workers see.
         var clusterID: String { self.isDrawn ? self.hasMoved ? "new" : "old" : "" }
 
         func isDue(afterEvents count: Int, of events: Int) -> Bool {
@@ -36,10 +35,10 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether everything has moved.
+    /// Whether the move is complete.
     package var hasMovedCluster: Bool { self.clusterMove.hasMoved }
 
-    /// Moves the cluster, if this is the moment.
+    /// Moves the world to another cluster, if the move is due.
     func perhapsMoveCluster(afterEvents count: Int) {
         guard self.clusterMove.isDue(afterEvents: count, of: self.plan.events) else { return }
         self.log("everything is to move to another cluster")
@@ -48,8 +47,8 @@ extension SimulationWorld {
         self.faultsAreOn = false
         self.releaseVoids { _ in true }
         self.mend()
-        // As the operator's instructions say, publishers pause, and everything is read before workers end. If not
-        // everything is read, nothing moves this time.
+        // The operator's instructions say that publishers pause, and that everything is read before workers end. If
+        // something is still unread, the attempt fails.
         self.runUntil(deadlineMillis: 300_000) { self.isCaughtUp }
         guard self.isCaughtUp else {
             self.faultsAreOn = hadFaults
@@ -90,7 +89,7 @@ extension SimulationWorld {
         while !isDone(), self.steadyMillis < deadline { self.runUntil(self.steadyMillis + 50) }
     }
 
-    /// Whether the group has committed everything in the logs of the input.
+    /// Whether the group has committed all offsets of the input topics.
     private var isCaughtUp: Bool {
         (0..<self.partitionCount).allSatisfy { partition in
             [SimulatedKafka.Topic.events, .routed].allSatisfy {
@@ -100,7 +99,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers events with an unread copy in `routed`. A worker that had lost its partition forwarded that copy.
+    /// Remembers events with an unread copy in `routed`. A worker forwarded such a copy after it had lost its
+    /// partition.
     private func rememberUnread() {
         for partition in 0..<self.plan.partitions {
             let routed = SimulatedKafka.LogID(topic: .routed, partition: partition)
@@ -110,20 +110,20 @@ extension SimulationWorld {
             }
         }
     }
-    /// Whether the event may have been taken in both clusters. In the new one nobody can tell its copy from what is
-    /// forwarded there, so its second outcome may be any.
+    /// Whether the event may have been processed in both clusters. In the new cluster its copy looks like any forwarded
+    /// event, so its second outcome may be any.
     func mayBeTakenInBothClusters(_ position: SourcePosition) -> Bool {
         self.clusterMove.leftUnread.contains(position)
     }
 
-    /// Whether no worker runs, and nothing is on its way.
+    /// Whether no worker runs, and no record or commit is on its way.
     private var isDeserted: Bool {
         self.workers.isEmpty && self.group.members.isEmpty && self.kafka.transits.isEmpty
             && self.commitsUnderWay.isEmpty
     }
 
-    /// Perhaps lets a worker that begins after a move die during its first steps. Its successor has to know what that
-    /// worker knew.
+    /// Perhaps lets a worker that begins after a move die during its first steps. The next owner must then know what
+    /// that worker knew.
     func strikeAfterMove(_ worker: SimulatedWorker) {
         guard self.steadyMillis < self.clusterMove.strikesUntilMillis,
             Int.random(in: 0..<3, using: &self.clusterMove.random) > 0
@@ -132,8 +132,8 @@ extension SimulationWorld {
     }
 }
 
-/// Rewrites a record of `state` so that its positions in the input are higher. It can read only the fields up to these
-/// positions (`SlotRecord`, `MemberRecord`).
+/// Raises the input positions inside a record of `state`. It parses the fields up to these positions (`SlotRecord`,
+/// `MemberRecord`) and copies the rest.
 private struct PositionRewriter {
     private let old: [UInt8]
     private let distance: Int64
@@ -174,7 +174,7 @@ private struct PositionRewriter {
         self.raiseOrigin()
         if isFromTwo { self.raiseOrigin() }
     }
-    /// Raises the position where a record was first stored: topic, partition and offset.
+    /// Raises the position at which a record was first stored: topic, partition and offset.
     private mutating func raiseOrigin() {
         self.copyInteger()
         self.copyInteger()
@@ -200,7 +200,7 @@ private struct PositionRewriter {
         self.copy(1)
         return self.old[self.next - 1]
     }
-    /// Copies an integer in LEB128.
+    /// Copies an integer in LEB128 form.
     @discardableResult private mutating func copyInteger() -> UInt64 {
         var (value, shift) = (UInt64(0), UInt64(0))
         while true {
@@ -210,7 +210,7 @@ private struct PositionRewriter {
             guard byte & 0x80 != 0 else { return value }
         }
     }
-    /// Raises an offset in zigzag form. A negative offset stands for none, and stays.
+    /// Raises an offset in zigzag form. A negative offset means that there is none, and does not change.
     private mutating func raise() {
         let count = self.new.count
         let zigzag = self.copyInteger()

@@ -2,18 +2,18 @@ import APNSProtocol
 import DeviceModel
 import PushModel
 
-/// Tokens that are dead when they are registered, while the former one lives. An app reports a token that it has kept
-/// from an earlier card.
+/// Tokens that are already dead when an app registers them, while the activity's former token still works. An app may
+/// report a token that it has kept from an earlier card.
 extension SimulationWorld {
-    /// Plan and state of these faults. They are drawn with a generator of their own, so that worlds without them stay
-    /// as they were.
+    /// Plan and state of these registrations. They are drawn with a separate generator, so that worlds without them do
+    /// not change.
     struct DeadArrivals {
         var random: SplitMix64
-        /// Percentage of steps at which an activity with a living token reports a dead one.
+        /// Percentage of steps at which an app reports a dead token for an activity whose token works.
         let percent: Int
-        /// Percentage of pushes under way during which a dead token is reported.
+        /// Percentage of pushes in flight during which the app reports a dead token.
         let strikePercent: Int
-        /// Every dead token that was reported.
+        /// All dead tokens that apps have reported.
         var tokens: Set<String> = []
 
         init(seed: UInt64) {
@@ -27,7 +27,7 @@ extension SimulationWorld {
             self.strikePercent > 0 && Int.random(in: 0..<100, using: &self.random) < self.strikePercent
         }
 
-        /// What APNs says of a dead token: that it has died, that it died long ago, or that it is not a token.
+        /// APNs' answer about a dead token: it has just died, it died long ago, or it is not a token.
         mutating func verdict(nowMillis: Int64) -> PushResponse {
             switch Int.random(in: 0..<4, using: &self.random) {
             case 0: PushResponse(status: 400, reason: "BadDeviceToken")
@@ -37,8 +37,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the activity has a living token, and the app may report another. After an end that would begin another
-    /// life.
+    /// Whether the activity's token works and the app may report a dead one. After an end it may not, because a
+    /// registration would begin another life.
     func mayReportDeadToken(_ activity: Int) -> Bool {
         let phone = self.phones[activity]
         let hasEnd = self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.kind == .end }
@@ -50,12 +50,12 @@ extension SimulationWorld {
         let token = self.makeToken(activity)
         self.deadArrivals.tokens.insert(token)
         self.phones[activity].hasLostToken = true
-        // Now and then the app reports the right token once more.
+        // The app may report the right token again later.
         self.phones[activity].hasTokenToUpload = Bool.random(using: &self.deadArrivals.random)
         self.writeRegistration(activity, token: token)
     }
 
-    /// Perhaps reports a dead token while a push is under way.
+    /// Perhaps reports a dead token while a push is in flight.
     func strikeWithDeadToken(_ flight: Flight) {
         guard !flight.isStart, flight.token == self.phones[flight.activity].token,
             self.mayReportDeadToken(flight.activity), self.deadArrivals.strikes()
@@ -64,8 +64,8 @@ extension SimulationWorld {
         self.reportDeadToken(flight.activity)
     }
 
-    /// Judges that nothing is rejected for a dead token while the former one lives. That holds only if the worker has
-    /// learnt, since it got the partition, that the former one lives (contract: Dead tokens).
+    /// Judges that an event is not rejected for a dead token while the former token works. The rule holds only if the
+    /// worker, after it got the partition, heard that APNs took the former token (contract: Dead tokens).
     func judgeFormerToken(_ position: SourcePosition, _ event: WrittenEvent) {
         let phone = self.phones[event.activity]
         guard event.kind != .start, !self.deadArrivals.tokens.isEmpty, !self.plan.livesAreShort,

@@ -2,9 +2,9 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Faults of the world, and their end.
+/// Disturbances of the world, and how they end.
 extension SimulationWorld {
-    /// Perhaps lets something go wrong now.
+    /// Perhaps begins a disturbance now.
     func disturb() {
         // Brokers may compact at any time.
         if self.chance(self.plan.compactionPercent) { self.compact() }
@@ -15,7 +15,7 @@ extension SimulationWorld {
         switch kind {
         case .crash:
             guard let worker = self.pick() else { return }
-            // The worker dies in the middle of what it does next, or right here.
+            // The worker dies now, or during its next calls to Kafka and APNs.
             if Bool.random(using: &self.random) { return self.kill(worker) }
             worker.fuse = Int.random(in: 1...60, using: &self.random)
         case .stop:
@@ -58,7 +58,7 @@ extension SimulationWorld {
             self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, until)
         case .clockStep:
             let step = Int64.random(in: -190_000...30_000, using: &self.random)
-            // After a larger step back, events that were accepted once would be too far ahead of the clock.
+            // If clocks were set back by more than this, events that had been accepted would be too far in the future.
             guard self.behindMillis - step <= 190_000 else { return }
             self.behindMillis += max(0, -step)
             if Bool.random(using: &self.random) {
@@ -74,12 +74,12 @@ extension SimulationWorld {
         }
     }
 
-    /// Picks one of the living workers.
+    /// A random worker that runs.
     private func pick() -> SimulatedWorker? {
         self.workers.filter { $0.runs }.randomElement(using: &self.random)
     }
 
-    /// Repairs everything that is broken.
+    /// Ends all disturbances that still last.
     func mend() {
         self.log("faults end")
         self.rememberStruck()
@@ -93,7 +93,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Lets the broker compact records older than the lag, or only a part of them, because segments may end anywhere.
+    /// Lets the broker compact `state`. It compacts all records older than the lag or only a part of them, because a
+    /// segment may end anywhere.
     private func compact() {
         for partition in 0..<self.plan.partitions where Int.random(in: 0..<4, using: &self.random) > 0 {
             let head = self.steadyMillis - 30 * 60_000 - Int64.random(in: 0...10, using: &self.random) * 120_000
@@ -104,7 +105,7 @@ extension SimulationWorld {
 
     // MARK: Processes
 
-    /// Begins a process in a seat, which joins the group.
+    /// Begins a process in a seat. The process joins the group.
     func begin(seat: Int) {
         self.seatBegins[seat] = nil
         let worker = SimulatedWorker(
@@ -120,7 +121,7 @@ extension SimulationWorld {
         self.log("worker \(worker.number) begins in seat \(seat)")
         let last = self.seatLast[seat]
         self.seatLast[seat] = worker.number
-        // There is never more than one process of the same instance id.
+        // At most one process at a time has a given instance id.
         if self.plan.isStatic, let last, self.group.isMember(last),
             !self.workers.contains(where: { $0.number == last && $0.isAlive })
         {
@@ -146,7 +147,7 @@ extension SimulationWorld {
             settings: loop, engine: engine, stateTopic: "liveactivity.state", routeCount: self.plan.routeCount)
     }
 
-    /// Kills the process (`kill -9`). What is in a socket may still arrive.
+    /// Kills the process (`kill -9`). Records and pushes that are already in a socket may still arrive.
     func kill(_ worker: SimulatedWorker) {
         self.log("worker \(worker.number) is killed")
         self.rememberStruck()
@@ -155,7 +156,7 @@ extension SimulationWorld {
         self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 300...8_000, using: &self.random)
     }
 
-    /// Removes the process, which is gone.
+    /// Removes a process that has ended.
     private func abandon(_ worker: SimulatedWorker) {
         self.moves += 1
         worker.isAlive = false
@@ -198,7 +199,7 @@ extension SimulationWorld {
         self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Isolates a worker: it works, but the coordinator does not hear of it.
+    /// Isolates a worker. It works, but the coordinator does not hear of it.
     private func isolate(_ worker: SimulatedWorker, millis: Int64) {
         self.log("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
         worker.isolatedUntilMillis = self.steadyMillis + millis
@@ -209,8 +210,8 @@ extension SimulationWorld {
         self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Ends the worker's lease, because the group confirms nothing from here on. The last confirmed question was asked
-    /// at most a sixth of a lease ago.
+    /// Limits the worker's lease, because the group confirms no more questions from now on. The last confirmed question
+    /// was asked at most `askEveryMillis` ago.
     private func endLease(of worker: SimulatedWorker) {
         var lease = OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis)
         lease.confirmed(
@@ -218,7 +219,7 @@ extension SimulationWorld {
         worker.leaseEndsMillis = min(worker.leaseEndsMillis, lease.endsMillis)
     }
 
-    /// Ends the worker with SIGTERM: it gives its partitions back and leaves.
+    /// Ends the worker with SIGTERM. The worker gives its partitions back and leaves the group.
     func terminate(_ worker: SimulatedWorker) {
         self.log("worker \(worker.number) is to end")
         self.moves += 1
@@ -227,7 +228,7 @@ extension SimulationWorld {
         self.post(self.group.beginLeaving(worker.number))
     }
 
-    /// Ends a process that has given everything back.
+    /// Ends a process that was told to stop and has given all partitions back.
     func leaveIfDone(_ worker: SimulatedWorker) {
         guard worker.isStopping, worker.isAlive else { return }
         let owned = (0..<self.partitionCount).filter { self.group.owner(of: $0) == worker.number }

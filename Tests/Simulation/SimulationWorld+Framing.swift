@@ -1,12 +1,12 @@
 import PushModel
 
-/// Frames that a publisher's serializer puts around its events.
+/// Bytes that a publisher's serializer puts before or around its events.
 extension SimulationWorld {
-    /// The framing of events in this world. It is drawn with a generator of its own, so that worlds without framed
-    /// events stay as they were.
+    /// The framing of events in this world. It is drawn with a separate generator, so that worlds without framed events
+    /// do not change.
     struct Framing {
         var random: SplitMix64
-        /// Percent of all well-formed values that are framed.
+        /// Percentage of well-formed events that are framed.
         let percent: Int
 
         init(seed: UInt64) {
@@ -14,7 +14,7 @@ extension SimulationWorld {
             self.percent = [0, 0, 0, 0, 0, 0, 20, 100].randomElement(using: &self.random)!
         }
 
-        /// The value as the publisher writes it.
+        /// The bytes that the publisher writes for an event's JSON.
         mutating func framed(_ value: String, number: Int) -> [UInt8] {
             guard self.percent > 0, Int.random(in: 0..<100, using: &self.random) < self.percent else {
                 return Array(value.utf8)

@@ -2,25 +2,27 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Somebody adds partitions to `events` while workers run. `state` was not written for them, so they are inlets. Their
-/// records are forwarded by the old count, after the records that the old partitions held. Publishers learn of the
-/// growth one after the other, so a key may have records on both sides.
+/// Growth of `events`: somebody adds partitions while workers run. `state` was not written for the added partitions, so
+/// they are inlets. Their records are forwarded to the partitions that the old count gives, after all earlier records
+/// in these. Publishers learn of the growth one after the other, so a key may have records in an old and an added
+/// partition.
 ///
-/// A key that the new count moves between two old partitions stays where it was. Its order would not hold (Operations,
-/// "A topic has got more partitions"). A publisher with a partitioner of its own moves to an added partition as well.
+/// If the new count gives a key another old partition, its publisher stays with the former one. Otherwise the order of
+/// its events could not be kept (Operations, "A topic has got more partitions"). A publisher with its own partitioner
+/// also moves to an added partition.
 extension SimulationWorld {
-    /// Plan and state of the growth. It is drawn with a generator of its own, so that worlds without growth stay as
-    /// they were.
+    /// Plan and state of the growth. It is drawn with a separate generator, so that worlds without growth do not
+    /// change.
     struct Growth {
         var random: SplitMix64
-        /// Number of partitions that are added.
+        /// Number of partitions that are added. 0: the world does not grow.
         private(set) var added: Int32 = 0
-        /// Percentage of the run after which partitions are added.
+        /// Percentage of the run's events after which partitions are added.
         let atPercent: Int
-        /// Percentage of a publisher's writes at which it learns of the partitions.
+        /// Percentage of writes before which the publisher learns of the added partitions.
         private let learnPercent: Int
         fileprivate(set) var hasGrown = false
-        /// The added partition that a publisher writes to once it knows of it, by activity or audience.
+        /// The added partition to which a publisher writes after it has learnt of it, by activity or audience.
         fileprivate(set) var moved: [Int: Int32] = [:]
 
         /// One world in this many grows.
@@ -39,12 +41,13 @@ extension SimulationWorld {
         mutating func learns() -> Bool { Int.random(in: 0..<100, using: &self.random) < self.learnPercent }
     }
 
-    /// Number of partitions of `events`; the plan has the number for the other topics.
+    /// Number of partitions of `events` now. The other topics keep the number in the plan.
     var partitionCount: Int32 { self.plan.partitions + (self.growth.hasGrown ? self.growth.added : 0) }
 
     func isInlet(_ partition: Int32) -> Bool { partition >= self.plan.partitions }
 
-    /// Adds partitions, if this is the moment. With `placement: trust` added partitions wait: no loop hears of them.
+    /// Adds partitions, if that is due. With `placement: trust` no worker would use added partitions, so none are
+    /// added.
     func perhapsGrow(afterEvents count: Int) {
         guard self.growth.added > 0, !self.growth.hasGrown, self.plan.placement == .check,
             count * 100 >= self.plan.events * self.growth.atPercent
@@ -55,7 +58,7 @@ extension SimulationWorld {
         self.post(self.group.grow(by: Int(self.growth.added)))
     }
 
-    /// Perhaps lets the publisher of an activity learn how many partitions there are, before it writes.
+    /// Perhaps lets an activity's publisher learn of the added partitions before it writes.
     func perhapsLearn(_ activity: Int) {
         guard self.growth.hasGrown, self.growth.moved[activity] == nil, self.growth.learns(),
             let partition = self.addedPartition(of: activity)
@@ -68,7 +71,7 @@ extension SimulationWorld {
         self.growth.moved[activity] = partition
     }
 
-    /// The added partition that a publisher with the new count writes to; `nil`: it writes to an old partition.
+    /// The added partition to which a publisher that knows the new count writes. `nil`: it writes to an old partition.
     private func addedPartition(of activity: Int) -> Int32? {
         let key = self.phones[activity].keyBytes
         let old = self.plan.partitions
@@ -80,8 +83,8 @@ extension SimulationWorld {
         return self.isInlet(partition) ? partition : nil
     }
 
-    /// Perhaps plays the worst case while a worker waits for old partitions to be read to their ends. A publisher
-    /// writes to one of them once more, learns of the growth, and goes on at once.
+    /// Perhaps plays the worst case while a worker waits until old partitions are read. A publisher writes to an old
+    /// partition once more, learns of the growth, and at once writes to an added partition.
     func strikeAtWait() {
         guard self.faultsAreOn, self.growth.strikes() else { return }
         let waiting = (0..<self.plan.activities).filter {
@@ -99,8 +102,8 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// Judges, when a worker takes a record of an inlet, that all earlier records of its key in partitions with lower
-    /// numbers are committed.
+    /// Judges a record of an inlet that a worker takes. All earlier records of its key in partitions with lower numbers
+    /// must be committed.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {

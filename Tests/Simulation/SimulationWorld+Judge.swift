@@ -18,7 +18,7 @@ extension SimulationWorld {
         if counted != counters.pending {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
-        // Memory is bounded by slots and by what Kafka has not acknowledged.
+        // The number of slots and unacknowledged records limits what is in memory.
         if counters.slots > self.phones.count + self.straightChannelCount {
             self.fail("\(counters.slots) slots are in memory")
         }
@@ -31,8 +31,8 @@ extension SimulationWorld {
         if counters.unacknowledged != underWay {
             self.fail("\(underWay) records are under way, the counter says \(counters.unacknowledged)")
         }
-        // Reading a record or sending a push adds a few records. A release writes every slot, and the refresh of
-        // markers writes to every partition.
+        // The worker stops reading at `unacknowledgedMax`, but one event or push still adds a few records. A release
+        // writes every slot, and refreshing the markers writes to every partition.
         let audiences = self.audienceNumbers.count
         let room =
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
@@ -65,7 +65,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a record has been stored in a log.
+    /// Remembers that a record was stored in a log.
     func rememberArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
         if transit.logID.topic == .state {
             self.strikeAtState(transit)
@@ -114,7 +114,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Checks that no offset is committed before its push has left or its `state` record is stored.
+    /// Checks that an offset is committed only if its event needs no more from the worker. The event must be forwarded,
+    /// dead-lettered, a duplicate, or covered by a stored `state` record.
     func checkCommit(_ logID: SimulatedKafka.LogID, _ offsets: Range<Int64>, worker: Int) {
         for offset in offsets {
             guard let read = self.readEvent(logID, offset) else { continue }
@@ -131,15 +132,15 @@ extension SimulationWorld {
         }
     }
 
-    /// An event as a worker reads it, and where it was written.
+    /// An event that a worker reads, and the position at which it was first written.
     struct ReadEvent {
         var position: SourcePosition
         var event: WrittenEvent
-        /// Whether the event is on another partition than its key says.
+        /// Whether the event is in another partition than the one that its key belongs to.
         var isMisplaced: Bool
     }
 
-    /// The event at this offset; `nil`: none.
+    /// The event at this offset. `nil`: the record is not an event.
     func readEvent(_ logID: SimulatedKafka.LogID, _ offset: Int64) -> ReadEvent? {
         guard let record = self.kafka.record(logID, offset) else { return nil }
         var position = SourcePosition(topic: 0, partition: logID.partition, offset: offset)
@@ -157,7 +158,7 @@ extension SimulationWorld {
         return self.written[position].map { ReadEvent(position: position, event: $0, isMisplaced: isMisplaced) }
     }
 
-    /// Why the worker may not commit the record at this offset yet. `nil`: it may.
+    /// Why the worker must not commit the record at this offset yet. `nil`: it may.
     func whyUnresolved(
         _ read: ReadEvent, _ logID: SimulatedKafka.LogID, _ offset: Int64, worker: Int, isAcknowledged: Bool
     ) -> String? {
@@ -173,15 +174,15 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// Whether a state record may be written before the event's outcome. The record waits for a limited number of
-    /// outcomes of events that gave way. Otherwise the record of an activity that is never quiet would never be
-    /// written. A worker that dies between the two leaves a replay as the only outcome.
+    /// Whether a state record may be written before the event's outcome. The state record waits for a limited number of
+    /// outcomes of superseded events, because an activity that is never quiet must be written too. If the worker dies
+    /// in between, a replay is the event's only outcome.
     private func mayOutrunItsOutcome(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
         let before = self.order.prefix { $0 != position }.count { self.written[$0]!.activity == event.activity }
         return event.kind == .update && before >= Self.outcomesWaitedForMax
     }
-    /// The limit of `Journal` for such outcomes.
+    /// The limit in `Journal` of outcomes for which a state record waits.
     private static let outcomesWaitedForMax = 64
 
     func checkSettled() {
@@ -241,13 +242,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that the device shows what it would show had every event been pushed in order, without those set aside
-    /// (contract: Device equivalence). An event whose outcome is unknown may have been pushed or not. If it was, older
-    /// events may still have been pushed after it, as nobody had said that it was accepted. One combination of these
-    /// cases must explain what the phone shows.
+    /// Judges the contents of one phone. It must show what it would show if all events had been pushed in order, except
+    /// those that were not sent (contract: Device equivalence).
+    ///
+    /// An event whose outcome is unknown may have been pushed or not. If it was pushed, older events may still have
+    /// been pushed after it, because no worker knew that it was accepted. One combination of these cases must explain
+    /// what the phone shows.
     private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
-        // A phone whose token was never registered is shown nothing.
+        // A phone shows nothing if Kafka refused to forward its registration.
         guard !positions.contains(where: { self.written[$0]!.kind == .register && self.isStranded($0) }) else { return }
         let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         let hadStart = positions.contains { self.written[$0]!.kind == .start }
@@ -255,7 +258,7 @@ extension SimulationWorld {
         if !resendsStarts, self.phones[activity].device.cardCount > 1 {
             self.fail("activity \(activity): \(self.phones[activity].device.cardCount) cards")
         }
-        // A start that is sent again puts up another card, and the two may arrive in either order.
+        // A start that is sent again puts up another card. The two pushes may arrive in either order.
         let mayStartTwice = hadStart && resendsStarts && (self.plan.lostAnswerPercent > 0 || self.moves > 0)
         guard !mayStartTwice, doubtful.count <= Self.doubtfulMax else { return }
         let countsCards = !(hadStart && self.moves > 0)
@@ -287,21 +290,22 @@ extension SimulationWorld {
         self.fail("activity \(activity): \(differences[0])\n  " + story.joined(separator: "\n  "))
     }
 
-    /// Limit of events of one activity with an unknown outcome: more would have too many combinations.
+    /// Maximum number of events with an unknown outcome for which one activity is judged. More events have too many
+    /// combinations.
     static let doubtfulMax = 8
 
-    /// A phone that got all of these events in order, and the alerts that it may have shown. An alert may have been
-    /// shown before it was withdrawn, or not.
+    /// Simulates a phone that got all these events in order, and lists the alerts that it may have shown. A withdrawn
+    /// alert may have been shown before.
     /// - Parameters:
-    ///   - doubtful: for each event of unknown outcome, whether it is assumed to be pushed.
-    ///   - unheard: events of unknown outcome after which older events are still pushed.
+    ///   - doubtful: for each event with an unknown outcome, whether it is assumed to have been pushed.
+    ///   - unheard: events with an unknown outcome after which older events are still pushed.
     private func reference(
         _ positions: [SourcePosition], doubtful: [SourcePosition: Bool], unheard: Set<SourcePosition>
     ) -> (device: Device, alerts: AlertHistory) {
         var reference = Device()
         var alerts = AlertHistory()
         var known = doubtful
-        // An event that gave way to an unheard one was given up with it.
+        // An event that was superseded by an unheard event was given up together with it.
         let unheard = unheard.union(
             unheard.isEmpty
                 ? []
@@ -335,7 +339,7 @@ extension SimulationWorld {
         return (reference, alerts)
     }
 
-    /// Whether all outcomes, of the event and of its successors, say that it did not reach the device.
+    /// Whether all outcomes of the event and of the events that superseded it say that it did not reach the device.
     private func isSetAside(_ position: SourcePosition, known: inout [SourcePosition: Bool]) -> Bool {
         if let result = known[position] { return result }
         known[position] = false
@@ -343,7 +347,7 @@ extension SimulationWorld {
         var result = !seen.isEmpty
         for outcome in seen where result {
             switch outcome.name {
-            // The event's dead letter was not final: the next owner could forward the event.
+            // The event's dead letter was not final, because the next owner could forward the event.
             case "dead-lettered" where self.stranded.contains(position) && !self.isStranded(position): result = false
             case "expired", "rejected", "unregistered", "dead-lettered": continue
             case "superseded": result = outcome.into.map { self.isSetAside($0, known: &known) } ?? false
@@ -354,32 +358,32 @@ extension SimulationWorld {
         return result
     }
 
-    /// A possible fate of an event whose outcome is not sure.
+    /// What may have happened to an event whose outcome is not certain.
     enum Way {
         case notPushed, pushed
-        /// The event was pushed, and no owner learned of it. An older event that it replaced may expire later, and is
-        /// then sent after it. Older events that arrive later are sent too (README, limits).
+        /// The event was pushed, and no owner learned of that. If an older event that it replaced is valid for longer,
+        /// that event may be sent later. Older events that arrive later are sent too (README, limits).
         case unheard
     }
 
-    /// The event's possible fates. Empty: its fate is known. Only a superseded event can lose its outcome in a crash.
-    /// Then nobody reports which event it gave way to.
+    /// What may have happened to the event. Empty: it is certain. Only a superseded event can lose its outcome in a
+    /// crash. It is then not known which event superseded it.
     func ways(of position: SourcePosition) -> [Way] {
         guard self.written[position]!.isContent else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
-        // One owner heard of the delivery, and died; the next did not hear of it.
+        // One owner heard of the delivery and died. The next owner did not hear of it.
         if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
         if names.contains("unknown") { return [.notPushed, .pushed, .unheard] }
-        // The event was pushed, no owner learned of it, and its successor was given up.
+        // The event was pushed and no owner learned of that. The event that superseded it was given up.
         if self.shown.contains(position), self.givenUpAt(position) != nil { return [.pushed, .unheard] }
-        // Where superseded events get no outcome record, an event without one was superseded. Its successor was
-        // delivered, because nothing is set aside in such a run.
+        // If outcomes `superseded` are not published, an event without an outcome was superseded. The event that
+        // superseded it was delivered, because in such a run every event is.
         guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
         return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
     }
 
-    /// The events in the order of the log, with one change. An event that was given up without an answer moves in front
-    /// of events that were delivered after that.
+    /// The events in the order of the log, with one change. An event that was given up without an answer is put before
+    /// all events that were delivered after that.
     private func inOrderOfPushes(
         _ positions: [SourcePosition], unheard: Set<SourcePosition>
     ) -> [SourcePosition] {
@@ -397,8 +401,8 @@ extension SimulationWorld {
         return order
     }
 
-    /// Sequence number at which an outcome, of the event or its successor, said that an attempt was never answered and
-    /// not repeated.
+    /// Sequence number at which an outcome `unknown`, of the event or of one that superseded it, was made. Such a push
+    /// got no answer and was not repeated. `nil`: there is no such outcome.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {
@@ -410,8 +414,8 @@ extension SimulationWorld {
         return nil
     }
 
-    /// Whether an attempt was never answered, and the event was not sent again. An event that was written twice counts
-    /// with its copy.
+    /// Whether a push of the event got no answer and was not repeated. If the event was written twice, both records
+    /// count.
     func isUnknown(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
         let copies =
@@ -421,16 +425,16 @@ extension SimulationWorld {
         return copies.contains { self.givenUpAt($0) != nil }
     }
 
-    /// Whether the event, or what it was merged into, reached the device. `known` collects results for other events.
-    /// With `onlySure`, events of doubtful outcome count as not pushed.
+    /// Whether the event, or an event that superseded it, reached the device. `known` keeps the results for all events
+    /// asked about. With `onlySure`, events whose outcome is uncertain count as not pushed.
     func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
-        // An attempt whose answer was lost may have been the last of its event and of its successor.
+        // A push whose answer was lost may have been the last one of this event and of the event that superseded it.
         var result = self.shown.contains(position)
-        // Where superseded events get no outcome record, an event without one was superseded. Its successor was
-        // delivered, because nothing is set aside in such a run.
+        // If outcomes `superseded` are not published, an event without an outcome was superseded. The event that
+        // superseded it was delivered, because in such a run every event is.
         if !self.plan.publishesAll, (self.evidence.outcomes[position] ?? []).allSatisfy(\.isReplay) { result = true }
-        // This entry ends a circle of replays that refer to each other.
+        // This entry ends the recursion if outcomes refer to each other in a circle.
         known[position] = result
         for outcome in self.evidence.outcomes[position] ?? [] where !result {
             switch outcome.name {
@@ -439,7 +443,7 @@ extension SimulationWorld {
                 if let into = outcome.into {
                     result = self.wasPushed(into, known: &known, onlySure: onlySure)
                 } else {
-                    // The event is older than one that is, or may be, on the phone.
+                    // The event is older than another event that is, or may be, on the phone.
                     result = !onlySure
                 }
             default: continue

@@ -5,13 +5,13 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Requests of workers to Apple about channels that are kept for audiences, and Apple's part.
+/// Requests of workers to Apple about channels that are kept for audiences, and how Apple carries them out.
 extension SimulationWorld {
     func keptChance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.keptRandom) < percent
     }
 
-    /// All homes of channels.
+    /// All apps in all environments that the world uses.
     var keptHomes: [KeptHome] {
         self.plan.apps.indices.flatMap { app in
             (self.plan.audiences.hasDevelopment ? [false, true] : [false]).map {
@@ -20,7 +20,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Makes the channels that others had before the run.
+    /// Makes the channels that somebody else had before the run.
     func makeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for (index, home) in self.keptHomes.enumerated() {
@@ -30,7 +30,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps lets others make channels, and somebody delete some.
+    /// Perhaps lets somebody else make a channel, or delete one of the workers' channels.
     func perhapsTouchChannels() {
         guard self.plan.kept.isOn, self.faultsAreOn else { return }
         for home in self.keptHomes {
@@ -46,7 +46,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Lets others who have nearly all channels of an app give most of them back.
+    /// Deletes all but 20 channels of somebody else in each home, so that workers have room for theirs.
     func freeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -61,7 +61,7 @@ extension SimulationWorld {
     // MARK: Requests
 
     /// Sends a request about a kept channel.
-    /// - Returns: `false`: the request is about something else.
+    /// - Returns: `false` if the request concerns something else.
     func departKept(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) -> Bool {
         let target = String(decoding: request.target, as: UTF8.self)
         switch request.kind {
@@ -95,7 +95,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// Decides what goes wrong with the request on its way.
+    /// Decides whether the request or its answer gets lost, or is refused.
     private func decide(_ request: inout KeptRequest) {
         if self.refusesBroadcast(&request) {
             return
@@ -116,7 +116,7 @@ extension SimulationWorld {
                 (UInt16(500), "InternalServerError"), (503, "Service Unavailable"), (429, "TooManyRequests"),
             ].randomElement(using: &self.keptRandom)!
             request.result = .response(PushResponse(status: status, reason: reason))
-            // A server error may be sent although the channel was made.
+            // Apple may answer with status 500 although it has carried out the request.
             request.isOver =
                 status != 500 || request.kind == .broadcast || Bool.random(using: &self.keptRandom)
         }
@@ -147,13 +147,13 @@ extension SimulationWorld {
         self.keptRequests.removeAll { $0.isOver && $0.isAnswered }
     }
 
-    /// A short form of the result: a list may have thousands of entries.
+    /// A short form of the result. A list may have thousands of entries.
     private static func short(_ result: PushAnswer.Result) -> String {
         guard case .channel(let answer) = result else { return "\(result)" }
         return "\(answer.status) \(String(decoding: answer.channelID, as: UTF8.self)) with \(answer.body.count) bytes"
     }
 
-    /// When something happens to a request next.
+    /// When a request next arrives or is answered. `nil`: no request is on its way.
     var nextKeptMillis: Int64? {
         self.keptRequests.compactMap { request -> Int64? in
             if !request.isOver { return request.arrivesMillis }
@@ -198,7 +198,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Drops requests that had not left the machine when the process died.
+    /// Drops some requests that may not have left the machine when the process died. No request of the process gets an
+    /// answer.
     func abandonKept(_ worker: SimulatedWorker) {
         for index in self.keptRequests.indices where self.keptRequests[index].worker == worker.number {
             if !self.keptRequests[index].isOver, Int.random(in: 0..<3, using: &self.keptRandom) == 0 {
@@ -208,7 +209,7 @@ extension SimulationWorld {
         }
     }
 
-    /// May let the worker die at a step in the life of a channel.
+    /// Perhaps lets the worker die at a step in the life of a channel.
     func strikeAtKept(_ what: String, _ worker: SimulatedWorker) {
         guard self.workerCount < 60, self.keptChance(self.plan.kept.strikePercent) else { return }
         self.log("worker \(worker.number) is to die over \(what)")

@@ -5,12 +5,12 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Judges kept channels by Apple's requests and channels, and by the records in `state`.
+/// Judges kept channels by the requests that Apple gets, the channels that it has, and the records in `state`.
 extension SimulationWorld {
-    /// Longest time from a request's departure until it is carried out (`KeeperSettings.requestTimeoutMillis`). It is
-    /// also the greatest age of a list.
+    /// Longest time, in milliseconds, from a request's departure until it is carried out
+    /// (`KeeperSettings.requestTimeoutMillis`). A list is no older than that either.
     private static let requestMillisMax: Int64 = 35_000
-    /// Number of channels at which workers stop making more: 95 % of the limit.
+    /// Number of channels at which workers make no more of them: 95 % of Apple's maximum.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
@@ -41,16 +41,17 @@ extension SimulationWorld {
         guard let count = self.listedCounts.removeValue(forKey: reader) else {
             return self.fail("a creation leaves without a list since the one before")
         }
-        // Channels of others count, too, because the quota belongs to the app.
+        // The list also contains channels that somebody else made, because Apple's maximum is for the whole app.
         if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
     }
-    /// Reader of a list. Lists are kept apart by reader, because a former keeper may have its own.
+    /// A worker that reads the list of a home. Each reader has its own count, because a former keeper may still read
+    /// lists.
     struct ListReader: Hashable {
         var home: KeptHome
         var worker: Int
     }
 
-    /// Remembers that the worker has its answer.
+    /// Remembers that the worker has the answer to a request.
     func rememberKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
         self.rememberBeaconHeard(request, result)
         guard request.kind == .listChannels, case .channel(let answer) = result else { return }
@@ -68,7 +69,7 @@ extension SimulationWorld {
             return self.fail("\(id) is deleted without an intent in state")
         }
         guard let ended = record.endedMillis, !channel.wasTakenAway else { return }
-        // Clocks are set at times, and differ between machines.
+        // Clocks may have been set, and differ between machines.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis + self.behindMillis
         let lingered = self.now(of: worker).wallMillis - ended
         if lingered < self.plan.app.channelLingerMillis - slack {
@@ -110,8 +111,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a request leaves. Its result has already been drawn. A broadcast that was surely not taken costs
-    /// no distance.
+    /// Remembers when a broadcast leaves whose answer has already been drawn. If Apple certainly does not take the
+    /// broadcast, no minimum distance follows it.
     func rememberKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }
@@ -125,8 +126,8 @@ extension SimulationWorld {
         self.broadcastsLeft[request.channel, default: [:]][request.worker] = self.steadyMillis
     }
 
-    /// Judges a broadcast's expiration. A channel that keeps nothing takes only 0. A channel that keeps the most recent
-    /// message gets a time.
+    /// Judges a broadcast's expiration. It must be 0 on a channel that stores nothing, and at most 8 hours ahead on
+    /// others.
     private func judgeExpiration(_ request: KeptRequest, channel: SimulatedApple.Channel, worker: SimulatedWorker) {
         let until = request.expirationSeconds
         if !channel.stores, until != 0 { self.fail("\(channel.id): keeps nothing, told to keep until \(until)") }
@@ -134,7 +135,8 @@ extension SimulationWorld {
         if until != 0, ahead > 8 * 3_600 { self.fail("\(channel.id): told to keep for \(ahead) s") }
     }
 
-    /// Judges that all phones get one body under one stamp, by token and by channel, except for the alert.
+    /// Judges that all bodies with one stamp are equal, apart from the alert, whether they go to tokens or to a
+    /// channel.
     private func judgeSameBody(_ body: MemberBody) {
         let stamp = body.content.stampSeconds
         guard let version = self.phones[body.audience].audience?.versions[stamp] else {
@@ -153,8 +155,9 @@ extension SimulationWorld {
 
     // MARK: Starts
 
-    /// Judges the input fields of a start. A phone that can listen gets its audience's channel, or is asked for its
-    /// token. A phone that cannot listen gets neither field.
+    /// Judges the input fields of a start. A phone that can listen gets either its audience's channel or a request for
+    /// its token. A phone that cannot listen gets neither.
+    /// - Returns: the id of the channel in the start. `nil`: it has none.
     func judgeStartInput(_ body: [UInt8], starter: Int, audience: Int) -> String? {
         guard let content = try? PayloadReader.read(body.span) else { return nil }
         let text = String(decoding: body[content.inputPushChannel], as: UTF8.self)
@@ -181,8 +184,9 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Judges the channels that are left at the end. A worker's channel may be left only if it is wanted or a card
-    /// listens on it. Every channel of others must be left.
+    /// Judges the channels that exist at the end. A worker's channel may remain if it is warm. If somebody else may make
+    /// channels too, it may also remain if `state` only says that it is possibly ours. All channels of somebody else
+    /// must remain.
     func judgeKeptChannels() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -198,7 +202,6 @@ extension SimulationWorld {
             }
             for record in records {
                 let isLeft = record.phase == "open" ? record.audience != nil : record.phase != "possiblyOurs"
-                // An audience's wish for a channel stays while Apple has no room and the audience lives.
                 if isLeft {
                     self.fail("left over: \(record.phase) \(record.id ?? "") of \(record.audience ?? "nobody")")
                 }
@@ -214,7 +217,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a phone that returned in time shows that its activity has ended.
+    /// Judges that a phone that was on again early enough shows the end of its activity.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,
@@ -222,7 +225,8 @@ extension SimulationWorld {
         else { return }
         let linger = self.plan.app.channelLingerMillis
         let last = (linger - 1) / 3_600_000 * 3_600_000
-        // The hourly beacon is due by then. It may be delayed by some minutes, and clocks may have been set.
+        // The last hourly broadcast of the end is due by then. It may be delayed by some minutes, and clocks may have
+        // been set.
         let slack = 1_800_000 + self.aheadMillis + self.behindMillis
         guard !channel.stores, sleeper.sinceMillis < ended + last - slack else { return }
         self.fail("the phone that listens on \(id) has a live card: it ended at \(ended - Self.beginMillis) ms")
