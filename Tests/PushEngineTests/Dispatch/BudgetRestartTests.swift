@@ -171,7 +171,7 @@ import Testing
         #expect(h.deliver()?.priority == 5)
     }
 
-    /// Random traffic, answers, crashes and clock steps. APNs never sees N+1 pushes in an hour.
+    /// Traffic, answers and crashes are random. APNs never gets N+1 pushes in an hour.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func neverMoreThanNInAnyHour(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// A batch of answers or acknowledgements is prefetched. The engine must do what it would have done with each of them
-/// alone.
+/// Compares two engines. One takes answers and acknowledgements one by one; the other prefetches them in batches. Both
+/// must do the same.
 @Suite struct AnswerBatchTests {
     private static func engine() -> ShardEngine {
         var app = AppConfiguration(bundleID: "com.example.pizza")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Takes every push that is ready. Both engines must have the same ones.
+    /// Takes every push that is ready from both engines. The pushes must be equal.
     private static func pushes(
         _ single: inout ShardEngine, _ together: inout ShardEngine, now: EngineTime
     ) -> [PushID] {

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the counters of what became of requests, kept for each app.
+/// Tests the counters that say, for each app, what became of its requests.
 struct AppCounterTests {
     private static let second = #""app":"com.example.football""#
 
@@ -40,7 +40,7 @@ struct AppCounterTests {
         #expect(h.counters.pushesAccepted == 2 && h.counters.pushesRefused == 1)
     }
 
-    /// Made-up reasons share one label, however many a proxy between Mailboat and APNs may send.
+    /// All reasons that Mailboat does not know share one label. A proxy before APNs may send any number of them.
     @Test func reasonsAreAClosedSet() throws {
         let h = EngineHarness()
         h.register()

@@ -3,12 +3,12 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests broadcast channels: a slot whose token is its id, the distance of its broadcasts, and what it keeps for
-/// phones that are off.
+/// Tests broadcast channels: their slots, whose token is the channel's id, the distance between broadcasts, and what a
+/// channel stores for phones that are off.
 @Suite struct ChannelTests {
     static let channel = "dHN0LXNyY2gtY2hubA=="
-    /// Routes: 0 is production devices, 2 broadcasts, 3 questions; 4 and 5 are broadcasts and questions of
-    /// development.
+    /// An engine with these routes: 0 for pushes to production devices, 2 for broadcasts, 3 for questions. Routes 4 and
+    /// 5 are for broadcasts and questions of development.
     static func harness(
         _ storage: ChannelStoragePolicy = .none, _ configure: (inout AppConfiguration) -> Void = { _ in }
     )
@@ -59,7 +59,7 @@ import Testing
         #expect(try #require(h.take(route: 2)).priority == sent)
     }
 
-    /// A merged broadcast has the highest priority of those that were not sent.
+    /// A merged broadcast has the highest priority of the events in it.
     @Test(arguments: [([1, 5], 5), ([5, 1], 5), ([1, 1], 1), ([10, 1], 10), ([1, 10], 10)])
     func prioritiesMerge(priorities: [Int], sent: Int) throws {
         let h = Self.harness()
@@ -93,7 +93,7 @@ import Testing
         #expect(h.counters.slots == 2 && h.counters.channels == 1)
     }
 
-    /// A broadcast may have 5,120 bytes, a push to a phone 4,096. What does not fit together goes in two.
+    /// A broadcast may have 5,120 bytes, while a push to a phone may have only 4,096.
     @Test func aBroadcastMayBeLarger() throws {
         let h = Self.harness()
         let title = String(repeating: "t", count: 1_500)
@@ -141,8 +141,8 @@ import Testing
         #expect(end.event == "end" && end.expirationSeconds == h.wallSeconds + 8 * 3_600 - 300)
     }
 
-    /// APNs is asked what the channel stores, and does not answer. After five seconds the broadcast leaves anyway, and
-    /// reaches only phones that are on.
+    /// APNs does not say what the channel stores. After five seconds the broadcast leaves anyway, and is not stored for
+    /// phones that are off.
     @Test func aBroadcastDoesNotWaitForAnAnswerForEver() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)
@@ -204,7 +204,7 @@ import Testing
         #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
     }
 
-    /// The wait for an answer begins when the broadcast could leave. A low-priority window must not use it up.
+    /// The wait for APNs' answer begins when the broadcast could leave. A low-priority window does not use it up.
     @Test func whatCannotLeaveAnywayDoesNotWaitForAnAnswer() throws {
         let h = Self.harness(.ask) { $0.lowPriorityWindowMillis = 60_000 }
         h.broadcast(n: 1, priority: 5)
@@ -215,7 +215,7 @@ import Testing
         #expect(try #require(h.deliver(route: 2)).expirationSeconds == h.wallSeconds + 900)
     }
 
-    /// The engine's knowledge of a channel belongs to one environment, and so does an answer on its way.
+    /// The engine knows a channel in one environment. An answer about that environment says nothing about the other.
     @Test func anotherEnvironmentIsAnotherChannel() throws {
         let h = Self.harness(.ask)
         h.broadcast(n: 1)
@@ -233,7 +233,8 @@ import Testing
         let h = Self.harness(.mostRecent)
         h.broadcast(n: 1)
         h.answer(try #require(h.take(route: 2)), Self.refusal(400, "BadExpirationDate"))
-        // The record is written, and no distance is kept, because nothing has reached the channel.
+        // The broadcast leaves again after its state record, without the minimum distance, because nothing has reached
+        // the channel.
         h.advance(1_000)
         let push = try #require(h.deliver(route: 2))
         #expect(push.n == 1 && push.expirationSeconds == 0)
@@ -265,7 +266,8 @@ import Testing
         #expect(h.take(route: 2)?.n == 1)
     }
 
-    /// Each 429 doubles the distance, up to sixteen times. Every four accepted broadcasts halve it again.
+    /// Each 429 doubles the distance between broadcasts, up to sixteen times the setting. Every four accepted
+    /// broadcasts halve it again.
     @Test func throttlingStretchesTheDistance() throws {
         let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
         func distance() -> Int64 {
@@ -321,7 +323,8 @@ import Testing
         }
     }
 
-    /// `state` holds budget units from a time when channels had a budget.
+    /// `state` has spent units of a channel, but the channel's budget has been removed from the settings. The units are
+    /// forgotten.
     @Test func aBudgetThatWasTakenAwayIsForgotten() throws {
         let before = Self.harness { $0.channelBudgetPerHour = 5 }
         before.broadcast(n: 1)
@@ -371,7 +374,8 @@ import Testing
         #expect(!h.hasReady(route: 2) && h.outcomes(ofKey: Self.channel).last?.outcome == "rejected")
     }
 
-    /// A new channel may not be known everywhere in APNs at once.
+    /// APNs may not know a new channel on all its servers at once. So a channel that APNs calls unknown is tried again
+    /// after a minute.
     @Test func aChannelThatWasGoneIsTriedAgainAfterAMinute() throws {
         let h = Self.harness { $0.channelMinimumDistanceMillis = 1_000 }
         for number in 0..<8 {
@@ -385,7 +389,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 2)
     }
 
-    /// If every channel seems to be gone, our environment may be wrong. The next event tries again.
+    /// If APNs calls every channel unknown, our environment may be wrong. So the next event is tried again.
     @Test func aDoubtedRefusalIsTriedAgain() throws {
         let h = Self.harness()
         h.broadcast(n: 1)

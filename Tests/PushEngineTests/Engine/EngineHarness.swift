@@ -25,7 +25,7 @@ final class EngineHarness {
     private(set) var committed: [UInt16: Int64] = [:]
     /// The end of each input topic's log.
     private var nextOffset: [UInt16: Int64] = [:]
-    /// Configuration of the engine and of those that take over from it.
+    /// Configuration of this engine and of the engines that take over from it.
     var configuration: EngineConfiguration
 
     /// Offset of the first record of each topic.
@@ -68,7 +68,7 @@ final class EngineHarness {
     /// How long claiming a partition and reading its `state` take.
     var restoreMillis: Int64 = 0
     private var actions: [PartitionAction] = []
-    /// When the former owner released the partition; `nil` if it left no word.
+    /// When the former owner released the partition; `nil` if it crashed.
     var releasedWallMillis: Int64?
 
     private func assign() {
@@ -133,7 +133,7 @@ final class EngineHarness {
         if replays { self.replay() }
     }
 
-    /// Crashes the worker. Its successor has another configuration.
+    /// Crashes the worker, and gives its successor this configuration.
     func crash(by configuration: EngineConfiguration) {
         self.configuration = configuration
         self.crash()
@@ -159,18 +159,18 @@ final class EngineHarness {
         for index in self.stateLog.indices where last[self.stateLog[index].key] != index { self.loseState(at: index) }
     }
 
-    /// Removes the records that `isLost` names from `state`, as if Kafka had never had them.
+    /// Removes the records of `state` for which `isLost` is true, as if Kafka had never had them.
     func loseState(where isLost: (WrittenRecord) -> Bool) {
         for index in self.stateLog.indices where isLost(self.stateLog[index]) { self.loseState(at: index) }
     }
-    /// Removes one record. Offsets of the others stay.
+    /// Removes one record. Offsets of other records stay.
     private func loseState(at index: Int) {
         self.stateLog[index].key = Array("a/com.example.pizza/stranger".utf8)
         self.stateLog[index].isNull = true
         self.stateLog[index].headers = [:]
     }
 
-    /// Reads again what is stored behind the committed offsets. `topic` and `offset` limit it to one topic or one
+    /// Reads the records at and behind the committed offsets again. `topic` and `offset` limit that to one topic or one
     /// offset.
     func replay(topic only: UInt16? = nil, offset onlyOffset: Int64? = nil) {
         for (topic, records) in self.consumed.sorted(by: { $0.key < $1.key }) where only == nil || topic == only {
@@ -187,9 +187,9 @@ final class EngineHarness {
 
     /// Whether events consumed from here on are traced.
     var tracesEvents = false
-    /// The `traceparent` of events that bring none.
+    /// The `traceparent` of events for which a test gives none.
     var traceparent = ""
-    /// Whether this engine and those that take over report passes for tracing.
+    /// Whether this engine and the engines that take over report passes for tracing.
     var tracesPasses = false {
         didSet { self.engine.tracesPasses = self.tracesPasses }
     }
@@ -272,8 +272,8 @@ final class EngineHarness {
         return self.fill(&request, route: route) ? Push(request) : nil
     }
 
-    /// Takes the next push as a runner's turns do. The record of a start is written and acknowledged first, and the
-    /// start leaves in a later turn.
+    /// Takes the next push in several turns, as a runner does. The record of a start is written and acknowledged first,
+    /// and the start leaves in a later turn.
     func fill(_ request: inout PushRequest, route: UInt16 = 0) -> Bool {
         for _ in 0..<2 {
             let isFilled = self.engine.nextPush(route: route, into: &request, now: self.now)
@@ -353,9 +353,9 @@ final class EngineHarness {
 
     // MARK: Kafka
 
-    /// Lets Kafka acknowledge the outstanding records that `isMeant` names.
+    /// Lets Kafka acknowledge the outstanding records for which `isMeant` is true.
     func acknowledgeAll(where isMeant: (WrittenRecord) -> Bool = { _ in true }) {
-        // An acknowledgement may make the engine write again. What it writes then waits for the next call.
+        // An acknowledgement may make the engine write again. The new records wait for the next call.
         let meant = self.outstanding.filter(isMeant)
         self.outstanding.removeAll(where: isMeant)
         for record in meant {
@@ -426,6 +426,6 @@ final class EngineHarness {
         return found.first
     }
 
-    /// Whether everything taken of a topic is committed.
+    /// Whether all records consumed of a topic are committed.
     func isCommitted(topic: UInt16 = 0) -> Bool { (self.committed[topic] ?? Self.firstOffset) == self.logEnd(topic) }
 }

@@ -8,8 +8,8 @@ import Testing
     private static let retentionMillis: Int64 = 60_000
     private static let heldUp = "held-up"
 
-    /// Kafka acknowledges everything except one outcome of another activity. Nothing from that event on can be
-    /// committed.
+    /// Kafka acknowledges everything except one outcome of another activity. That outcome's event and all later ones
+    /// cannot be committed.
     private static func settle(_ h: EngineHarness) {
         for _ in 0..<8 {
             h.acknowledgeAll { !$0.keyText.hasSuffix(Self.heldUp) }
@@ -22,7 +22,7 @@ import Testing
             Self.settle(h)
         }
     }
-    /// Plays a life: an activity, or an audience with a member, is updated and ends.
+    /// Plays the life of an activity, or of an audience with a member: an update and an end.
     private static func playLife(isAudience: Bool, unacknowledgedMax: Int = 50_000) -> EngineHarness {
         let h = AudienceTests.harness {
             $0.apps[0].retentionAfterEndMillis = Self.retentionMillis
@@ -53,7 +53,7 @@ import Testing
         let key = isAudience ? "o/com.example.pizza/match" : "a/com.example.pizza/a"
         return h.stateLog.last { $0.keyText == key }?.isNull ?? false
     }
-    /// Reads everything once more, which must not begin another life.
+    /// Reads all uncommitted events again, which must not begin another life.
     private static func expectOver(_ h: EngineHarness, isAudience: Bool, late: Int64) {
         h.advance(2_000)
         #expect(!Self.isForgotten(h, isAudience: isAudience))
@@ -72,7 +72,7 @@ import Testing
         #expect(Self.isForgotten(h, isAudience: isAudience) && h.isCommitted() && h.isCommitted(topic: 1))
     }
 
-    /// The retention passes while an event is not committed. Then the owner dies.
+    /// The retention passes while an event is not committed, and the owner dies. The life is still remembered.
     @Test(arguments: [false, true]) func whatIsNotCommittedIsRemembered(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         let late = Self.playLate(h, isAudience: isAudience)
@@ -81,7 +81,8 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// The owner dies before the `late` update is written down. Nobody owns the partition until the retention is over.
+    /// The owner dies before the `late` update is written down, and nobody owns the partition until the retention is
+    /// over. The next owner reads the log before it forgets the life.
     @Test(arguments: [false, true]) func whatLiesInTheLogIsReadFirst(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         let late = isAudience ? h.audienceUpdate(3) : h.update(3)
@@ -89,8 +90,8 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// Kafka acknowledges slowly, so no more records are read. That is no reason to forget: what is not committed
-    /// will be read again.
+    /// Kafka acknowledges slowly, so no more records are read. The life is still remembered, because uncommitted
+    /// records will be read again.
     @Test(arguments: [false, true]) func whatKafkaTakesItsTimeOverIsNoReasonToForget(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience, unacknowledgedMax: 1)
         let late = Self.playLate(h, isAudience: isAudience)
@@ -100,7 +101,7 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// An owner that cannot commit, for any reason, does not keep everything for ever.
+    /// An owner that cannot commit, for any reason, forgets an ended life after a limited time.
     @Test(arguments: [false, true]) func anOwnerThatCannotCommitForgetsInTheEnd(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience)
         _ = Self.playLate(h, isAudience: isAudience)

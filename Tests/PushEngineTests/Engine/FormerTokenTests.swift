@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests the former token, which is used when the newest one is dead on registration (contract: Dead tokens).
+/// Tests an activity's former token. It is used if APNs calls the newest token dead before any push to that token was
+/// accepted (contract: Dead tokens).
 @Suite struct FormerTokenTests {
     static let living = "aa01"
     static let newest = "bb02"
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    /// An activity whose token has had a push accepted.
+    /// An activity for whose token APNs has accepted a push.
     private static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)
         h.register(token: Self.living)
@@ -34,8 +35,8 @@ import Testing
         h.advance(2_000)
         return h
     }
-    /// An activity whose newest token is dead and whose former token lives. APNs has refused an update for the
-    /// newest.
+    /// An activity whose newest token is dead and whose former token lives. APNs has refused an update for the newest
+    /// token.
     private static func refused(_ verdict: Verdict = .dead) throws -> (h: EngineHarness, update: Int64) {
         let h = Self.harness()
         h.register(token: Self.newest)
@@ -54,7 +55,7 @@ import Testing
         let (h, update) = try Self.refused(verdict)
         #expect(h.deliver()?.token == Self.living)
         #expect(Self.isToFormer(h.outcome(of: update)))
-        // Later updates go there, too, and no other token is tried.
+        // Later updates go to the former token, too, and no other token is tried.
         for n in 3..<6 {
             h.advance(60_000)
             let later = h.update(n, priority: 10)
@@ -143,7 +144,7 @@ import Testing
         #expect(h.outcomes(of: update) == ["rejected"])
     }
 
-    /// The former token is in use. A restart takes it for the activity's token.
+    /// A restart takes the former token for the activity's token if the former token is in use.
     @Test func aRestartGoesOnWithTheTokenInUse() throws {
         let (h, _) = try Self.refused()
         h.deliver()
@@ -155,7 +156,8 @@ import Testing
         #expect(!Self.isToFormer(h.outcome(of: update)), "a restart does not know that there was a newer one")
     }
 
-    /// The former token waits to be tried. `state` names the newest token until that one is certainly dead.
+    /// A restart comes while the former token waits to be tried. `state` names the newest token until APNs has
+    /// certainly called it dead.
     @Test(arguments: Verdict.allCases) func aRestartDoesNotLoseTheNewest(verdict: Verdict) throws {
         let h = Self.harness()
         h.register(token: Self.newest)
@@ -219,8 +221,8 @@ import Testing
         #expect(h.outcomes(of: end) == ["delivered"])
     }
 
-    /// It was not certain that the newest token is dead. When the former one turns out to be dead, too, the newest is
-    /// used again.
+    /// APNs' answer left in doubt whether the newest token is dead. When the former token turns out to be dead, the
+    /// newest is used again.
     @Test(arguments: [Verdict.earlier, .doubted]) func theNewestComesBack(verdict: Verdict) throws {
         let (h, update) = try Self.refused(verdict)
         let push = try #require(h.take())
@@ -238,7 +240,8 @@ import Testing
         #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
-    /// The first push to a token is in flight when another token is registered.
+    /// Another token is registered while the first push to a token is in flight. The token before is kept only if APNs
+    /// accepts that push.
     @Test(arguments: [false, true]) func theAnswerDecidesWhetherTheOneBeforeIsKept(isAccepted: Bool) throws {
         let h = EngineHarness()
         h.register(token: Self.living)

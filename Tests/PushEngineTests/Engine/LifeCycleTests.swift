@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the table of the life cycle (contract: Life cycle): one test for each line, and what follows from them.
+/// Tests the life cycle of an activity: one test for each line of the contract's table, and what follows from the lines
+/// (contract: Life cycle).
 @Suite struct LifeCycleTests {
     /// A harness whose activity has a token and has shown something.
     private static func alive() -> EngineHarness {
@@ -129,7 +130,8 @@ import Testing
         h.advance(1_000)
         let register = h.register(token: "bb02")
         #expect(h.outcomes(of: register) == ["applied"])
-        // The new life has a card of its own, so an update older than what the former card showed is news.
+        // The new life has a card of its own, so it also takes an update that is older than what the former card
+        // showed.
         let update = h.update(7, at: 50, priority: 10)
         h.advance(2_000)
         let push = h.deliver()
@@ -149,8 +151,8 @@ import Testing
         #expect(h.outcomes(of: h.update(2)) == ["late"])
     }
 
-    /// A registration begins a new life only if its record comes after the end. One that is replayed from before it
-    /// begins nothing.
+    /// A registration begins a new life only if its record comes after the end. A registration from before the end,
+    /// read again, begins none.
     @Test func aReplayedRegistrationFromBeforeTheEndBeginsNoNewLife() {
         let h = EngineHarness()
         h.acknowledgesAtOnce = true
@@ -239,13 +241,13 @@ import Testing
         #expect(h.stateLog.last?.isNull == true)
     }
 
-    /// The life is over, but its tombstone is not written yet. A registration that arrives now must not be lost to
-    /// that tombstone.
+    /// A registration arrives when the life is over and its tombstone is not written yet. The tombstone must not remove
+    /// the registration.
     @Test func aRegistrationBeforeTheTombstoneIsWrittenLives() {
         let h = Self.alive()
         h.advance(12 * 3_600_000 - 2_000 - 10)
         let left = h.engine.nextDeadlineMillis! - h.now.steadyMillis
-        h.advance(left)  // The life is due to be over; its record would be gathered for 50 ms
+        h.advance(left)  // The life is over, and its tombstone waits for up to 50 ms
         #expect(h.counters.slots == 1)
         let register = h.register(token: "bb02")
         h.advance(1_000)

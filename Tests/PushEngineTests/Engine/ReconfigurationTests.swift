@@ -18,7 +18,7 @@ import Testing
         #expect(h.outcome(of: offset)?.outcome == "delivered")
     }
 
-    /// Spent units stay spent: later pushes never exceed a smaller budget.
+    /// Units that were spent count against a smaller budget, too.
     @Test func aSmallerBudgetCountsWhatWasSpent() throws {
         let h = BudgetHarness.alive(perHour: 5, reserve: 0)
         #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
@@ -140,7 +140,7 @@ import Testing
         #expect(h.outcomes(of: later) == ["delivered"])
     }
 
-    /// A waiting update takes the new route. What is in flight is answered as before.
+    /// A waiting update takes the new route. A push in flight is answered on the old route.
     @Test func anAppIsLedByAnotherRoute() throws {
         let h = EngineHarness()
         h.register()
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// A worker took the partition over before it knew of the app, and skipped the app's records in `state`. It must
+    /// A worker took the partition over before it knew of an app, and skipped the app's records in `state`. It must
     /// refuse to add the app.
     @Test func anAppWhoseStateWasPassedOverIsRefused() throws {
         let h = EngineHarness { $0.apps.append(Self.other()) }
@@ -263,8 +263,8 @@ import Testing
 
     // MARK: Under load
 
-    /// Events, answers, time and configurations come in any order. Nothing is lost or counted twice, and everything
-    /// ends.
+    /// Events, answers, time and configurations come in any order. Nothing is lost or counted twice, and every event
+    /// gets an outcome.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func nothingIsLostUnderLoad(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

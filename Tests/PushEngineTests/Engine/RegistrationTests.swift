@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests which token a push goes to, what a verdict says about it, and how long an update waits for one (contract:
-/// Registrations, Dead tokens).
+/// Tests which token gets a push, what a verdict means for that token, and how long an update waits for a token
+/// (contract: Registrations, Dead tokens).
 @Suite struct RegistrationTests {
     private static func dead(_ sinceMillis: Int64?) -> PushAnswer.Result {
         .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: sinceMillis))
@@ -120,7 +120,8 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// A push may be in flight for longer than the wait. That must not make the engine spin.
+    /// A push is in flight for longer than an update behind it would wait for a token. The engine must not report that
+    /// as a deadline again and again.
     @Test func waitingBehindAPushInFlightIsNotADeadline() {
         let h = EngineHarness { $0.apps[0].registrationWaitMillis = 1_000 }
         h.start(1)
@@ -208,8 +209,8 @@ import Testing
         #expect((h.take()?.token == "aa01") == isKept)
     }
 
-    /// A dead token is registered, or the registration's clock runs ahead. After several 410s the token is dropped
-    /// all the same.
+    /// APNs says that a token died before its registration. Either a dead token was registered, or the registration's
+    /// clock runs ahead. After several such answers the token is removed.
     @Test func aDeathFromBeforeTheRegistrationIsBelievedWhenItIsSaidAgainAndAgain() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -227,7 +228,7 @@ import Testing
         #expect(h.deliver()?.token == "aa02", "the update has waited")
     }
 
-    /// The outcome says that the token is dead, and names it by its hash.
+    /// The outcome of an update for a dead token says that the token is dead, and gives the token's hash.
     @Test func theOutcomeOfADeadTokenNamesIt() throws {
         let h = EngineHarness()
         let registration = h.register()
@@ -258,8 +259,8 @@ import Testing
 
     // MARK: Too many dead at once
 
-    /// A small app has a wrong environment. Each update is refused and no token is lost. The app's next updates
-    /// arrive once the environment is right.
+    /// A small app has a wrong environment. Each update is refused and no token is lost. The app's next updates arrive
+    /// when the environment is right again.
     @Test(arguments: [1, 3, 30]) func aWrongEnvironmentCostsNoToken(activities: Int) {
         let h = EngineHarness()
         var updates: [Int64] = []
@@ -286,7 +287,7 @@ import Testing
         #expect(delivered == activities)
     }
 
-    /// The refused update may expire before the wait is over. A later update then tries the token again.
+    /// A refused update may expire before its token is tried again. A later update then tries the token.
     @Test func anUpdateThatComesLaterTriesADoubtedToken() {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -326,8 +327,8 @@ import Testing
         #expect(h.counters.tokenRemovalsStopped == 0)
     }
 
-    /// Answers that are not about the token do not show that any token is good. A wrong environment must not go
-    /// unnoticed while APNs has other trouble.
+    /// Answers that are not about the token do not show that a token is good. So a wrong environment is noticed even
+    /// while APNs has other trouble.
     @Test(arguments: [(503, "ServiceUnavailable"), (413, "PayloadTooLarge"), (403, "InvalidProviderToken")])
     func whatIsNotAboutTheTokenDoesNotLiftTheGuard(status: UInt16, reason: String) {
         let h = EngineHarness()

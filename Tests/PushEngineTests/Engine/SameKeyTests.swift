@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// One activity id is on two partitions of one engine: producers hash differently, and `placement` is `trust`. Each
-/// partition has its own state, ledger and owner. Each may leave without the other, and shares nothing with it.
+/// Tests one activity id on two partitions of one engine: producers hash differently, and `placement` is `trust`. Each
+/// partition has its own state, ledger and owner, and may leave without the other.
 @Suite struct SameKeyTests {
     /// An engine with both partitions running, and what it has written.
     private final class Shard {
@@ -146,7 +146,8 @@ import Testing
         #expect(shard.watermark(1) == 2)
     }
 
-    /// A push is in flight and another waits when a second partition arrives that knows the same id.
+    /// A push is in flight and another waits when a second partition arrives that knows the same id. Neither push is
+    /// replaced.
     @Test func whatAPartitionBringsReplacesNothingOfAnother() {
         let other = Shard(partitions: [1])
         other.register(partition: 1)

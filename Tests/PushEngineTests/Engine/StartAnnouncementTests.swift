@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Before a start leaves, `state` says that it may have left. So no crash leads to a second card (contract: Unknown
-/// answers).
+/// Tests that `state` says that a start may have left before the start leaves. So no crash leads to a second card
+/// (contract: Unknown answers).
 @Suite struct StartAnnouncementTests {
     @Test func itLeavesOnlyAfterStateSaysSo() {
         let h = EngineHarness()

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests what an answer to a `start` means, or no answer: a second card is worse than none (contract: Unknown
-/// answers).
+/// Tests what an answer to a `start` means, and what a missing answer means. The engine rather starts no card than a
+/// second one (contract: Unknown answers).
 @Suite struct StartAnswerTests {
     // MARK: Refused
 
@@ -56,7 +56,7 @@ import Testing
         h.advance(120_000)
         #expect(h.take() == nil)
         #expect(h.outcomes(of: h.start(2)) == ["duplicate"], "a second card is worse than none")
-        // The card may be there. Its token may arrive as long as the card lives.
+        // The card may be there. Its token may arrive until the activity's life ends.
         let update = h.update(3)
         h.advance(3_600_000)
         #expect(h.outcomes(of: update).isEmpty)
@@ -76,8 +76,8 @@ import Testing
         #expect(h.outcomes(of: start) == ["delivered"])
     }
 
-    /// The worker crashes with a start in flight. The next owner finds it in `state`, where a registration had it
-    /// written.
+    /// The worker crashes with a start in flight. The next owner finds the start in `state`, because a registration
+    /// caused a record.
     @Test(arguments: [AppConfiguration.UnknownAnswerPolicy.drop, .resend])
     func aStartInFlightAtACrashIsUnknown(policy: AppConfiguration.UnknownAnswerPolicy) {
         let h = EngineHarness { $0.apps[0].startOnUnknown = policy }
@@ -98,8 +98,8 @@ import Testing
         }
     }
 
-    /// `state` still holds the record written while the start was in flight, and after it the record that says it was
-    /// accepted. Only the last one counts.
+    /// `state` has a record that was written while the start was in flight, and a later one that says that it was
+    /// accepted. Only the later record counts.
     @Test func aRestoreJudgesByTheLastRecordOnly() {
         let h = EngineHarness()
         let start = h.start(1)

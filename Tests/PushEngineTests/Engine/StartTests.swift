@@ -46,7 +46,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// Updates were waiting for a token when the start arrives.
+    /// A start takes along the updates that wait for a token.
     @Test(arguments: [(0, 1, 9), (1, 0, 1)] as [(Int64, Int64, Int)])
     func aStartTakesWaitingUpdatesAlong(updateAt: Int64, startAt: Int64, shown: Int) {
         let h = EngineHarness()
@@ -61,7 +61,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// Two updates wait, the newest expires before the start leaves, and the start is older than both. The card shows
+    /// Two updates wait, and both are newer than a start. The newest expires before the start leaves, so the card shows
     /// the other update.
     @Test func anUpdateThatOutlivesTheNewestIsShownByALateStart() {
         let h = EngineHarness()
@@ -76,8 +76,8 @@ import Testing
         #expect(h.outcomes(of: start) == ["superseded"])
     }
 
-    /// As many updates as are kept wait beneath the newest, and a start comes that is older than all of them. The next
-    /// owner can read what waits.
+    /// A start arrives that is older than all waiting updates. As many updates wait as a slot can hold, and the next
+    /// owner can read them from `state`.
     @Test func aStartOlderThanManyUpdatesIsReadByTheNextOwner() {
         let h = EngineHarness()
         for n in 1...5 {
@@ -185,7 +185,7 @@ import Testing
         #expect(h.deliver()?.event == "end")
     }
 
-    /// After an accepted start the token may arrive as long as the activity lives.
+    /// After an accepted start the token may arrive until the activity's life ends.
     @Test(arguments: ["update", "end"])
     func afterAnAcceptedStartTheTokenMayComeLate(kind: String) {
         let h = EngineHarness()

@@ -14,7 +14,8 @@ struct StateOffsets {
         return self.next
     }
 
-    /// Acknowledges what both engines have written. It must be the same, since the same happened to both.
+    /// Acknowledges the records that both engines have written. The records must be equal, because the same happened to
+    /// both engines.
     mutating func acknowledge(_ single: inout ShardEngine, _ together: inout ShardEngine, now: EngineTime) {
         let isSame = single.batch.bytes == together.batch.bytes
         #expect(isSame)

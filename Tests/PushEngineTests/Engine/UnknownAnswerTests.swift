@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The connection was lost or the answer never came, so it is unknown whether APNs has the push (contract: Unknown
-/// answers).
+/// Tests pushes whose connection was lost or whose answer never came. It is unknown whether APNs has such a push
+/// (contract: Unknown answers).
 @Suite struct UnknownAnswerTests {
     private static func alive(_ policy: AppConfiguration.UnknownAnswerPolicy = .resend) -> EngineHarness {
         let h = EngineHarness { $0.apps[0].alertOnUnknown = policy }

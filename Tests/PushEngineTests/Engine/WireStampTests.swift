@@ -87,12 +87,12 @@ import Testing
         h.answer(first, answer)
         h.advance(5_000)
         let second = h.deliver()
-        // What APNs did not process does not use up a stamp.
+        // A push that APNs did not process does not use up its stamp.
         #expect(second?.stamp == (answer == .notProcessed ? 5 : 6))
         #expect(second?.n == 2)
     }
 
-    /// An older event that arrives meanwhile does not change the content, so the stamp stays.
+    /// An older event that arrives during an attempt does not change the content, so the stamp stays.
     @Test func anOlderEventLeavesItAlone() {
         let h = Self.alive()
         h.update(1, at: 5, priority: 10)
@@ -178,7 +178,8 @@ import Testing
         #expect(h.deliver()!.stamp >= 7)
     }
 
-    /// A newer push contains an older replayed event. The unrecorded push may have been of that event alone.
+    /// A newer push contains an older event that is read again. The former owner may have pushed the older event
+    /// without recording it, so the newer push needs a newer stamp.
     @Test func anOlderReplayCountsAsContained() {
         let h = Self.alive()
         h.update(1, at: 20, priority: 10)

@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// Records taken in a batch or one by one lead to the same records and pushes, byte for byte.
+    /// Input records lead to the same pushes and output records, byte for byte, whether they are taken in a batch or
+    /// one by one.
     @Test(arguments: 0..<60 as Range<UInt64>)
     func takenTogetherIsTakenOneByOne(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -100,8 +101,8 @@ import Testing
         #expect(left.pushesAccepted > 0 && left.stateGaps == 0)
     }
 
-    /// A batch has records of several partitions, with keys of all of them. Partitions leave and come between
-    /// batches. Records of one that has left are ignored.
+    /// A batch has records of several partitions. Partitions leave and come between batches. Records of a partition
+    /// that has left are ignored.
     @Test(arguments: 0..<30 as Range<UInt64>)
     func partitionsMayLeaveBetweenBatches(seed: UInt64) {
         var random = SplitMix64(seed: seed)

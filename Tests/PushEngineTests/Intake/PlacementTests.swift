@@ -66,8 +66,8 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
-    /// Partitions were added, and the publisher moved to one of them. Delayed copies from the former partition are not
-    /// taken again. What the publisher still writes there is new.
+    /// Partitions were added, so events of a key now come from another partition. Delayed copies of events from the
+    /// former partition are not taken again. New events from there are taken.
     @Test(arguments: [false, true]) func aLateCopyFromThePartitionBeforeIsNotTakenAgain(isTakenOver: Bool) {
         let h = Self.checked()
         let millis = h.now.wallMillis

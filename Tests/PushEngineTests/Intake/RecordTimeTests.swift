@@ -41,7 +41,8 @@ import Testing
         #expect(h.engine.counters.untimed == 2)
     }
 
-    /// Two updates wait in the log. The second counts as newer, although it was written before the first is read.
+    /// Two updates wait in the log, the first without a time. The second counts as newer, although it was written
+    /// before the first is read.
     @Test func whatComesLaterIsNewerThoughItWasWrittenBeforeItIsRead() {
         let h = EngineHarness()
         h.register()
@@ -53,7 +54,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// A record without a time gets a later one at each crash. It must not become newer than what came after it.
+    /// A record without a time gets a later time after each crash, when it is read again. It must not become newer than
+    /// the records behind it.
     @Test func aCrashDoesNotMakeItNewer() {
         let h = EngineHarness()
         h.register()
@@ -68,7 +70,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// A record without a time comes after those that have arrived, so it is no older.
+    /// A record without a time counts as newer than the records that arrived before it.
     @Test func itComesBehindWhatHasArrived() {
         let h = EngineHarness()
         h.register()
@@ -83,8 +85,8 @@ import Testing
         #expect(h.take() == nil, "older than the first")
     }
 
-    /// The record may have been forwarded twice, and a former owner may have pushed the first copy. So its stamp
-    /// counts as a replay's.
+    /// A record may have been forwarded twice, and a former owner may have pushed the first copy. So its push is
+    /// stamped like a replay.
     @Test func aForwardedOneMayHaveBeenPushedBefore() {
         let h = EngineHarness()
         h.register()

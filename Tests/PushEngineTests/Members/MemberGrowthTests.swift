@@ -36,8 +36,8 @@ import Testing
         #expect(buckets == (1, 1))
     }
 
-    /// Members as in one match: one ring, and tokens of one length. Everything allocated counts, with what is
-    /// reserved for more.
+    /// Members of one ring have tokens of one length, as in one match. All allocated memory counts, including what is
+    /// reserved for more members.
     @Test(arguments: [(50_000, 32, 21), (50_000, 80, 21), (15_625, 32, 22), (15_625, 80, 23)])
     func aMemberTakesFewBytesBesideItsToken(count: Int, byteCount: Int, byteCountMax: Int) {
         var table = MemberTable(seed: 1)
@@ -51,7 +51,8 @@ import Testing
         #expect(entries.count == count && next == RingPosition.end)
     }
 
-    /// Freed memory is used again, also in other pieces. Members are in one ring, then in many, then in one.
+    /// Freed memory is used again, even for pieces of another size. Members are in one ring, then in 30, then in 300,
+    /// and again in one.
     @Test func comingAndGoingTakesNoMoreMemory() {
         let count = 6_000
         var table = MemberTable(seed: 1)

@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct MemberTableTests {
-    /// Members of both kinds join, move, are marked and leave, in random order.
+    /// The table agrees with a model while members of both kinds join, move, are marked and leave in random order.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func holdsWhatDictionariesHold(seed: UInt64) {
         let play = MemberPlay(seed: seed)
@@ -37,7 +37,7 @@ import Testing
         #expect(count == 1)
     }
 
-    /// A caller that asks for room first never gets `none`.
+    /// A full table returns `none` for a further member. A caller that asks for room first never gets `none`.
     @Test func aFullTableSaysSo() {
         var table = MemberTable(seed: 1, chunksMax: 2)
         let ring = table.makeRing(of: .update)

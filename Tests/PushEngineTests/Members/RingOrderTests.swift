@@ -104,7 +104,8 @@ import Testing
         #expect(order(seed: 1, all) == order(seed: 2, all.reversed()))
     }
 
-    /// Two members at one position are too rare for a random test. This table tests that such members stay together.
+    /// Members at one position are not split between two portions. Such members are too rare for a random test, so this
+    /// one makes them.
     @Test(
         arguments: [
             // Cases: positions, the wanted number, how many stay, and the next position.

@@ -4,8 +4,8 @@ import Testing
 @testable import PushEngine
 
 @Suite struct RingPositionTests {
-    /// Positions computed by another program, which gives the published values of SipHash. Workers write positions to
-    /// `state`, so these must never change.
+    /// Positions computed by another program, which also computes the published test values of SipHash. Workers write
+    /// positions to `state`, so positions must never change.
     @Test(
         arguments: [
             (0, 0x4507_e5af_a950), (1, 0x041d_dd7f_9e06), (7, 0x60ca_918a_89d1), (8, 0xba36_c365_ac94),

@@ -42,7 +42,7 @@ import Testing
         #expect(count == (MemberTable.ringsOfStartTokenMax, 1))
     }
 
-    /// A token stays as long as a membership names it, linked or not.
+    /// A token's bytes are kept until its last membership is freed. Unlinked memberships count.
     @Test func theTokenGoesWithItsLastMembership() {
         var table = MemberTable(seed: 1)
         let rings = (0..<3).map { _ in table.makeRing(of: .start) }
@@ -65,7 +65,7 @@ import Testing
         #expect(left == 0)
     }
 
-    /// Unlinked members count for their token until they are freed. The number of members of a token is limited.
+    /// The number of members with one token is limited. Unlinked members count until they are freed.
     @Test func aTokenIsNamedSoManyTimes() {
         var table = MemberTable(seed: 1)
         let ring = table.makeRing(of: .start)

@@ -29,7 +29,7 @@ import Testing
         #expect(Set(hashes).count == 100)
     }
 
-    /// Consecutive tokens differ in few bits. They must not share buckets.
+    /// Consecutive tokens differ in few bits, and must still spread over all buckets.
     @Test func likeTokensSpreadEvenly() {
         let hash = RowSpreading.index(TokenHash(seed: 3))
         var counts = [Int](repeating: 0, count: 256)

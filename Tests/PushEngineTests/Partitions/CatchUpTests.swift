@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// After a takeover nothing leaves before the log has been read to its end at assignment. The former owner may have
-/// sent any of it.
+/// After a takeover no push leaves before the log has been read up to its end at assignment. The former owner may have
+/// sent any event in it.
 @Suite struct CatchUpTests {
     /// An engine whose former owner sent two updates in one push without a record, and crashed.
     private static func afterCrash(
@@ -21,7 +21,7 @@ import Testing
         return (h, offsets)
     }
 
-    /// The phone shows the second update. The first one alone would replace it with older content.
+    /// The phone shows the second update. A push of the first update alone would replace it with older content.
     @Test func noPushLeavesBeforeTheLogHasBeenRead() throws {
         let (h, offsets) = Self.afterCrash()
         h.replay(offset: offsets[0])
@@ -30,7 +30,7 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// An update in `state` waits for the log. The former owner may have merged it with a newer one.
+    /// An update in `state` waits until the log has been read. The former owner may have merged it with a newer event.
     @Test func whatWaitsInStateWaitsForTheLog() throws {
         let h = EngineHarness()
         h.register()
@@ -52,8 +52,8 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// Some log ends are never reached, because the last offset may be a transaction's marker. The wait for them is
-    /// limited.
+    /// A log's end may never be reached, for example because its last offset is a transaction's marker. The wait for it
+    /// is limited.
     @Test func theLogIsWaitedForSoLongAndNoLonger() throws {
         let (h, offsets) = Self.afterCrash { $0.settings.catchUpMaxMillis = 10_000 }
         h.replay(offset: offsets[0])
@@ -63,7 +63,7 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":1"#))
     }
 
-    /// The engine has no room and reads nothing more, so it must not wait for the end of the log.
+    /// An engine without room for more records reads nothing, so it does not wait for the end of the log.
     @Test func whoMayReadNoMoreGoesOn() throws {
         let (h, offsets) = Self.afterCrash { $0.settings.pendingMax = 1 }
         h.replay(offset: offsets[0])

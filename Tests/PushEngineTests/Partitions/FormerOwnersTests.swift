@@ -18,7 +18,7 @@ import Testing
             }
         }
 
-        /// Reads a marker. An `epoch` of -1 means an owner's first.
+        /// Reads a marker. An `epoch` of -1 stands for an owner's first marker.
         @discardableResult
         func readMarker(
             at offset: Int64, epoch: Int64 = -1, takenOverMillis: Int64 = 1_000, partitionCount: Int32 = 2,
@@ -31,7 +31,7 @@ import Testing
                 partition: 0, offset: offset, clusterID: Array("ours".utf8))
         }
 
-        /// A slot whose record has just been read. `owners` have run since it was written.
+        /// A slot whose record has just been read. `owners` is the number of owners that have run since it was written.
         func restored(_ id: String, owners: UInt8 = 0, partition: PartitionIndex = 0) -> SlotID {
             let slot = self.makeSlot(id, partition: partition)
             self[slot].ownersSinceRecord = owners
@@ -58,7 +58,7 @@ import Testing
         #expect(!bench.couldHaveUnrecordedPush(bench.makeSlot("b", partition: 1)), "another partition")
     }
 
-    /// An owner that came after the one that released the partition may have sent again.
+    /// A handed-over update may have been sent if another owner came after the release.
     @Test(arguments: [false, true])
     func whatWasHandedOverIsDoubtedAfterAnotherOwner(showsByRecord: Bool) {
         let bench = Bench()
@@ -73,7 +73,7 @@ import Testing
         #expect(bench[elsewhere].isHandedOver, "another partition")
     }
 
-    /// A start is announced in `state` before it leaves, unless it may be sent twice.
+    /// A start is announced in `state` before it leaves. A start without an announcement has not left.
     @Test func aStartThatWasNotAnnouncedHasNotLeft() {
         let bench = Bench()
         bench.readMarker(at: 10)
@@ -83,7 +83,7 @@ import Testing
         #expect(!bench.couldBeSent(slot) && bench.couldHaveUnrecordedPush(slot))
     }
 
-    /// Each owner whose records are met counts once, and only for slots that were read before.
+    /// Each former owner whose records are read counts once, and only for slots that were read before.
     @Test func ownersSinceARecordAreCounted() {
         let bench = Bench()
         let slot = bench.restored("a")
@@ -171,7 +171,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// Offsets mean nothing in another cluster. With another number of partitions, activities are elsewhere.
+    /// A restore notices `state` of another cluster, because its offsets mean nothing in this one. It also notices
+    /// another number of partitions, because activities are then on other partitions.
     @Test func stateOfAnotherLogIsNoticed() {
         let bench = Bench()
         let theirs = VoidCause.cluster("theirs")
@@ -194,7 +195,8 @@ import Testing
         #expect(text.contains("3 partitions") && text.contains("have 2"))
     }
 
-    /// Records behind the first claim in this cluster belong to it, whether its owner has said so or not.
+    /// Positions are void below the first marker of this cluster that follows those of other clusters. It does not
+    /// matter whether a marker says so.
     @Test func whatFollowsTheFirstClaimIsNotVoid() {
         let bench = Bench()
         bench.readMarker(at: 10)
@@ -207,7 +209,7 @@ import Testing
         #expect(bench.partition.voids.before == 40)
     }
 
-    /// An owner's marker says which positions are void. Its successors repeat that in theirs. If more positions become
+    /// An owner's marker says which positions are void, and its successors' markers repeat it. If more positions become
     /// void, the new bound counts.
     @Test func whatIsVoidIsHandedOn() {
         let bench = Bench()
@@ -220,8 +222,8 @@ import Testing
         #expect(bench.partition.voids.cause == .newLog && bench.partition.voids.before == Bench.ownEpoch)
     }
 
-    /// A person accepts a loss. That voids the positions before it until an owner's marker says so. Records alone do
-    /// not count: their owner may have died before that marker.
+    /// A person accepts a loss, which voids the positions before it. This ends when a later owner's marker says which
+    /// positions are void. Records alone do not end it, because their owner may have died before it wrote that marker.
     @Test func anAcceptedLossVoidsUntilAnOwnerSaysSo() {
         let bench = Bench()
         bench.readMarker(at: 10, epoch: 5)

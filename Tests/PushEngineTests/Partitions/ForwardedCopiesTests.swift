@@ -3,8 +3,9 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests events that were forwarded more than once in a cluster to which everything has moved. Workers died before they
-/// had committed the first copy. The first positions say nothing there, because they may be of the former cluster.
+/// Tests events that were forwarded twice before everything was moved to another cluster. The forwarding worker died
+/// before it had committed the first copy. Original positions do not identify events there, because they may be
+/// positions of the former cluster.
 @Suite struct ForwardedCopiesTests {
     private static let update = #"{"event":"update","content-state":{"n":1}}"#
     private static let newerUpdate = #"{"event":"update","content-state":{"n":2}}"#
@@ -12,7 +13,7 @@ import Testing
     private static let join = #"{"event":"register","audience":"match"}"#
     private static let leave = #"{"event":"unregister"}"#
 
-    /// A worker of the former cluster that leaves nothing of what it takes.
+    /// A worker in the former cluster. Kafka acknowledges none of its later records.
     private static func harness() -> EngineHarness {
         let h = EngineHarness {
             $0.clusterID = "old"
@@ -30,8 +31,7 @@ import Testing
             key: key, value: value, topic: 1, recordMillis: 1_700_000_000_000 + millisLater,
             origin: SourcePosition(topic: 0, partition: 5, offset: offset))
     }
-    /// Begins another worker in the other cluster. It reads what was forwarded.
-    /// - Returns: the number of outcomes before.
+    /// Starts another worker in the other cluster. It reads the forwarded records.
     private static func move(_ h: EngineHarness) -> Int {
         let before = h.outcomes.count
         var configuration = h.configuration
@@ -67,7 +67,7 @@ import Testing
         #expect(Self.names(h, since: before, of: 4) == ["duplicate", "delivered"])
     }
 
-    /// The worker that forwarded the event dies after this one has begun, and its successor forwards it again.
+    /// The forwarding worker dies after this worker has taken over. Its successor forwards the event again.
     @Test func aCopyThatComesAfterTheTakeoverIsADuplicate() {
         let h = Self.harness()
         Self.forward(h, Self.update, 3)
@@ -81,7 +81,8 @@ import Testing
         #expect(Self.names(h, since: before, of: 3) == ["delivered", "duplicate"])
     }
 
-    /// One of the two was forwarded in the former cluster, where the same position was another event's.
+    /// Two different events have the same original position, because one was forwarded in the former cluster. Both are
+    /// taken.
     @Test(arguments: [false, true]) func anotherEventOfTheSamePositionIsTaken(isEqualButLater: Bool) {
         let h = Self.harness()
         Self.forward(h, Self.update, 3)

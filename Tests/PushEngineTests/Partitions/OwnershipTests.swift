@@ -2,8 +2,8 @@
 import PushModel
 import Testing
 
-/// Tests that a partition has one owner (contract: One owner): what an owner does about records of others, and what a
-/// restore believes.
+/// Tests that a partition has one owner (contract: One owner): what an owner does about records of others, and which
+/// records a restore accepts.
 @Suite struct OwnershipTests {
     private static let update = #"{"event":"update","content-state":{"n":1},"priority":10}"#
     private static let register = #"{"event":"register","token":"aa"}"#
@@ -66,8 +66,7 @@ import Testing
         #expect(h.counters.stateRecordsForeign == 2)
     }
 
-    /// A harness whose owner has just begun to run. An update waits, and the owner's second marker is on its way to
-    /// Kafka.
+    /// A harness whose owner has just begun to run. An update waits, and the owner's second marker is not acknowledged.
     private static func begun() -> EngineHarness {
         let h = Self.harness()
         h.consume(key: "order-1", value: Self.update)
@@ -79,8 +78,8 @@ import Testing
         return h
     }
 
-    /// If the owner crashed after such a push, the next owner would believe a former owner's delayed record and not
-    /// know of the push.
+    /// No push leaves before the owner's second marker is acknowledged. If the owner crashed after such a push, the
+    /// next owner would accept a former owner's delayed record and not know of the push.
     @Test func nothingLeavesBeforeTheOwnersMarkerLiesInState() {
         let h = Self.begun()
         #expect(h.take() == nil)
@@ -88,7 +87,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// The log has been read again, but the marker is still awaited.
+    /// The log has been read again, but the owner's second marker is not acknowledged. No push leaves.
     @Test func whatHasBeenReadAgainWaitsForTheMarkerToo() {
         let h = Self.harness()
         h.acknowledgesAtOnce = false
@@ -131,7 +130,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// Nothing happens in the partition. The marker that is written again reveals the gap.
+    /// A marker is written again even if nothing happens in the partition. Its offset reveals the gap.
     @Test func aGapIsFoundInAQuietPartition() {
         let h = Self.harness()
         h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
@@ -144,9 +143,8 @@ import Testing
         #expect(h.counters.slots == 1)
     }
 
-    /// `state` was copied to another cluster, where the log of events is a new one. The events in the new log are
-    /// pushed, although the former cluster had applied the same offsets. The owner after that finds positions of its
-    /// own cluster.
+    /// `state` was copied to another cluster, where the log of events is new. Its events are pushed, although the
+    /// former cluster had applied the same offsets. The owner after that finds positions of its own cluster.
     @Test func positionsOfAnotherClusterAreVoid() {
         let h = Self.harness { $0.clusterID = "old" }
         h.consume(key: "order-1", value: Self.update)
@@ -168,8 +166,8 @@ import Testing
         #expect(h.take() == nil, "it has been applied in this cluster")
     }
 
-    /// A worker crashes in the new cluster when only its markers are there. Its successor takes the log as new, too,
-    /// even if compaction has left only the last marker.
+    /// A worker crashes in the new cluster when only its markers are there. Its successor also takes the log for a new
+    /// one, even if compaction has left only the last marker.
     @Test(arguments: [false, true])
     func whoDiesInAnotherClusterLeavesPositionsVoid(isCompacted: Bool) {
         let h = Self.harness { $0.clusterID = "old" }
@@ -211,7 +209,7 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// The epoch stays that of the first marker, however often the marker is written again.
+    /// The epoch stays the offset of the owner's first marker, however often markers follow.
     @Test func theEpochIsTheFirstMarkers() {
         let h = Self.harness()
         let epoch = h.markerOffset
@@ -265,8 +263,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// A worker that lost the partition writes its marker again. The owner writes its own behind it, so that a
-    /// restore is not misled.
+    /// A worker that lost the partition writes its marker again. The owner writes its own marker behind it, so that a
+    /// restore does not follow the wrong one.
     @Test func anOlderOwnersMarkerIsOverwritten() {
         let h = Self.harness()
         h.crash()
@@ -283,7 +281,7 @@ import Testing
         #expect(h.counters.slots == 2)
     }
 
-    /// A tombstone names its owner's epoch. A former owner's tombstone behind its successor's marker is not believed.
+    /// A tombstone names its owner's epoch. A restore ignores a former owner's tombstone behind its successor's marker.
     @Test func anOlderOwnersTombstoneIsNotBelieved() throws {
         let h = Self.harness()
         let before = try #require(h.markerOffset)
@@ -299,7 +297,7 @@ import Testing
         #expect(h.counters.slots == 0)
     }
 
-    /// A restore ignores a former owner's delayed record, but compaction would keep only that one. So the restored
+    /// A restore ignores a former owner's delayed record, but compaction would keep only that record. So the restored
     /// record is written again behind it.
     @Test func whatAnOlderOwnerHidesFromCompactionIsWrittenAgain() throws {
         let h = Self.harness()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests one partition by itself: its way from assignment to leaving, and what keeps its pushes from leaving.
+/// Tests one partition alone: its phases from assignment to leaving, and the conditions for its pushes.
 @Suite struct PartitionStateTests {
     private typealias Phase = PartitionState.Phase
     private typealias Pushing = PartitionState.Pushing
@@ -50,7 +50,7 @@ import Testing
         init(_ events: [Event]) { for event in events { self.happen(event) } }
     }
 
-    /// Where each sequence of events leads.
+    /// Each sequence of events leads to this phase and effect.
     @Test func whereEachStepLeads() {
         func ends(_ events: [Event], at phase: Phase, _ effect: PartitionState.MarkerEffect = .nothing) -> Bool {
             let play = Play(events)
@@ -72,7 +72,7 @@ import Testing
         #expect(ends([.inlet, .finish], at: .running), "it does not leave")
         #expect(ends([.inlet, .release, .finish, .left], at: .gone))
         #expect(ends([.inlet, .left], at: .gone), "it is lost")
-        // The following begin another epoch.
+        // The following sequences begin another epoch.
         let running: [Event] = [.marker, .restored, .marker]
         #expect(ends(running + [.claim, .claimed], at: .running, .confirmEpoch))
         #expect(ends(running + [.claim, .claimedSomewhere], at: .running, .writeClaim))
@@ -82,7 +82,7 @@ import Testing
         #expect(Play(running + [.claim, .claimed]).state.epoch == 15)
     }
 
-    /// Each condition alone keeps a new owner from pushing.
+    /// Each missing condition alone keeps a new owner from pushing.
     @Test func everythingMustBeInOrderBeforeAPush() {
         func opens(_ events: [Event]) -> Bool {
             var play = Play(events)
@@ -99,8 +99,8 @@ import Testing
         #expect(!opens([.inlet]), "nothing of an inlet's is pushed")
     }
 
-    /// Events come in random order. Pushing begins once, only when all is in order, and goes on. Every state is
-    /// reached.
+    /// Events come in random order. Pushing begins once, when every condition holds, and is not stopped again. Every
+    /// state is reached.
     @Test func pushesBeginOnceAndInOrder() {
         var reached: Set<[String]> = []
         for seed in UInt64(1)...200 {

@@ -63,7 +63,7 @@ import Testing
         #expect(h.counters.handedOver == 0)
     }
 
-    /// The deadline comes before the answer. The push is written down as one with an unknown answer.
+    /// The release's deadline comes before APNs' answer. The push is written down as one with an unknown answer.
     @Test func anUnansweredPushIsHandedOver() {
         let h = Self.alive()
         let offset = h.update(1, at: 0, priority: 10)
@@ -117,7 +117,8 @@ import Testing
         #expect(!h.hasReady())
     }
 
-    /// Records of an earlier assignment are acknowledged after it. They settle nothing of the current one.
+    /// Records of an earlier assignment are acknowledged after the partition was assigned again. They settle nothing of
+    /// the new assignment.
     @Test func acknowledgementsOfAnEarlierStayChangeNothing() {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -139,8 +140,8 @@ import Testing
 
     // MARK: Leaving before it ever ran
 
-    /// Half of `state` has been read, so what the owner knows may be older than the records. It must write nothing
-    /// back.
+    /// A partition is released when half of its `state` has been read. Its owner writes nothing, because what it knows
+    /// may be older than the records.
     @Test func aPartitionReleasedWhileRestoringWritesNothing() {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -189,7 +190,7 @@ import Testing
         engine.partitionAssigned(3, now: now)
     }
 
-    /// The end of each step is reported once.
+    /// The runner is told once when the partition is ready for the next step of its release.
     @Test func stepsAreToldOnce() {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -213,8 +214,8 @@ import Testing
         #expect(told == [.finishRelease(partition: 0), .takeLastCommit(partition: 0)])
     }
 
-    /// Kafka may store a record without reporting its offset, for example when a batch is sent twice. Then the owner
-    /// does not know how far to read.
+    /// Kafka may store a marker without reporting its offset, for example when a batch is sent twice. The owner then
+    /// writes another, because it does not know how far to read.
     @Test func aMarkerWithoutAnOffsetIsWrittenAgain() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
@@ -232,7 +233,8 @@ import Testing
         #expect(told == [.restore(partition: 3, markerOffset: 7)])
     }
 
-    /// An answer arrives after everything was written down. Kafka then has more records to take.
+    /// An answer arrives after everything was written down. The partition is settled again when Kafka has acknowledged
+    /// the records that follow.
     @Test func aLateAnswerUnsettlesWhatWasSettled() throws {
         let h = Self.alive()
         h.update(1, priority: 10)

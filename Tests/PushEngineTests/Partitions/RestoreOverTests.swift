@@ -2,8 +2,8 @@
 import PushModel
 import Testing
 
-/// A later record of `state` replaces an earlier one of the same key. Everything is then as if the earlier one had
-/// been compacted away. What happens to a partition's slots does not touch other partitions.
+/// A later record of `state` replaces an earlier one of the same key, as if compaction had removed the earlier one.
+/// What happens to a partition's slots does not touch other partitions.
 @Suite struct RestoreOverTests {
     private static let hashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
     private static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
@@ -88,7 +88,7 @@ import Testing
         return "\(slot) \(held) \(token) \(answers) \(engine.core.memory.slots.routedPositions(of: number))"
     }
 
-    /// Expects that each slot is where it says, and that every live slot is somewhere.
+    /// Expects that each partition's list holds exactly its live slots, and that each slot knows its index in the list.
     private static func expectMembersAreRight(in engine: borrowing ShardEngine) {
         var count = 0
         for place in engine.core.memory.partitions.identifiers {

@@ -39,8 +39,8 @@ import Testing
         #expect(said?.fields["event-id"] as? String == "e-2")
     }
 
-    /// The former owner cannot send once the partition is assigned, so the distance counts from the assignment. The
-    /// time that the restore takes counts, too.
+    /// The minimum distance to a former owner's push counts from the assignment, because the former owner cannot send
+    /// after that. The time that the restore takes counts, too.
     @Test(arguments: [(0, 1_000), (700, 300), (999, 1)] as [(Int64, Int64)])
     func theDistanceToAPushOfTheFormerOwnerCountsFromTheAssignment(restoreMillis: Int64, left: Int64) {
         let h = Self.alive()
@@ -56,8 +56,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// An owner that released the partition says when it stopped sending. A clock ahead of this one does not shorten
-    /// the wait.
+    /// An owner that released the partition says when it stopped sending. If its clock was ahead of this one, that does
+    /// not shorten the wait.
     @Test(arguments: [(400, 600), (999, 1), (0, 1_000), (-5_000, 1_000)] as [(Int64, Int64)])
     func theDistanceCountsFromWhenTheFormerOwnerStopped(agoMillis: Int64, left: Int64) {
         let h = Self.alive()
@@ -249,7 +249,8 @@ import Testing
         #expect(h.counters.restored == 0)
     }
 
-    /// A worker that had lost the partition wrote a record behind its successor's marker.
+    /// A worker that had lost the partition wrote a record behind its successor's marker. A restore ignores that
+    /// record.
     @Test func recordsOfAnOlderEpochBehindANewerMarkerAreIgnored() {
         let h = Self.alive()
         h.update(1, priority: 10)

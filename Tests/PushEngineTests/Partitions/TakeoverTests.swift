@@ -13,7 +13,7 @@ import Testing
     }
     private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
 
-    /// Releases the partition as a worker that is told to stop. Everything is acknowledged.
+    /// Releases the partition as a worker does that is told to stop. Everything is acknowledged.
     private static func release(_ h: EngineHarness) {
         h.engine.beginRelease(partition: 0, now: h.now)
         h.engine.finishRelease(partition: 0, now: h.now)
@@ -37,7 +37,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// An update that waits in `state` may have left.
+    /// An update that waits in `state` may have left. When it has expired, it ends as `unknown`.
     @Test func whatWaitedMayHaveLeft() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// Three updates wait behind a push with an alert whose owner crashes. The first fits beside the alert. The second
-    /// does not, but outlives the third, so it is kept behind. Found by the simulation.
+    /// does not, but expires later than the third, so it is kept behind. Found by the simulation.
     @Test func whatOutlivesTheNewestWaitsThoughAnotherFitsBesideTheAlert() throws {
         let h = Self.alive()
         h.update(1, at: 1, priority: 10, alert: String(repeating: "a", count: 2_000))
@@ -156,8 +156,8 @@ import Testing
         #expect(h.outcome(of: second)?.outcome == "delivered")
     }
 
-    /// An owner between two others released the partition in order. It had not read the event that the first owner
-    /// pushed without a record. Found by the simulation.
+    /// The first owner pushed an event without a record. The second released the partition before it had read that
+    /// event. The third must still doubt it. Found by the simulation.
     @Test func whoLeavesBeforeReadingHandsNothingOver() throws {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -175,8 +175,8 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
-    /// A worker has read part of the log, so it writes the slot down when it releases the partition. The next owner
-    /// must still doubt what that worker had not read.
+    /// A worker has read only part of the log when it releases the partition and writes the slot down. The next owner
+    /// must still doubt the events that this worker had not read.
     @Test func whoHasReadAPartHandsNothingOver() {
         let h = Self.alive()
         // An update waiting in `state` would be doubted by itself, so none waits.
@@ -199,7 +199,7 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
-    /// Nobody can have sent the event, so its outcome does not say that it may have been sent.
+    /// No owner can have sent the event, so its outcome does not say that it may have been sent.
     @Test func whatNobodyCanHaveSentGivesWayAsUsual() throws {
         let h = Self.alive()
         let first = h.update(1, priority: 10)
@@ -208,7 +208,7 @@ import Testing
         #expect(try #require(h.outcome(of: first)).reason == nil)
     }
 
-    /// The event had expired when it was written, so nobody has sent it.
+    /// The event had expired before it was written, so no owner can have sent it.
     @Test func aReplayThatWasAlwaysTooLateIsExpired() {
         let h = Self.alive()
         h.advance(60_000)
@@ -218,7 +218,8 @@ import Testing
         #expect(Set(h.outcomes(of: offset)) == ["expired"])
     }
 
-    /// The event's token dies before the event is read again.
+    /// The event's token dies before the next owner sends the event again. The event may be on the phone from the first
+    /// push.
     @Test func aReplayWhoseTokenHasDiedMayBeOnThePhone() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -243,7 +244,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// The partition has no former owner, so nobody has read what is in the log.
+    /// The partition has no former owner. So nobody has read the events in the log, and none has been sent.
     @Test func withoutAnOwnerBeforeNothingHasLeft() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)

@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// Two activities whose ids have the same hash. Each is found, served and forgotten by itself.
+/// Tests two activities whose ids have the same hash. Each is found, served and forgotten by itself.
 @Suite struct EqualHashTests {
     private static let seed: UInt64 = 3
 
@@ -12,7 +12,7 @@ import Testing
         return SlotIndex(seed: random.next())
     }
 
-    /// Two ids with the same hash. Of 160,000 ids about three pairs have one.
+    /// Two ids with the same hash. Among 160,000 ids there are about three such pairs.
     private static func pair() -> (String, String)? {
         let index = Self.index()
         var ids: [UInt32: Int] = [:]

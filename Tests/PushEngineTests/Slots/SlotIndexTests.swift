@@ -4,7 +4,7 @@ import Testing
 @testable import PushEngine
 
 @Suite struct SlotIndexTests {
-    /// The slots with this hash that a walk from it meets.
+    /// The slots that a walk through the index finds for this hash.
     private static func find(_ index: SlotIndex, hash: UInt32) -> Set<SlotID> {
         var found: Set<SlotID> = []
         var steps = 0

@@ -8,6 +8,6 @@ import Testing
         #expect(MemoryLayout<Slot>.offset(of: \.registeredWallMillis) == Slot.ofEachEventByteCount)
     }
 
-    /// A million slots are in memory. A change that makes them larger fails here.
+    /// A worker may hold a million slots, so a slot must stay small.
     @Test func aSlotIsNoLargerThanItHasToBe() { #expect(MemoryLayout<Slot>.stride == 176) }
 }

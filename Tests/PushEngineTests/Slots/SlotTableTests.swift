@@ -114,7 +114,7 @@ import Testing
         #expect(bench.find("second", partition: 1) == second)
     }
 
-    /// One partition leaves slot by slot. Another with the same ids stays as it is.
+    /// One partition leaves slot by slot. Another partition with the same ids is not touched.
     @Test func aPartitionLeavesWithoutTouchingAnother() {
         let bench = Bench()
         let stay = (0..<10).map { bench.make("activity-\($0)", partition: 1) }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// Any member may leave, from any position. The last member takes that position.
+    /// A slot may leave its partition's list from any position. The last slot of the list takes that position.
     @Test func theOthersKeepTheirPlaceAmongTheMembers() {
         let bench = Bench()
         let slots = (0..<4).map { bench.make("activity-\($0)") }
@@ -198,7 +198,7 @@ import Testing
         #expect(!bench[slot].hasToken && bench.find("activity") == slot)
     }
 
-    /// All positions are void together, because another cluster's log has other offsets.
+    /// All positions of a slot become void together, because another cluster's log has other offsets.
     @Test func positionsAreForgottenTogether() {
         let bench = Bench()
         let slot = bench.make("a")

@@ -7,13 +7,13 @@ import Testing
 /// Records as bytes, made once and kept in `Tests/Golden`. A change to how a record is written or read shows here, even
 /// if writing and reading change in the same way.
 ///
-/// A line has a name and a record in hex. After `->` is what reading and writing the record again makes of it, if
-/// that differs. After `!` is why it is refused. The part of the name before the dot is the kind of the record.
+/// A line has a name and a record in hex. If the record has other bytes after it was read and written again, these
+/// follow `->`. If it is refused, the reason follows `!`. The part of the name before the dot is the record's kind.
 struct GoldenFile {
     struct Record: Sendable, CustomTestStringConvertible {
         var name: String
         var bytes: [UInt8]
-        /// What reading and writing the record again makes of it; `nil` if it is refused.
+        /// The bytes that result if the record is read and written again; `nil` if it is refused.
         var again: [UInt8]?
         var refusal: String?
         var testDescription: String { self.name }

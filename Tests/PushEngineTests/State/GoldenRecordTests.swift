@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// No byte of a record may change, neither in writing nor in reading. Other releases read what this one writes, and
-/// it reads what they wrote.
+/// Tests that records are written and read as before, byte for byte. Other releases read what this one writes, and this
+/// release reads what they wrote.
 @Suite struct GoldenRecordTests {
     // MARK: Whole records
 
@@ -50,8 +50,8 @@ import Testing
     @Test func enoughAreBroken() {
         #expect(GoldenFile.broken.count > 100)
     }
-    /// Forms of each record with a byte changed, removed or doubled, or cut off after it. Each is read or refused as
-    /// it was before.
+    /// Forms of each record in which a byte is changed, removed or doubled, or the record is cut off behind it. Each
+    /// form is read or refused as it was before.
     @Test(arguments: GoldenFile.state + GoldenFile.routed)
     func everyBrokenFormIsReadAsItWas(record: GoldenFile.Record) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -84,7 +84,7 @@ import Testing
         }
         return forms
     }
-    /// A partition goes on with any record in its log, even under a key that belongs to another.
+    /// An engine keeps working after it has read any of these records, even under the key of an activity.
     @Test(arguments: GoldenFile.state + GoldenFile.broken)
     func anEngineTakesEach(record: GoldenFile.Record) {
         var random = StateRandom(seed: 1)

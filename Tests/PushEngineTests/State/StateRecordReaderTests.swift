@@ -26,7 +26,8 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    /// Only the storage that APNs has reported for a channel is written. A configured one may change.
+    /// The storage of a channel is written only if APNs has reported it. Storage from the settings is not written,
+    /// because it may change.
     @Test(
         arguments: [
             (ChannelStoragePolicy.ask, true, "most-recent"), (.ask, false, "none"), (.ask, nil, nil),

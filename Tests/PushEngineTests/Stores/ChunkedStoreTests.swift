@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct ChunkedStoreTests {
-    /// Counts itself among the instances that are alive.
+    /// An object that counts how many of its kind are alive.
     private final class Witness {
         static func make(_ counter: Counter) -> Witness { Witness(counter) }
         let counter: Counter
@@ -14,7 +14,7 @@ import Testing
     }
     private final class Counter { var alive = 0 }
 
-    /// The counts reach over the ends of chunks, and beyond the first directory.
+    /// Tests counts around the size of a chunk and of the first directory.
     @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 16 * 1_024, 40_000])
     func holdsWhatAnArrayHolds(count: Int) {
         var store = ChunkedStore<SlotID, Int>()

@@ -1,6 +1,7 @@
 @testable import PushEngine
 
-/// Lets tests write numbers of slots and other things as literals. In the engine only the stores make such numbers.
+/// Lets tests write identifiers of slots, partitions and the like as literals. In the engine only the stores make
+/// identifiers.
 extension SlotID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int32) { self.init(rawValue: value) }
 }

@@ -73,7 +73,7 @@ import Testing
         #expect(Self.passes(h).isEmpty)
     }
 
-    /// Pushes beyond the first are reported if APNs has not taken them, up to a limit.
+    /// After the first pushes only pushes that APNs did not accept are reported, up to a limit.
     @Test func refusalsAreToldBeyondTheFirst() throws {
         let h = Self.harness()
         for member in 1...60 { h.join(member) }
@@ -207,7 +207,7 @@ import Testing
         #expect(told.first?.pushes.count == 6)
     }
 
-    /// The former owner reports how far the pass came. The next owner resumes it below the same span.
+    /// The former owner reports how far the pass has come. The next owner resumes the pass as a child of the same span.
     @Test func anotherOwnerGoesOn() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }

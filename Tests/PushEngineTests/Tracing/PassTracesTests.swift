@@ -39,7 +39,8 @@ import Testing
         _ = traces.end(Self.key(0))
         #expect(traces.hasRoom)
     }
-    /// The first pushes are reported whatever their answer. After that, some that APNs has not taken are.
+    /// The first pushes are reported whatever their answer. Later pushes are reported only if APNs did not accept them,
+    /// up to a limit.
     @Test func someOfItsPushesAreTold() {
         var traces = PassTraces()
         _ = Self.begin(&traces, Self.key(1))

@@ -135,7 +135,8 @@ import Testing
         #expect(h.written.allSatisfy { $0.topic != .outcomes || $0.headers.isEmpty })
     }
 
-    /// An event is replaced in two ways: by the usual shorter one without a record, and by the longer one.
+    /// An event may be replaced by the usual shorter way, which writes no outcome record, or by the longer way. Both
+    /// report which event replaced it.
     @Test(arguments: [OutcomePublication.all, .failures])
     func aReplacedEventSaysByWhich(_ publication: OutcomePublication) throws {
         let h = Self.harness(publication)
