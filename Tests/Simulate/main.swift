@@ -1,21 +1,24 @@
 import Foundation
 import Simulation
 
-// Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED`
-// to trace one. `--audiences PERCENT`: percentage of worlds that have audiences. `--starts PERCENT`: percentage of
-// these that have start members. `--channels-kept PERCENT`: percentage of these that keep channels for their audiences.
+// Plays simulated runs, each with its own seed: `simulate --seeds COUNT [--from SEED] [--first-failure]`.
+// `simulate --seed SEED` plays one run and prints everything that happens in it.
+// `--audiences PERCENT`: percentage of worlds that have audiences.
+// `--starts PERCENT`: percentage of worlds with audiences that have start members.
+// `--channels-kept PERCENT`: percentage of worlds with audiences that keep channels for them.
+// `--moves PERCENT`: percentage of worlds that move to another cluster.
 
 /// The arguments of the command line.
 struct Arguments {
     var from: UInt64 = 0
     var seeds: UInt64 = 1_000
-    /// Seed of the one run to be traced, or `nil` to play many.
+    /// Seed of the only run, which is printed in full. `nil`: many runs are played.
     var seed: UInt64?
-    /// Whether the first run that fails is the last one played.
+    /// Whether playing stops after the first run that fails.
     var stopsAtFailure = false
     /// Percentage of worlds that have audiences.
     var audiencesPercent = AudiencePlan.worldsPercent
-    /// Percentage of worlds with audiences that have start members.
+    /// Percentage of worlds with audiences that also have start members.
     var startsPercent = AudiencePlan.startsPercent
     /// Percentage of worlds with audiences that keep channels for them.
     var keptPercent = KeptPlan.worldsPercent
@@ -54,11 +57,12 @@ struct Arguments {
     struct Complaint: Error { var text: String }
 }
 
-/// Seed of the run that is being played. It is printed when the process dies in the run. A signal handler may read only
-/// plain globals, and no other thread runs here.
+/// Seed of the present run. It is printed if the process dies in that run. It is a plain global, because a signal
+/// handler may read nothing else. The process has only one thread.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 
-/// Prints the seed when a run traps, which ends the process. All calls are safe in a signal handler.
+/// Installs handlers that print the seed if a run traps, which ends the process. All calls in them are safe in a signal
+/// handler.
 func printSeedOfTraps() {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGABRT] {
         signal(number) { number in
@@ -83,7 +87,7 @@ func printSeedOfTraps() {
     }
 }
 
-/// Plays all the seeds.
+/// Plays the runs of all seeds.
 /// - Returns: number of failed runs.
 func play(_ arguments: Arguments) -> Int {
     var failed: [UInt64] = []
@@ -124,7 +128,8 @@ func play(_ arguments: Arguments) -> Int {
     return failed.count
 }
 
-/// Plays one seed, and prints everything that happens in the run.
+/// Plays the run of one seed, and prints everything that happens in it.
+/// - Returns: number of faults.
 func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     currentSeed = seed
     let world = SimulationWorld(

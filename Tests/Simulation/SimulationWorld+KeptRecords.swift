@@ -4,20 +4,20 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Records that workers write about kept channels, as a reader of Kafka sees them.
+/// Records that workers write about kept channels, read as any consumer of Kafka reads them.
 extension SimulationWorld {
     private static let keptKey = Array("k/".utf8)
     private static let markerKey = Array("m".utf8)
 
-    /// The partition whose owner keeps the channels of a home.
+    /// The partition whose owner is the keeper of a home.
     func keeperPartition(_ home: KeptHome) -> Int32 {
         KeptChannelKey.keeperPartition(
             bundleID: self.plan.apps[Int(home.app)].bundleID,
             environment: home.isDevelopment ? .development : .production, partitionCount: self.plan.partitions)
     }
 
-    /// Remembers that a record has been stored in `state`. Records of others behind the owner's first marker do not
-    /// count, because the owner overwrites them.
+    /// Remembers that a record was stored in `state`. Records of former owners behind the present owner's first marker
+    /// do not count, because the present owner overwrites them.
     func rememberKeptRecord(_ transit: SimulatedKafka.Transit, offset: Int64) {
         let (record, partition) = (transit.record, transit.logID.partition)
         guard self.plan.kept.isOn, self.keptHomes.contains(where: { self.keeperPartition($0) == partition }) else {
@@ -27,8 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // Only a first marker of the present owner hides earlier records. A marker of a former owner, or of a Kafka
-            // client that has ended, hides nothing.
+            // The present owner's first marker begins a restore. A marker of a former owner, or of a Kafka client that
+            // has ended, does not.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }
@@ -43,7 +43,7 @@ extension SimulationWorld {
         self.rememberDurable(home)
     }
 
-    /// Remembers what an owner that takes over reads from `state`.
+    /// Replaces what is remembered by what an owner that takes over reads from `state`.
     private func restoreKeptRecords(of partition: Int32, before marker: Int64) {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.keptRecords[home] = nil }
         let logID = SimulatedKafka.LogID(topic: .state, partition: partition)
@@ -51,7 +51,7 @@ extension SimulationWorld {
         for offset in 0..<marker {
             guard let record = self.kafka.record(logID, offset), !record.isGone else { continue }
             let description = self.describe(record)
-            // A first marker names no epoch. Alone it does not show that its owner has run.
+            // A first marker contains no epoch. It alone does not show that its owner has begun to work.
             let epoch = Self.epoch(of: description) ?? newest
             guard epoch >= newest else { continue }
             newest = epoch
@@ -59,11 +59,11 @@ extension SimulationWorld {
                 _ = self.remember(description, key: record.key, partition: partition)
             }
         }
-        // Records that were overwritten since then do not count.
+        // Only the last record of each key counts.
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.rememberDurable(home) }
     }
 
-    /// Remembers ids that a home's keeper knows from `state`.
+    /// Remembers the ids of channels that the home's keeper knows from `state` as its own.
     private func rememberDurable(_ home: KeptHome) {
         for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
             guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }
@@ -77,7 +77,7 @@ extension SimulationWorld {
             tombstoneEpoch: record.header(.epoch).flatMap { Int64($0) }, nowMillis: self.wallMillis)
     }
 
-    /// Epoch of the owner that wrote the record; `nil`: the record does not say.
+    /// Epoch of the owner that wrote the record. `nil`: the record does not contain it.
     private static func epoch(of description: StateRecordDescription) -> Int64? {
         switch description.content {
         case .slot(let slot): slot.epoch
@@ -123,7 +123,7 @@ extension SimulationWorld {
 
     // MARK: Outcomes
 
-    /// Judges a record of outcomes about a kept channel.
+    /// Judges an outcome record about a kept channel.
     func rememberKeptOutcome(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         guard key.hasPrefix("channel/") else { return }
@@ -142,7 +142,7 @@ extension SimulationWorld {
         guard let channel = self.apple[id], channel.maker != .other else {
             return self.fail("\(id) is told of, and is not ours")
         }
-        // A former owner's outcome may be delayed.
+        // A former owner's outcome may arrive late, when the channel is no longer open.
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }
@@ -153,7 +153,7 @@ extension SimulationWorld {
         self.keptSleepers[id] = KeptSleeper(audience: audience, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the record is about a kept channel, or asks for one.
+    /// Whether the record is about a kept channel, or asks a keeper for one.
     func isOfKeptChannel(_ kept: KeptRecord) -> Bool {
         guard self.plan.kept.isOn else { return false }
         let key = kept.key ?? []
@@ -171,8 +171,8 @@ extension SimulationWorld {
 
     // MARK: Bounds
 
-    /// Number of wishes that are not committed. Each keeps its offset open, and all wishes of one audience wait for the
-    /// same record.
+    /// Number of audiences' requests for a channel whose offsets are not committed. Each keeps its own offset open,
+    /// although all requests of one audience wait for the same record.
     var uncommittedWishCount: Int {
         guard self.plan.kept.isOn else { return 0 }
         return Set(self.keptHomes.map(self.keeperPartition)).reduce(0) { count, partition in
@@ -185,15 +185,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Limit of records about kept channels that one step adds. There is one for each channel, and there are messages
-    /// between owners and keepers.
+    /// Maximum number of records about kept channels that one step adds: records of each channel, and messages between
+    /// owners and keepers.
     var keptRecordsAtOnceMax: Int {
         guard self.plan.kept.isOn else { return 0 }
         return 4 * self.apple.channels.count { $0.maker != .other }
             + 8 * self.keptHomes.count * (1 + self.audienceNumbers.count)
     }
-    /// Limit of a worker's concurrent requests about kept channels. Each home has a list or a creation, a deletion and
-    /// 16 beacons; each audience has a broadcast.
+    /// Maximum number of a worker's concurrent requests about kept channels. A home can have a list or a creation, a
+    /// deletion, and 16 repeated ends. An audience can have a broadcast in each environment.
     var keptRequestsAtOnceMax: Int {
         guard self.plan.kept.isOn else { return 0 }
         return self.keptHomes.count * 18 + self.audienceNumbers.count * 2

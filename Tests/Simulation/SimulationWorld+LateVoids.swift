@@ -2,19 +2,20 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Voids that arrive with a delay. An audience's owner dies while it sends partitions the void of an ended audience.
-/// The void reaches one of them when the audience lives again. That void is about the earlier life, so it must remove
-/// nobody.
+/// Voids that arrive late. An audience's owner dies while it sends the void of an ended audience to partitions. One
+/// partition gets the void only when the audience lives again. The void is about the earlier life, so it must not
+/// remove members of the new one.
 extension SimulationWorld {
-    /// A void that is held up until its audience lives again.
+    /// A record that is held up until its audience lives again. It is a void, or another record that its worker sent to
+    /// the same partition later.
     struct LateVoid {
         var transit: SimulatedKafka.Transit
-        /// The life that the void is about.
+        /// The life of the audience that the void ends.
         var audience: Int
     }
 
-    /// Perhaps holds up a void that leaves for `routed`, and lets its worker die. The worker's further records for the
-    /// same partition are held up as well.
+    /// Perhaps holds up a void that leaves for `routed`, and lets its worker die. The worker's later records for the
+    /// same partition are held up too.
     /// - Returns: whether the record is held up.
     func strikeAtVoid(_ kept: KeptRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .routed, partition: max(0, kept.partition))
@@ -43,7 +44,7 @@ extension SimulationWorld {
             && Int.random(in: 0..<3, using: &self.voidRandom) == 0
     }
 
-    /// Perhaps lets voids of an earlier life arrive, now that a push of the audience's present life has left.
+    /// Perhaps lets voids of an audience's earlier lives arrive. It is called when a push of the present life has left.
     func perhapsReleaseVoids(_ audience: Int) {
         guard self.lateVoids.contains(where: { $0.audience < audience && self.isOneAudience($0.audience, audience) }),
             Int.random(in: 0..<3, using: &self.voidRandom) == 0
@@ -51,8 +52,8 @@ extension SimulationWorld {
         self.releaseVoids { $0.audience < audience && self.isOneAudience($0.audience, audience) }
     }
     func releaseVoids(_ isMeant: (LateVoid) -> Bool) {
-        // Records behind the void are lost with the worker, because no record arrives after such a long time. Nobody
-        // could tell that a forwarded event, or a version, belongs to the former life.
+        // Only voids arrive. Other held-up records are lost with their worker, because a real record does not arrive so
+        // late. A worker could not tell that a forwarded event or a version belongs to the former life.
         for late in self.lateVoids
         where isMeant(late) && late.transit.record.header(.kind) == RoutedKind.void.name.map({ "\($0)" }) {
             self.log("the void of audience \(late.audience) for partition \(late.transit.logID.partition) arrives")

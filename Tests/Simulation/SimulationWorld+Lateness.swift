@@ -3,52 +3,52 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The judge of time. A push that leaves later than its window, its distance and its back-off allow has starved. A push
-/// that leaves before APNs wants to be asked again is too early.
+/// Judges the times of pushes. A push is too late if it leaves long after its low-priority window, minimum distance and
+/// back-off are over. A push is too early if it leaves before the time that a `Retry-After` of APNs names.
 ///
-/// The judge looks only where nothing else explains a wait. That is at activities with tokens, in worlds without
+/// A push is judged only if nothing else can explain its wait: it is for an activity with a token, in a world without
 /// audiences, after a quiet minute. In that minute no worker has died, stopped or lost a partition, and no setting has
-/// changed. Kafka and APNs have taken what they were given.
+/// changed. Kafka and APNs have taken everything they were sent.
 extension SimulationWorld {
-    /// Plan and state of the judge of time. They are drawn with a generator of their own, so that worlds without it
-    /// stay as they were.
+    /// Plan and state of the judgement of times. They are drawn with a separate generator, so that other draws do not
+    /// change.
     struct Lateness {
         var random: SplitMix64
-        /// The low-priority window, in worlds where only the window makes updates leave: they arrive often and have low
-        /// priority. `nil`: an ordinary world.
+        /// The low-priority window in a world where only this window delays updates: they are frequent and have low
+        /// priority. `nil`: the world has other delays too.
         let windowMillis: Int64?
-        /// Percentage of "not now" answers that have a `Retry-After`.
+        /// Percentage of answers with status 429 or 5xx that have a `Retry-After`.
         let retryAfterPercent: Int
-        /// Waits by activity.
+        /// The wait of each activity that has something to send, by activity.
         var waits: [Int: Wait] = [:]
         var attempts: [Int: Attempts] = [:]
-        /// When something last happened that explains a wait, by the steady clock.
+        /// When something last happened that may delay pushes, by the steady clock.
         var struckMillis = Int64.min / 2
 
-        /// The wait of an activity that has something to send.
+        /// The worker that has something to send for an activity, and since when.
         struct Wait {
             var worker: Int
             var sinceMillis: Int64
         }
 
-        /// What an activity's earlier pushes mean for the next one.
+        /// Facts about an activity's earlier pushes that decide when the next push may leave.
         struct Attempts {
             var worker: Int
             var assignment: Int
-            /// Failures since a push was accepted, or since another token was registered.
+            /// Number of failures since a push was accepted, or since another token was registered. At most 10.
             var failures = 0
-            /// Time until which failures may delay the next push, by the steady clock.
+            /// Time until which the back-off after failures may delay the next push, by the steady clock.
             var backsOffUntilMillis = Int64.min / 2
-            /// Time until which APNs has asked for no push, by the steady clock.
+            /// Time before which APNs wants no further push, by its `Retry-After`, on the steady clock.
             var restsUntilMillis = Int64.min / 2
-            /// When the last attempt left.
+            /// When the last push left.
             var leftMillis = Int64.min / 2
-            /// Sequence number of the evidence. A record in `state` that was made after it lets the next push leave.
-            /// `nil`: the push waits for no record.
+            /// Sequence number of the evidence. The next push waits until a `state` record that was made at this number
+            /// or later is acknowledged. `nil`: it waits for no record.
             var recordMadeAfter: Int?
-            /// When the last record that lets the next push leave was stored.
+            /// When the worker last got the acknowledgement of such a record.
             var recordMillis = Int64.min / 2
-            /// The token in the registration that was read last.
+            /// The token in the registration that the worker read last.
             var token: String?
         }
 
@@ -60,7 +60,7 @@ extension SimulationWorld {
             self.retryAfterPercent = Int.random(in: 0..<8, using: &self.random) == 0 ? 60 : 0
         }
 
-        /// The `Retry-After` that APNs adds to an answer that says "not now".
+        /// Draws the `Retry-After` of an answer, in seconds. `nil`: the answer has none.
         mutating func drawRetryAfter(_ status: UInt16) -> Int64? {
             guard self.retryAfterPercent > 0, status == 429 || status >= 500,
                 Int.random(in: 0..<100, using: &self.random) < self.retryAfterPercent
@@ -69,13 +69,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Slack for the parts of a wait that the judge does not know: delayed credit, records that gather, and pushes of
-    /// other activities.
+    /// Tolerance for the parts of a wait that the judge does not know: delayed credit, records that wait for others,
+    /// and pushes of other activities.
     private static let slackMillis: Int64 = 10_000
-    /// Time after which a disturbed activity has recovered.
+    /// Time after a disturbance in which pushes are not judged.
     private static let quietMillis: Int64 = 60_000
 
-    /// Remembers the time of something that may keep pushes waiting.
+    /// Remembers that something happens now that may delay pushes.
     func rememberStruck() { self.lateness.struckMillis = self.steadyMillis }
 
     var struckUntilMillis: Int64 {
@@ -91,7 +91,7 @@ extension SimulationWorld {
         worker.partitions[self.home(of: activity)]?.assignment ?? 0
     }
 
-    /// What the judge remembers of the activity's pushes by this owner.
+    /// The facts about the activity's pushes by the present owner.
     private func attempts(of activity: Int, _ worker: SimulatedWorker) -> Lateness.Attempts {
         let assignment = self.assignment(of: activity, worker)
         if let known = self.lateness.attempts[activity], known.worker == worker.number, known.assignment == assignment {
@@ -102,7 +102,7 @@ extension SimulationWorld {
 
     // MARK: What is to be sent
 
-    /// Remembers that the worker has read an event in its activity's partition.
+    /// Remembers that the worker has read an event in its activity's partition, and may have to push it.
     func rememberToBeSent(_ event: WrittenEvent, isReplay: Bool, worker: SimulatedWorker) {
         let activity = event.activity
         guard self.isLatenessJudged, event.member == nil, event.starter == nil, self.phones[activity].channel == nil
@@ -115,7 +115,8 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the event is newer than all before it, does not expire, and has a token to go to.
+    /// Whether the event must be pushed. It is newer than all earlier events, does not expire, and the worker knows the
+    /// activity's token.
     private func isSurelySent(_ event: WrittenEvent, _ worker: SimulatedWorker) -> Bool {
         guard event.kind == .update, event.expiresSeconds == nil, !self.recordTimes.untimed.contains(event.activity),
             self.phones[event.activity].startToken == nil, !self.phones[event.activity].isTokenDead,
@@ -142,7 +143,7 @@ extension SimulationWorld {
 
     // MARK: When it leaves
 
-    /// Checks the time of a push that leaves.
+    /// Checks that a push leaves neither too early nor too late.
     func checkLateness(of activity: Int, isStart: Bool, token: String, worker: SimulatedWorker) {
         guard self.isLatenessJudged, self.phones[activity].channel == nil else { return }
         var attempts = self.attempts(of: activity, worker)
@@ -169,8 +170,8 @@ extension SimulationWorld {
         self.fail("activity \(activity): a push leaves \(self.steadyMillis - since) ms after nothing held it back")
     }
 
-    /// Whether the activity has a high-priority event that the budget may hold back. An event merged into it may have
-    /// had priority 10, and a takeover counts a push that nobody recorded.
+    /// Whether the activity has an event of high priority, so that the budget may hold a push back. A merged event may
+    /// have had high priority, and after a takeover an unrecorded push counts too.
     private func hasHighPriority(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.isHighPriority }
     }
@@ -192,7 +193,7 @@ extension SimulationWorld {
         case .notProcessed, .channel, .unknown: break
         case .response(let response):
             asked = (response.retryAfterSeconds ?? 0) * 1_000
-            // A push to another token need not wait.
+            // A push to another token need not wait for this `Retry-After`.
             if asked > 0, !flight.isStart, attempts.token == nil || attempts.token == flight.token {
                 attempts.restsUntilMillis = max(attempts.restsUntilMillis, self.steadyMillis + asked)
             }
@@ -207,7 +208,8 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the event waits again, because it neither expires nor was refused for good.
+    /// Whether the event must be pushed again. It must if it does not expire and its token and message were not
+    /// refused.
     private func staysToBeSent(_ flight: Flight, _ result: PushAnswer.Result) -> Bool {
         if case .response(let response) = result, response.status == 400 || response.status == 410 { return false }
         guard let event = self.event(in: String(decoding: flight.body, as: UTF8.self)) else { return false }
@@ -225,8 +227,8 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// Removes everything that could send updates earlier or later from a world whose updates wait only for their
-    /// window.
+    /// Removes everything that could make updates leave earlier or later than their low-priority window, if the world
+    /// is drawn for that.
     mutating func drawLateness(_ lateness: SimulationWorld.Lateness) {
         guard let window = lateness.windowMillis, !self.livesAreShort else { return }
         self.app.lowPriorityWindowMillis = window

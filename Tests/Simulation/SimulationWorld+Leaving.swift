@@ -2,9 +2,9 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// How a worker gives a partition back, or loses it. In a real worker its group coordinator does this.
+/// How a worker gives a partition back or loses it. In a real worker, the group coordinator's client does this.
 extension SimulationWorld {
-    /// Release times that leave a rebalance enough time.
+    /// Times for a release in a rebalance, which has enough time.
     private static var releaseTimes: ReleaseTimes {
         ReleaseTimes(leftMillis: 60_000, isStopping: false, quietWaitMillis: 500)
     }
@@ -22,14 +22,14 @@ extension SimulationWorld {
             now: self.now(of: worker))
     }
 
-    /// Sends the last commit of partitions that the loop has let go of, when everything on its way is answered.
+    /// Sends the last commits of partitions that the loop has released, when no other commit is on its way.
     func sendLastCommits(_ worker: SimulatedWorker) {
         guard worker.commits.isIdle else { return }
         for leaving in worker.leaving {
             let last = CommitGathering.last(
                 waiting: worker.commits.take([leaving.partition]), released: leaving.positions)
             let floor = self.commitFloorMillis(worker)
-            // The commit waits for three seconds at most.
+            // The worker waits three seconds at most for the answer to this commit.
             let isLost = floor > self.steadyMillis + 3_000 || self.chance(5)
             self.commitsUnderWay.append(
                 CommitUnderWay(
@@ -44,7 +44,7 @@ extension SimulationWorld {
         worker.leaving = []
     }
 
-    /// Forgets the partitions, which belong to another worker from here on.
+    /// Forgets partitions that belong to another worker from now on.
     func forget(_ partitions: [Int32], worker: SimulatedWorker) {
         for partition in partitions {
             for index in self.flights.indices
@@ -63,7 +63,8 @@ extension SimulationWorld {
         worker.loop.carryOut(.forget(partitions), now: self.now(of: worker))
         self.hearTraces(worker)
         self.forgetTraces(partitions, worker: worker)
-        // News about a release that was under way is drained here, because the partitions are already lost.
+        // The loop may still report a release that has begun. The partitions are already lost, so the report is read
+        // here and dropped.
         self.hearNews(worker)
         worker.leaving.removeAll { partitions.contains($0.partition) }
     }

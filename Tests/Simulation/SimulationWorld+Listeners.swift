@@ -3,29 +3,28 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the beginning, and is off now and then. No app has reported it to the
-/// workers.
+/// A phone that listens on a channel from its beginning, and is sometimes off. No app reports it to the workers.
 struct KeptSleeper {
     var audience: Int
     var device = Device()
     var isOn = true
-    /// When the phone last went on or off, by the steady clock.
+    /// When the phone was last switched on or off, by the steady clock.
     var sinceMillis: Int64
 }
 
-/// Phones that listen on kept channels, and what their apps report.
+/// Phones that listen on kept channels, and what their apps report about them.
 extension SimulationWorld {
-    /// An audience's channel, as the outcomes report it.
+    /// A channel of an audience that an outcome has reported as opened.
     struct OpenedChannel {
         var id: String
-        /// The audience, in one life.
+        /// The life of an audience that the channel belongs to.
         var audience: Int
         var isDevelopment: Bool
     }
 
-    /// Perhaps lets an app report that its phone listens or no longer listens, or repeat such a report. Sometimes opens
-    /// an audience's channel ahead of time instead.
-    /// - Returns: `false` when something else is to be written.
+    /// Perhaps lets a phone begin or stop listening, with a report of its app, or lets the app repeat its report.
+    /// Sometimes it opens an audience's channel early instead.
+    /// - Returns: `false` if it wrote nothing.
     func writesAboutListeners(_ audience: Int) -> Bool {
         guard self.plan.kept.isOn, self.keptChance(self.plan.kept.sharePercent) else { return false }
         let present = self.members.indices.filter { member in
@@ -51,8 +50,8 @@ extension SimulationWorld {
         return true
     }
 
-    /// The channel that a phone of the audience may listen on: it was reported as open, and neither the audience's end
-    /// nor the channel's removal is known.
+    /// The channel on which phones of the audience may listen: an outcome has reported it as opened, and none has
+    /// reported it as closed. `nil`: there is none.
     func channel(of audience: Int, isDevelopment: Bool) -> String? {
         self.openedChannels.last { $0.audience == audience && $0.isDevelopment == isDevelopment }?.id
     }
@@ -61,13 +60,13 @@ extension SimulationWorld {
         guard self.apple.isRegistered(channel) else { return }
         self.log("member \(member) listens on \(channel)")
         self.members[member].listening[audience] = channel
-        // Some apps do not report the channel. Their phones get everything over the channel and by token.
+        // Some apps do not report the channel. Their phones get each version over the channel and by token.
         self.members[member].saysChannel = Int.random(in: 0..<8, using: &self.keptRandom) > 0
         self.rejoin(member, audience: audience)
     }
 
-    /// Lets a phone stop listening. Either its app reports that first, and the phone listens until workers know it. Or
-    /// the phone stops at once, and may miss an alert.
+    /// Lets a member's app report that the phone listens no longer. The phone may still hear the channel, or stop at
+    /// once and miss an alert.
     private func endListening(_ member: Int, audience: Int) {
         self.members[member].saysChannel = false
         self.rejoin(member, audience: audience)
@@ -89,7 +88,7 @@ extension SimulationWorld {
 
     // MARK: Broadcasts
 
-    /// Delivers a broadcast that Apple has taken to phones that listen.
+    /// Delivers a broadcast that Apple has taken to all phones that listen on its channel.
     func deliverKept(_ request: KeptRequest) {
         guard let body = self.readMemberBody(request.body) else { return }
         self.log("a broadcast of worker \(request.worker) goes out on \(request.channel)")
@@ -106,8 +105,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps lets a phone begin to listen just after a broadcast. If its partition has no owner, its join is read
-    /// before the version is.
+    /// Perhaps lets a phone begin to listen just after a broadcast. A phone is preferred whose partition has no owner,
+    /// because its join is then read before the version.
     private func perhapsListenLate(_ channel: String, audience: Int) {
         guard self.keptChance(self.plan.kept.sharePercent) else { return }
         let deaf = self.members.indices.filter { member in

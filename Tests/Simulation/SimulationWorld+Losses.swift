@@ -2,41 +2,42 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// State of lost logs: what commits say of the logs, and what an admin command of somebody else did to them.
+/// State of a simulated loss: what commits say about the logs, and what somebody else's admin command did to one of
+/// them.
 struct SimulatedLosses {
-    /// The metadata of the last commit, by log.
+    /// Metadata of the last commit, by log.
     var metadata: [SimulatedKafka.LogID: CommitMetadata] = [:]
-    /// The partition whose topic was made anew; `nil`: no topic was.
+    /// The partition of the log that was lost. `nil`: no log was lost.
     var partition: Int32?
     /// Whether the partition has halted because of the loss.
     var hasHalted = false
-    /// When the partition halted.
+    /// When the partition halted, by the steady clock.
     var haltedMillis: Int64 = 0
-    /// Whether a person has accepted the loss.
+    /// Whether an operator has accepted the loss.
     var isAccepted = false
     /// Whether the partition was restored after the loss was accepted.
     var hasRestored = false
 }
 
-/// Topics that are emptied or made anew while a group uses them. The partition halts, and nothing of it is pushed or
+/// Logs that are emptied or replaced while a group uses them. Their partition must halt: nothing of it is pushed or
 /// committed.
 extension SimulationWorld {
-    /// Kinds of losses.
+    /// Which log is lost, and when.
     package enum Loss: CaseIterable, Sendable {
-        /// `state` is emptied while its owner runs, is emptied between two owners, or loses its head between them.
-        /// `events` is made anew between two owners, with other records.
+        /// `state` is emptied while its owner runs, is emptied between two owners, or loses its oldest records between
+        /// them. `events` is replaced between two owners by a log with other records.
         case stateWhileRunning, stateBetweenOwners, stateHeadBetweenOwners, eventsBetweenOwners
     }
 
     // MARK: What commits say
 
-    /// What a commit of this position says.
+    /// The metadata with which a worker commits this position.
     func metadata(of position: CommitPosition, _ worker: SimulatedWorker) -> CommitMetadata {
         var metadata = CommitMetadata()
         metadata.stateEnd = worker.stateEnds[position.partition]?.end
         metadata.stateStart = worker.stateStarts[position.partition]
         let logID = SimulatedKafka.LogID(topic: position.topic == 0 ? .events : .routed, partition: position.partition)
-        // A commit describes the log that was read, and nobody has read the new log yet.
+        // The metadata describes the log that was read. No worker has read the new log, so the earlier sample stays.
         if position.partition == self.losses.partition {
             metadata.sample = self.losses.metadata[logID]?.sample
         } else if position.nextOffset > 0, let record = self.kafka.record(logID, position.nextOffset - 1) {
@@ -45,7 +46,7 @@ extension SimulationWorld {
         return metadata
     }
 
-    /// Remembers that Kafka has acknowledged a `state` record of the worker. An owner's first record is its claim.
+    /// Remembers that Kafka has acknowledged a worker's record in `state`. The owner's first such record is its claim.
     func rememberStateEnd(_ partition: Int32, offset: Int64, _ worker: SimulatedWorker) {
         guard var end = worker.stateEnds[partition] else { return }
         if end.hasClaim {
@@ -56,7 +57,8 @@ extension SimulationWorld {
         worker.stateEnds[partition] = end
     }
 
-    /// What the group's commits say of `state`, and why a partition must halt.
+    /// Where `state` began and ended by the group's commits, and why the partition must halt. `haltReason` is `nil` if
+    /// the logs are whole.
     func judgeLogs(
         _ partition: Int32, _ logIDs: [SimulatedKafka.LogID]
     ) -> (stateStart: Int64?, stateEnd: Int64?, haltReason: String?) {
@@ -105,8 +107,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Checks that a halted partition pushes and commits nothing. Pushes and commits that were handed on before may
-    /// still arrive.
+    /// Checks that a halted partition pushes and commits nothing. In the first 30 seconds, pushes and commits that had
+    /// been handed over before may still leave.
     func checkNotHalted(_ partition: Int32, _ what: String) {
         guard partition == self.losses.partition, self.losses.hasHalted, !self.losses.isAccepted,
             self.steadyMillis > self.losses.haltedMillis + 30_000
@@ -116,7 +118,7 @@ extension SimulationWorld {
 
     // MARK: A run
 
-    /// Plays a while, loses a log, and then plays the halt and the acceptance of the loss.
+    /// Plays for a while, loses a log, and then plays the halt. If `state` was lost, an operator then accepts the loss.
     /// - Returns: whether there was something to lose.
     package func run(losing loss: Loss) -> Bool {
         for _ in 0..<self.plan.events {
@@ -148,10 +150,10 @@ extension SimulationWorld {
                 self.kafka.append(record, to: logID, nowMillis: self.steadyMillis)
             }
         }
-        // A worker that has nothing else to write writes its marker every five minutes.
+        // An owner notices the loss at the latest when it writes its marker, which it does every five minutes.
         self.runUntil(self.steadyMillis + 900_000)
         if !self.losses.hasHalted { self.fail("\(loss) of partition \(partition), and nothing halts") }
-        // The next owner halts as well, because a halted owner writes nothing that would make `state` look whole.
+        // The next owner must halt too. A halted owner writes no records that would make `state` look whole.
         for _ in 0..<2 {
             self.losses.hasHalted = false
             self.killAll()
@@ -162,7 +164,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// Lets a person accept that `state` is lost, so that the next owner goes on.
+    /// Lets an operator accept that `state` is lost. The next owner must then restore the partition and work.
     private func accept(_ partition: Int32) {
         self.killAll()
         let logID = SimulatedKafka.LogID(topic: .state, partition: partition)
@@ -178,7 +180,7 @@ extension SimulationWorld {
         self.losses.isAccepted = true
         let before = self.faults
         self.runUntil(self.steadyMillis + 240_000)
-        // After an accepted loss the judge does not check what phones show, because the operator took that risk.
+        // What phones show is not judged after the accepted loss, because the operator took that risk.
         self.faults = before + self.faults.filter { $0.contains("halted") }
         if !self.losses.hasRestored {
             self.fail("the loss of partition \(partition) is accepted, and it does not go on")

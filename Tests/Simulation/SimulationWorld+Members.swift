@@ -5,19 +5,19 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Pushes to members of audiences. Here are the checks when a push leaves, and what the phone makes of it.
+/// Pushes to members of audiences: the checks when a push leaves, and its arrival at the phone.
 extension SimulationWorld {
-    /// The content of a body, and the audience that it belongs to.
+    /// The content of a push, and the audience to which it belongs.
     struct MemberBody {
         var bytes: [UInt8]
         var content: PushContent
-        /// The audience, in the life whose events the body brings.
+        /// The life of the audience whose events are in the body.
         var audience: Int
-        /// The event that made the version, as an index into `order`, or `nil` if none is known.
+        /// The event that made the version, as an index into `order`. `nil`: it is not known.
         var event: Int?
-        /// The event whose content the version brings.
+        /// The event whose content is in the version, as an index into `order`.
         var contentEvent: Int?
-        /// The event whose alert the version brings.
+        /// The event whose alert is in the body, as an index into `order`.
         var alertEvent: Int?
         /// The body without its alert.
         var silent: [UInt8]
@@ -87,7 +87,7 @@ extension SimulationWorld {
         self.perhapsLoseAnswer(&flight)
         self.rememberMemberReached(flight)
         self.flights.append(flight)
-        // No worker dies here after dozens of takeovers, because hundreds bring stamps to a known limit (README).
+        // After 60 workers no more die here. Hundreds of takeovers would bring stamps to a known limit (README).
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.audienceRandom) < self.plan.audiences.strikePercent
         {
@@ -122,7 +122,7 @@ extension SimulationWorld {
 
     // MARK: Who is in which audience
 
-    /// Remembers that the worker has read a join or a leave, and takes it now.
+    /// Remembers that the worker reads a join or a leave.
     func rememberMovement(_ event: WrittenEvent, worker: SimulatedWorker) {
         guard let member = event.member else { return }
         self.members[member].lastRead[worker.number] = event.movement
@@ -135,7 +135,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers a commit of offsets. A join at a committed offset is remembered by workers.
+    /// Remembers that the offset of a join or a leave was committed. From then on, every owner of the partition knows
+    /// the movement.
     func rememberCommit(_ event: WrittenEvent) {
         guard let member = event.member else { return }
         if self.members[member].movements[event.movement].committedMillis == nil {
@@ -143,15 +144,16 @@ extension SimulationWorld {
         }
     }
 
-    /// The member's stays in an audience that the partition's owner may know of, by the movement that began each. The
-    /// owner knows movements that it has read or that were committed. Movements that an earlier owner read may be in
-    /// `state`.
+    /// The member's stays in an audience that the partition's owner may know of, each as the index of the movement that
+    /// began it. The owner knows movements that it has read or that were committed. It may know later ones from
+    /// `state`, if an earlier owner read them.
     private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
         let movements = self.members[member].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
         var floor = [committed, self.members[member].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
         if self.home(ofMember: member) != self.writtenPartition(ofMember: member) {
-            // A worker that died may have forwarded a copy of a movement. That copy may be stored there long after.
+            // A worker that died may have forwarded a copy of an older movement. The member's partition may store that
+            // copy much later.
             floor = min(floor, self.members[member].newestRead ?? floor)
         }
         return (floor..<movements.count).filter {
@@ -159,14 +161,15 @@ extension SimulationWorld {
         }.compactMap { index in movements[...index].lastIndex { $0.isArrival } }
     }
 
-    /// Whether the stay was in an earlier life of the audience, and ended with that life.
+    /// Whether the stay was in an earlier life of the audience, and ended with it.
     private func hasPassed(_ stay: Int, of member: Int, before audience: Int) -> Bool {
         let movement = self.members[member].movements[stay]
         guard let earlier = movement.audience, earlier < audience, let end = self.end(of: earlier) else {
             return false
         }
         let remembered = end.millis + self.plan.app.retentionAfterEndMillis
-        // If the owner dies before the join is committed, the next owner takes the join again, in the next life.
+        // If the owner dies before the join is committed, the next owner reads the join again, perhaps in the
+        // audience's next life.
         guard let committedMillis = movement.committedMillis else { return false }
         return max(committedMillis, movement.writtenMillis + Self.delayMillisMax) < remembered
     }
@@ -176,7 +179,7 @@ extension SimulationWorld {
     private func checkMemberDistance(_ member: Int, worker: SimulatedWorker) {
         let distance = self.plan.app.minimumDistanceMillis
         let departures = self.members[member].departures
-        // A member that leaves is forgotten, and may come back at once.
+        // A member that leaves is forgotten, and may return at once.
         let hasLeft = self.members[member].movements.contains {
             $0.audience == nil && $0.writtenMillis + Self.delayMillisMax > self.steadyMillis
         }
@@ -184,22 +187,22 @@ extension SimulationWorld {
         if let last = departures[worker.number], self.steadyMillis - last < distance {
             self.fail("member \(member): \(self.steadyMillis - last) ms after the last push")
         }
-        // Across machines a distance is measured with wall clocks, so it may be shorter by their difference.
+        // Between two machines the distance is measured with wall clocks, so it may be shorter by their difference.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
         if let last = departures.values.max(), self.steadyMillis - last < distance - slack {
             self.fail("member \(member): \(self.steadyMillis - last) ms after the last push of any worker")
         }
     }
 
-    /// Remembers that a push has reached the phone. A push that APNs refuses does not reach the phone.
+    /// Remembers when a push left that the phone may get. A push that APNs refuses does not count.
     private func rememberMemberReached(_ flight: Flight) {
         guard let member = flight.member, flight.result != .notProcessed else { return }
         if case .response = flight.result { return }
         self.members[member].departures[flight.worker] = self.steadyMillis
     }
 
-    /// Judges that no phone gets more high-priority pushes within any hour than it may. A member that joined late or
-    /// came from another audience must get none.
+    /// Judges that a phone gets no more pushes of priority 10 within any hour than its limit. A member that joined late
+    /// or came from another audience must get none.
     private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
         guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
         let hourMillis: Int64 = 3_600_000
@@ -217,8 +220,8 @@ extension SimulationWorld {
                 worker: flight.worker, id: flight.id, atMillis: self.steadyMillis, aheadMillis: self.aheadMillis))
         let first = audience.versions[flight.stampSeconds]?.first
             .filter { $0.key.partition == flight.partition }.map(\.value).min()
-        // The earliest time at which the member may have come. An owner that has read fewer records may regard the
-        // member as one that was there before.
+        // `stays.min()` is the earliest stay that the owner may know of. An owner that has read fewer records may treat
+        // the member as one that joined before the version.
         if let stay = stays.min() {
             if let first, movements[stay].writtenMillis > first,
                 !self.wasLeftUnserved(stay, of: member, by: body, flight)
@@ -226,8 +229,8 @@ extension SimulationWorld {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
-                // A forgotten audience sends nothing more. Its pushes of more than an hour ago do not count for members
-                // that move on.
+                // A forgotten audience sends nothing more. Its pushes from more than an hour ago do not count for
+                // members that move to another audience.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
                 let left = min(movements[stay].writtenMillis, over)
@@ -245,8 +248,8 @@ extension SimulationWorld {
         }
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
-    /// Whether some member of the audience in that partition had priority 10 since then, in that life or an earlier
-    /// one. The owner remembers that only for all members together.
+    /// Whether some member of the audience in that partition has got a push of priority 10 since then, in this life or
+    /// an earlier one. The owner knows only one such time for all members together.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {
@@ -256,8 +259,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether a newer version has expired before the member got it, so that the member gets this one. The member
-    /// joined in time for the newer version, and may use that version's right to priority 10.
+    /// Whether the member gets this version only because a newer one has expired before it was sent to the member. The
+    /// member joined in time for the newer version, and may use that version's right to priority 10.
     private func wasLeftUnserved(_ stay: Int, of member: Int, by body: MemberBody, _ flight: Flight) -> Bool {
         guard let versions = self.phones[body.audience].audience?.versions else { return false }
         return versions.contains { stamp, version in
@@ -299,11 +302,11 @@ extension SimulationWorld {
         }
     }
 
-    /// Forgets a push that the phone has not got.
+    /// Forgets a push that has not reached the phone.
     private func takeBack(_ flight: Flight, member: Int) {
         self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
         guard let alert = flight.alert else { return }
-        // An earlier push with this alert may have arrived, so it stays remembered.
+        // An earlier push with this alert may have arrived, so that one is kept.
         self.members[member].cards[flight.activity]?.alerts[alert]?.removeAll {
             $0.worker == flight.worker && $0.id == flight.id
         }
@@ -326,7 +329,7 @@ extension SimulationWorld {
         guard !self.members[member].isDead else {
             guard case .accepted = flight.result else { return }
             self.members[member].isRefused = true
-            // Reasons that may be the sender's own fault are rare.
+            // APNs gives this reason rarely, because it may also mean that the sender is wrong.
             self.flights[index].result = .response(
                 Int.random(in: 0..<12, using: &self.audienceRandom) == 0
                     ? PushResponse(status: 400, reason: "BadDeviceToken")
@@ -367,8 +370,8 @@ extension SimulationWorld {
         self.members[member].cards[body.audience] = card
     }
 
-    /// Judges that the stamps of living owners grow. There are two exceptions. A newer version may have expired before
-    /// its worker knew whether it had arrived. A takeover may repeat an alert that goes alone.
+    /// Judges that stamps of pushes from owners that are still in office grow. There are two exceptions: a newer
+    /// version expires before its worker knows whether it has arrived, or a takeover repeats an alert.
     private func checkMemberStamp(_ flight: Flight, member: Int) {
         let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min
         guard flight.stampSeconds < newest else {
@@ -382,9 +385,9 @@ extension SimulationWorld {
             self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
         }
     }
-    /// Whether a takeover repeats an alert. The former owner's last progress record was made before that owner heard
-    /// that the newest version had reached the member. So its successor takes the push with the alert as unanswered. If
-    /// a later version leaves no room for the alert, the alert goes alone.
+    /// Whether a takeover repeats an alert. The former owner made its last progress record before it heard that the
+    /// newest version had reached the member. So the next owner treats the push with the alert as unanswered. If a
+    /// later version leaves no room for the alert, the alert is sent alone.
     private func isRepeated(_ flight: Flight, member: Int) -> Bool {
         guard flight.alert != nil, let card = self.members[member].cards[flight.activity],
             card.newestStampWorker != flight.worker

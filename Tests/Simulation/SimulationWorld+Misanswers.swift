@@ -1,9 +1,10 @@
 import APNSProtocol
 import PushEngine
 
-/// A management host that carries out a creation twice, or answers it with an id that it has not made.
+/// Wrong answers to creations of channels. Apple carries out a creation twice, or answers it with the id of another
+/// channel.
 extension SimulationWorld {
-    /// Draws the id that the answer to a creation names.
+    /// Draws the id that is in the answer to a creation.
     /// - Parameter id: the id of the channel that was made.
     func misanswered(_ id: String, _ request: KeptRequest) -> String {
         if self.outageRandomChance(self.plan.kept.twicePercent),
@@ -14,7 +15,7 @@ extension SimulationWorld {
             self.secondChannels.insert(second)
         }
         guard self.outageRandomChance(self.plan.kept.foreignPercent) else { return id }
-        // The wrong channel must have been in every list that the worker can have read before.
+        // The wrong id belongs to a channel that was in every list which the worker has read.
         let others = self.apple.registered(request.home).filter {
             $0.maker == .other && $0.createdMillis < self.steadyMillis - 120_000
         }
@@ -23,8 +24,8 @@ extension SimulationWorld {
         return foreign
     }
 
-    /// Whether the channel is one of two that a creation made, and its keeper's partition has changed hands since. The
-    /// new keeper does not know the earlier list.
+    /// Whether the channel is the second one of a creation, and its keeper's partition has changed hands since then.
+    /// The new keeper does not know the list from before the creation.
     func isForgottenSecond(_ channel: SimulatedApple.Channel) -> Bool {
         guard self.secondChannels.contains(channel.id) else { return false }
         return self.moveTimes[self.keeperPartition(channel.home)]?.contains { $0 >= channel.createdMillis } ?? false

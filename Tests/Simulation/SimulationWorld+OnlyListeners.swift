@@ -2,20 +2,20 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the beginning, is never off, and has no token. No worker knows of it.
+/// A phone that listens on a channel from its beginning, is never off, and has no token. Workers do not know of it.
 struct OnlyListener {
-    /// The audience, in one life.
+    /// The life of an audience that the phone belongs to.
     var audience: Int
     var device = Device()
-    /// Stamp and time of the first version that a worker has broadcast on the channel, or tried to. From then on the
-    /// phone gets every version.
+    /// Stamp and departure of the first broadcast on the channel, even if it failed. The phone must get this version
+    /// and all later ones.
     var known: (stampSeconds: Int64, millis: Int64)?
     /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []
 }
 
-/// Phones that only listen. They get only broadcasts that APNs takes on their channel. They must get the newest
-/// version, and every end.
+/// Phones that only listen. They get the broadcasts that APNs takes on their channel, and nothing else. They must get
+/// the newest version, and every end.
 extension SimulationWorld {
     /// Remembers that a broadcast leaves.
     func rememberBroadcast(_ request: KeptRequest, _ body: MemberBody) {
@@ -35,15 +35,15 @@ extension SimulationWorld {
         self.onlyListeners[request.channel] = listener
     }
 
-    /// Whether the channel exists and belongs to the audience's present life.
+    /// Whether the channel exists and is the present one of its audience.
     func livesOn(_ channel: String) -> Bool {
         guard let home = self.apple[channel]?.home, let listener = self.onlyListeners[channel] else { return false }
         return self.apple.isRegistered(channel)
             && self.channel(of: listener.audience, isDevelopment: home.isDevelopment) == channel
     }
 
-    /// Judges, after everything has been quiet for a while, that each phone shows the newest version. A version that
-    /// may have expired need not be shown.
+    /// Judges that each phone shows the newest version after a quiet time. A version that may have expired need not be
+    /// shown.
     func judgeOnlyListeners(_ what: String) {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) where self.livesOn(channel) {
             guard let known = listener.known, let versions = self.phones[listener.audience].audience?.versions,
@@ -58,7 +58,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges at the end of the run that a phone which listened when its audience ended shows that end.
+    /// Judges, at the end of the run, that a phone that listened when its audience ended shows that end.
     func judgeEndsOfOnlyListeners() {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) {
             guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,

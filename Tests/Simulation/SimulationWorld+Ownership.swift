@@ -2,11 +2,11 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The group, and what workers do about its events: partitions arrive, are restored, leave or are lost.
+/// The consumer group, and how workers react to its events: they get, restore, give back or lose partitions.
 extension SimulationWorld {
     // MARK: The broker's side
 
-    /// Delivers records and commits that arrive by now.
+    /// Delivers the records and commits that have arrived by now.
     func runBroker() {
         let now = self.steadyMillis
         var arrived: [(SimulatedKafka.Transit, Int64)] = []
@@ -38,7 +38,7 @@ extension SimulationWorld {
         }
         guard let worker = self.workers.first(where: { $0.number == commit.worker && $0.isAlive }) else { return }
         if let until = worker.stoppedUntilMillis {
-            // The answer is read when the worker wakes up.
+            // The answer is read when the process continues.
             self.commitsUnderWay.append(
                 CommitUnderWay(
                     worker: worker.number, membership: commit.membership, positions: [], givesBack: commit.givesBack,
@@ -79,7 +79,7 @@ extension SimulationWorld {
         if offset > committed { self.checkNotHalted(logID.partition, "a commit") }
     }
 
-    /// Lets the coordinator remove silent members, and notice members that have returned.
+    /// Begins processes that are due. Lets the coordinator remove silent members, and lets workers reach it again.
     func runGroup() {
         let now = self.steadyMillis
         for seat in self.seatBegins.indices {
@@ -114,8 +114,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Lets an isolated worker reach the group again. The lease is renewed soon, or the worker learns that it has lost
-    /// everything.
+    /// Lets an isolated worker reach the group again. Soon its lease is renewed, or it learns that it has lost all
+    /// partitions.
     private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
         self.rememberStruck()
@@ -146,7 +146,7 @@ extension SimulationWorld {
     func hearGroup(_ worker: SimulatedWorker) {
         guard worker.isolatedUntilMillis == nil else { return }
         while let first = worker.events.first, first.comesMillis <= self.steadyMillis {
-            // The worker asks the broker for the group's offsets.
+            // The worker must ask the broker for the group's offsets first.
             if case .assigned = first.event, self.brokerAwayUntilMillis > self.steadyMillis {
                 worker.events[0].comesMillis = self.brokerAwayUntilMillis + 1
                 return
@@ -158,9 +158,9 @@ extension SimulationWorld {
             case .lost(let partitions):
                 self.log("worker \(worker.number) learns that it has lost \(partitions)")
                 self.forget(worker.partitions.keys.sorted(), worker: worker)
-                // One thread of a worker gives partitions back and learns of losses, so none is given back after a
-                // loss. The last commit of the ended membership is refused. Its answer does not concern the partitions
-                // that are assigned next.
+                // One thread of a worker gives partitions back and hears of losses, so it gives none back after a loss.
+                // The last commit of the ended membership is refused. Its answer does not concern partitions that are
+                // assigned later.
                 self.commitsUnderWay.removeAll { $0.worker == worker.number && !$0.givesBack.isEmpty }
                 worker.leaseEndsMillis = .max
                 worker.leaseFromMillis = .max
@@ -212,7 +212,7 @@ extension SimulationWorld {
         worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
     }
 
-    /// Remembers that the loop has restored the partition, and reads its queues.
+    /// Remembers that the loop has restored the partition, and now reads its input.
     func runs(_ partition: Int32, worker: SimulatedWorker) {
         worker.partitions[partition]?.isRunning = true
         self.rememberStruck()

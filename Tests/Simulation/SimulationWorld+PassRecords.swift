@@ -2,31 +2,33 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Judges `pass` and `audience` records of a version by the pushes that left and the answers that workers got.
+/// Judges the numbers in `pass` and `audience` records by the pushes that left and the answers that workers got.
 extension SimulationWorld {
-    /// A version of an audience, in one life.
+    /// Name of a version: the life of its audience, and its stamp.
     struct VersionName: Hashable {
-        /// Index into the world's phones.
+        /// Index of the audience's life in the world's phones.
         var audience: Int
         var stampSeconds: Int64
     }
-    /// Counts of the answers that workers got to pushes of a version, in one partition.
+    /// Number of pushes of a version in one partition whose acceptance the workers have heard of, and when they last
+    /// did.
     struct VersionTally {
         var acceptedCount = 0
         var lastAcceptedMillis = Int64.min
     }
-    /// The numbers in a record about many members.
+    /// The numbers in a `pass` or `audience` record.
     struct ManyRecord {
         var counts: [String: Int]
-        /// Number of members that failed for a reason which the record names.
+        /// Number of members that failed for a reason that the record names.
         var refusedCount: Int
-        /// Number of partitions in an `audience` record that have reported nothing, or have members that wait.
+        /// Number of partitions that an `audience` record lists as missing or unfinished.
         var openCount = 0
 
         subscript(name: String) -> Int { self.counts[name] ?? 0 }
     }
     private static let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
-    /// Greatest number of versions that an audience's owner sums up, and that a partition counts beside the newest.
+    /// Maximum number of versions that an audience's owner sums up, and that a partition counts in addition to the
+    /// newest.
     private static let versionsSummedMax = 4
 
     // MARK: What is heard
@@ -37,7 +39,7 @@ extension SimulationWorld {
         self.tallies[name]?[flight.partition]?.lastAcceptedMillis = self.steadyMillis
     }
 
-    /// Remembers a record of outcomes about many members. It replaces earlier records of the same key.
+    /// Remembers a `pass` or `audience` record. It replaces earlier records of the same key.
     func rememberAboutMany(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         let isPass = key.hasPrefix("pass/")
@@ -52,11 +54,11 @@ extension SimulationWorld {
         many.openCount = ["missing", "unfinished"].map { (fields[$0] as? [Any])?.count ?? 0 }.reduce(0, +)
         let sum = Self.ends.map { many[$0] }.reduce(0, +)
         if many["members"] != sum { self.fail("\(key): \(many["members"]) members, and \(sum) are told of") }
-        // Members that had left when the answer arrived are counted without a reason.
+        // Members that had left before the answer arrived are counted without a reason.
         if many.refusedCount > many["gone"] + many["failed"] {
             self.fail("\(key): \(many.refusedCount) refused, \(many["gone"]) gone and \(many["failed"]) failed")
         }
-        // Stamps grow from life to life.
+        // Stamps grow from one life of an audience to the next, so a stamp names one life.
         let audience = self.audienceNumbers.last {
             self.phones[$0].key == id && self.phones[$0].audience?.versions[stamp] != nil
                 && self.phones[$0].audience.map { self.plan.apps[Int($0.app)].bundleID } == bundleID
@@ -81,7 +83,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a record about an audience's members in one partition has been stored in `state`.
+    /// Remembers that a record about an audience's members in one partition was stored in `state`.
     /// - Parameter key: a letter, then `/<bundle id>/<audience id>`.
     func rememberCrowdRecord(_ transit: SimulatedKafka.Transit, key: String) {
         let parts = key.split(separator: "/", maxSplits: 2)
@@ -98,8 +100,9 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// Judges the numbers in records. They must be exact if no partition has changed hands since a version began. If
-    /// Kafka gives up a record, it is written again behind newer ones, so such runs are not judged.
+    /// Judges the numbers in `pass` and `audience` records. They must be exact if no partition has changed hands since
+    /// the version began. A world in which Kafka may give up a record is not judged, because such a record is written
+    /// again behind newer ones.
     func judgeRecordsAboutMany(_ audience: Int) {
         guard let life = self.phones[audience].audience, self.plan.produceFailurePercent == 0 else { return }
         for (stamp, version) in life.versions.sorted(by: { $0.key < $1.key }) {
@@ -115,7 +118,7 @@ extension SimulationWorld {
                 }
                 self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
             }
-            // The sum also includes partitions without an accepted push. They too lose their counts when they change
+            // The sum also includes partitions without an accepted push. They lose their counts too when they change
             // hands.
             let unanswered = Set(version.first.keys.map(\.partition)).filter { tallies[$0]?.acceptedCount ?? 0 == 0 }
             for partition in unanswered
@@ -131,8 +134,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the partition still counts the version: it has stayed with its owner, and newer versions have not
-    /// replaced the version.
+    /// Whether the partition has counted the version without a break. It has kept its owner and its members, and there
+    /// are too few newer versions to replace this one.
     private func isCounted(
         _ version: SimulatedAudience.Version, of audience: Int, in partition: Int32, since: Int64, until: Int64
     ) -> Bool {
@@ -141,8 +144,8 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        // A partition forgets its numbers together with its members. A member that joins while a new owner still has
-        // the audience is counted again.
+        // A partition forgets its numbers together with its members. A member that joins later is counted again if a
+        // new owner still has the audience.
         let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
         return newer < Self.versionsSummedMax && wasVoided != true
             && !(self.moveTimes[partition] ?? []).contains { $0 >= since }

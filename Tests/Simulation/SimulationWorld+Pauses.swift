@@ -3,15 +3,15 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Operators pause passes and resume them. The judge compares where their records are stored in `routed` with how far
-/// `routed` has been read.
+/// Operators' commands that pause and resume passes. The judge compares the offsets of their records in `routed` with
+/// the offsets up to which workers have read `routed`.
 extension SimulationWorld {
     /// Time within which workers must obey a pause (fan-out, "Stopping a pass").
     static let obedienceMillis: Int64 = 1_000
 
     // MARK: Orders
 
-    /// Perhaps lets an operator stop something now.
+    /// Perhaps lets an operator pause passes now, and resume them later.
     func perhapsPause() {
         guard self.faultsAreOn, Int.random(in: 0..<100, using: &self.pauseRandom) < self.plan.audiences.pausePercent,
             let audience = self.presentAudiences.randomElement(using: &self.pauseRandom),
@@ -19,7 +19,7 @@ extension SimulationWorld {
         else { return }
         let isOfApp = Int.random(in: 0..<4, using: &self.pauseRandom) == 0
         let meant = isOfApp ? self.presentAudiences.filter { self.phones[$0].audience?.app == life.app } : [audience]
-        // An audience that has ended is forgotten after a while, even if its phones have not got the end.
+        // An audience that has ended is forgotten after a while, even if a pause keeps the end from its phones.
         guard meant.allSatisfy({ self.phones[$0].audience?.ends.isEmpty ?? true }) else { return }
         let target = isOfApp ? SimulatedPause.Target.app(life.app) : .audience(first: life.first)
         let isCut = Int.random(in: 0..<5, using: &self.pauseRandom) == 0
@@ -35,7 +35,7 @@ extension SimulationWorld {
             dueMillis: self.steadyMillis + (isCut ? Int64.random(in: 0...5_000, using: &self.pauseRandom) : 0),
             partitions: 0...last)
         self.orders.append(order)
-        // Passes are resumed in time for members that wait, and before a start expires.
+        // Passes are resumed before waiting members are forgotten, and before a start expires.
         let longest = min(self.plan.app.retentionAfterEndMillis, 1_200_000) / 3
         let range = [50...2_000, 2_000...60_000, 60_000...max(60_000, longest)].randomElement(using: &self.pauseRandom)!
         order.isPaused = false
@@ -43,7 +43,7 @@ extension SimulationWorld {
         self.orders.append(order)
     }
 
-    /// Carries out commands that are due.
+    /// Carries out the commands that are due.
     func carryOutOrders() {
         guard !self.orders.isEmpty else { return }
         let due = self.orders.filter { $0.dueMillis <= self.steadyMillis }
@@ -92,13 +92,13 @@ extension SimulationWorld {
 
     // MARK: The judge
 
-    /// Remembers that the worker has read a partition of `routed` up to here.
+    /// Remembers that some worker has read `routed` in the partition up to this offset.
     func rememberRoutedRead(_ partition: Int32, upTo end: Int64) {
         self.routedReadEnds[partition] = max(self.routedReadEnds[partition] ?? 0, end)
     }
 
-    /// Checks, when a push leaves for a member, that the audience is not paused, as far as the partition's owner must
-    /// know.
+    /// Checks that a push to a member does not leave while the audience is paused. A pause counts as soon as the
+    /// partition's owner must know of it.
     func checkPaused(_ audience: Int, partition: Int32, worker: SimulatedWorker, whose: @autoclosure () -> String) {
         guard let pauses = self.pauses[partition], let owned = worker.partitions[partition],
             let life = self.phones[audience].audience
@@ -106,7 +106,7 @@ extension SimulationWorld {
         let read = owned.positions[1]
         for target in [SimulatedPause.Target.app(life.app), .audience(first: life.first)] {
             let meant = pauses.filter { $0.target == target }
-            // Commands that a former owner has taken may be in `state`, even if they were not committed.
+            // A command that a former owner has read may be in `state`, even if its offset was not committed.
             let possible = meant.filter { $0.offset >= read && $0.offset < self.routedReadEnds[partition] ?? 0 }
             if let last = meant.last(where: { $0.offset < read }), last.isPaused,
                 possible.allSatisfy(\.isPaused)
@@ -121,8 +121,8 @@ extension SimulationWorld {
         }
     }
 
-    /// A pause that has waited in `routed` for too long, although nothing keeps its owner from reading it. `nil`: none.
-    /// All commands about this target that the owner has still to read are pauses.
+    /// A pause that has waited in `routed` for too long, although nothing keeps the owner from reading it. `nil`: there
+    /// is none. A pause does not count if the owner has yet to read a command that resumes the same target.
     private func overlooked(
         _ unread: [SimulatedPause], owned: SimulatedWorker.Owned, worker: SimulatedWorker
     ) -> SimulatedPause? {

@@ -2,16 +2,16 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Judges what the loop does through its ports, at each call (contract: One owner). It writes, commits and pushes
-/// nothing without the lease. It commits and hands over nothing before Kafka has acknowledged what that depends on.
+/// Judges each call of a loop to its ports (contract: One owner). Without the lease, the loop must not write, commit or
+/// push. It must not commit offsets or hand over a partition before Kafka has acknowledged the records that this needs.
 extension SimulationWorld {
-    /// Whether the group has confirmed the worker's partitions, and no other worker can have them yet.
+    /// Whether the worker has a confirmed lease, so that no other worker can have its partitions.
     func hasLease(_ worker: SimulatedWorker) -> Bool {
         worker.leaseFromMillis <= self.steadyMillis && self.steadyMillis < worker.leaseEndsMillis
     }
 
-    /// Checks that a worker that asks a port for something has the lease. Calls of a dead process have no effect, and a
-    /// worker without partitions can do no harm.
+    /// Checks that a worker has the lease when it calls a port. Calls of a dead process have no effect, and a worker
+    /// without partitions can do no harm.
     func checkLease(of worker: SimulatedWorker, _ what: @autoclosure () -> String) {
         guard worker.isAlive, !worker.partitions.isEmpty, !self.hasLease(worker) else { return }
         self.fail("worker \(worker.number) \(what()) without the lease")
@@ -30,7 +30,7 @@ extension SimulationWorld {
             ? self.name(ofStateKey: kept.key ?? []) : String(decoding: kept.key ?? [], as: UTF8.self)
     }
 
-    /// Remembers that the worker has the acknowledgement of its record.
+    /// Remembers that the worker has the acknowledgement of a record.
     func rememberAcknowledged(_ delivery: SimulatedKafka.Delivery, worker: SimulatedWorker) {
         guard delivery.logID.topic == .state, let activity = self.activity(ofStateKey: delivery.record.key ?? [])
         else { return }
@@ -39,7 +39,7 @@ extension SimulationWorld {
         self.rememberRecordOfAttempt(activity, madeAt: madeAt, worker: worker)
     }
 
-    /// Checks offsets that the loop hands to its committer.
+    /// Checks the offsets that the loop gives to its committer.
     func checkHandedToCommit(_ positions: [CommitPosition], by worker: SimulatedWorker) {
         guard worker.isAlive else { return }
         if let first = positions.first {
@@ -48,11 +48,10 @@ extension SimulationWorld {
         self.checkAcknowledged(positions, by: worker)
     }
 
-    /// Checks a partition that the loop has let go of. Its next owner relies on everything that was not reported as
-    /// unfinished.
+    /// Checks a partition that the loop has released. The next owner relies on `state` and on these positions.
     func checkHandedOver(_ partition: Int32, _ positions: [CommitPosition], by worker: SimulatedWorker) {
         self.checkAcknowledged(positions, by: worker)
-        // A partition that never ran has sent only its marker, and nobody relies on that.
+        // A partition that never ran has sent only its marker, on which nothing depends.
         guard let owned = worker.partitions[partition], owned.runsSinceMillis > 0 else { return }
         let underWay = self.kafka.transits.count {
             $0.producer == worker.number && !$0.isOrphan
@@ -67,8 +66,8 @@ extension SimulationWorld {
 
     private func checkAcknowledged(_ positions: [CommitPosition], by worker: SimulatedWorker) {
         for position in positions {
-            // A worker that slept past its session hands over a partition that belongs to another. Its commits are
-            // refused, and another has read the partition since.
+            // A worker that was stopped for longer than its session may release a partition that another worker has.
+            // Its commits are refused, so they are not judged.
             guard self.group.owner(of: position.partition) == worker.number else { continue }
             let logID = SimulatedKafka.LogID(
                 topic: position.topic == 0 ? .events : .routed, partition: position.partition)

@@ -2,12 +2,12 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Plan of how often workers' Kafka clients end by a fatal error. It is drawn with a generator of its own, so that
-/// worlds without it stay as they were.
+/// Plan of the fatal errors that end workers' Kafka clients. It is drawn with a separate generator, so that worlds
+/// without such errors do not change.
 struct ProducerPlan {
-    /// Percentage of records for `state` whose client ends when they leave.
+    /// Percentage of `state` records whose departure ends their Kafka client.
     var endPercent = 0
-    /// Percentage of attempts to make another client that fail.
+    /// Percentage of attempts to create another client that fail.
     var failurePercent = 0
 
     init() {}
@@ -20,20 +20,20 @@ struct ProducerPlan {
     }
 }
 
-/// A limit on the time in which clients end one after the other.
+/// Limits the time in which clients end one after the other.
 ///
-/// Records that a client leaves on their way may be stored behind newer records of their keys, and compaction keeps
-/// only the last one. So an owner has to find such a record, and overwrite it, within `min.compaction.lag.ms` (Topics,
-/// "State"), half an hour at least. No promise holds where nothing can be written for longer.
+/// A record that an ended client had sent may be stored behind newer records of its key. Compaction keeps only the last
+/// record of a key. So the owner must find and overwrite it within `min.compaction.lag.ms` (Topics, "State"), which is
+/// at least half an hour. Mailboat promises nothing if it cannot write for longer.
 struct ClientEnds {
     private var firstMillis: Int64 = .min
     private var lastMillis: Int64?
 
-    /// Least time between two ends in which an owner surely writes what it owes.
+    /// Least time between two ends in which an owner certainly writes all that it must.
     static let calmMillis: Int64 = 180_000
     static let troubleMillisMax: Int64 = 20 * 60_000
 
-    /// Whether a client may end now; `false`: enough clients have ended, and this one goes on.
+    /// Whether a client may end now. `false`: clients have been ending for so long that this one must work.
     mutating func mayGoOn(nowMillis: Int64) -> Bool {
         if self.lastMillis.map({ nowMillis - $0 >= Self.calmMillis }) ?? true { self.firstMillis = nowMillis }
         guard nowMillis - self.firstMillis < Self.troubleMillisMax else { return false }
@@ -42,10 +42,11 @@ struct ClientEnds {
     }
 }
 
-/// Kafka clients that end while their process goes on, for example because the broker did not expect a sequence number.
+/// Kafka clients that end while their process continues, for example because the broker did not expect a sequence
+/// number.
 extension SimulationWorld {
-    /// Perhaps ends a worker's Kafka client over a record that has left for `state`. The client takes nothing more, and
-    /// returns its unacknowledged records to the worker. Some of them are stored all the same, at any later moment.
+    /// Perhaps ends a worker's Kafka client when a record for `state` has left. The client takes no more records, and
+    /// returns the unacknowledged ones to the worker. Some of these are nevertheless stored later.
     func perhapsEndClient(of worker: SimulatedWorker) {
         guard self.faultsAreOn, worker.isAlive, !worker.clientHasEnded, self.plan.producers.endPercent > 0,
             !self.lateVoids.contains(where: { $0.transit.producer == worker.number }),
@@ -56,25 +57,25 @@ extension SimulationWorld {
         self.rememberClient(of: worker, isThere: false)
         self.rememberStruck()
         worker.clientHasEnded = true
-        // A restore may regard the next epoch as another owner's, if compaction has removed the markers that say
+        // A later restore may treat the next epoch as another owner's, if compaction has removed the markers that prove
         // otherwise.
         for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }
-        // Answers that the worker has not taken yet are lost.
+        // Answers that have not reached the worker are lost.
         for index in worker.inbox.indices where worker.inbox[index].comesMillis > self.steadyMillis {
             worker.inbox[index].offset = nil
             worker.inbox[index].refusal = nil
             worker.inbox[index].comesMillis = self.steadyMillis
         }
-        // Each of these records may be written again while it waits.
+        // Each of these records may be written a second time while the first one still counts as unacknowledged.
         worker.outdatedMax += worker.unacknowledgedCount
         worker.inbox += self.kafka.clientEnded(
             worker.number, nowMillis: self.steadyMillis, lateMillisMax: self.plan.lateMillisMax,
             random: &self.producerRandom)
     }
 
-    /// Gives the worker another client, if one can be made.
+    /// Gives the worker another client, unless a fault prevents that.
     func renewClient(of worker: SimulatedWorker) throws(LogFailure) {
         guard worker.isAlive else { return }
         if self.faultsAreOn, Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.failurePercent {

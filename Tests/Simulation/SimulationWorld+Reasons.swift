@@ -3,8 +3,8 @@ import PushModel
 
 /// Judges whether outcomes are true, and in which order a phone has shown content.
 extension SimulationWorld {
-    /// Judges that events were set aside only for a reason. A worker that had forgotten the activity would have no
-    /// reason.
+    /// Judges that an event has an outcome such as `unregistered` or `late` only for a reason. If a worker forgot the
+    /// activity, the reason would be missing.
     func judgeReasons(_ activity: Int) {
         let phone = self.phones[activity]
         var registered: Int64?
@@ -36,7 +36,7 @@ extension SimulationWorld {
             case .end: hasEnd = true
             case .start: hasStart = true
             case .update:
-                // An activity that was forgotten stays so until it is registered again.
+                // An activity that was forgotten stays forgotten until it is registered again.
                 let isRemembered = registered.map { event.writtenMillis - $0 < self.rememberedMillis } ?? false
                 registered = isRemembered ? event.writtenMillis : nil
             case .malformed, .join, .leave, .open: break
@@ -44,9 +44,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that outcomes of one position agree, or are `duplicate` (contract: Conservation). Two owners may differ,
-    /// because the later one cannot know the former one's outcome. It reports `unknown` for an event that may have been
-    /// delivered. It may also deliver an event that the former owner has set aside.
+    /// Judges that all outcomes of one event agree, apart from `duplicate` (contract: Conservation). Outcomes of two
+    /// owners may differ, because the later owner may not know the former one's outcome. It reports `unknown` for an
+    /// event that may have been delivered. It may also deliver an event that the former owner did not send.
     func judgeAgreement(_ position: SourcePosition, _ seen: [SimulationEvidence.SeenOutcome]) {
         guard !self.mayBeTakenInBothClusters(position) else { return }
         let said = seen.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
@@ -58,17 +58,17 @@ extension SimulationWorld {
                 let contradicts =
                     switch (first.name, second.name) {
                     case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
-                    // No record in `state` said yet that the activity had ended.
+                    // `state` did not say yet that the activity had ended.
                     case ("late", "applied"): false
                     case ("delivered", _), ("applied", _), (_, "applied"): true
-                    // Every owner finds the same fault in a record. What APNs refuses for good is set aside as for
-                    // other reasons: an owner that does not know of the refusal may send it again.
+                    // Every owner finds the same fault in a malformed record. If APNs has refused a message
+                    // permanently, an owner that does not know of that may send the message again.
                     case ("dead-lettered", _): !first.isOfAPNs
                     case (_, "dead-lettered"): !second.isOfAPNs
                     default: false
                     }
-                // One owner could not forward the event and wrote a dead letter. Another read the event again and
-                // could.
+                // One owner could not forward the event and wrote a dead letter. Another owner read the event again and
+                // forwarded it.
                 let isStranded =
                     self.stranded.contains(position) && [first.name, second.name].contains("dead-lettered")
                 if isOneOwner || contradicts, !isStranded {
@@ -78,14 +78,14 @@ extension SimulationWorld {
         }
     }
 
-    /// Least time for which an activity is remembered after its last event. Clock steps, and the time that a partition
-    /// waits, are subtracted.
+    /// Least time for which an activity is remembered after its last event. It is shorter than the configured time,
+    /// because clocks may be set and partitions may wait.
     private var rememberedMillis: Int64 {
         self.plan.livesAreShort ? self.plan.lifetimeMillis / 3 : self.plan.lifetimeMillis / 12 * 11
     }
 
-    /// Judges that an event is rejected only for a token that APNs has called dead, and never for one that was
-    /// replaced. APNs must have refused the newest token that the worker had surely read by then, or a newer one.
+    /// Judges that an event is rejected only if APNs has called a token dead, and that token was not replaced. APNs
+    /// must have refused the newest token that the worker had certainly read by then, or a later one.
     private func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
         for outcome in self.evidence.outcomes[position] ?? [] where outcome.name == "rejected" {
             let read = Set(
@@ -95,7 +95,7 @@ extension SimulationWorld {
                 let registration = self.written[other]!
                 guard registration.activity == event.activity, let token = registration.token, !self.isStranded(other)
                 else { continue }
-                // A registration that was written before the event is read before it.
+                // A registration that was written before the event is also read before it.
                 if registration.number < event.number || read.contains(registration.number) { tokens = [] }
                 tokens.append(token)
             }
@@ -105,7 +105,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a phone has shown the content or alert of a push, and so their events.
+    /// Remembers the events whose content or alert a phone shows after a push.
     func rememberShown(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         if let alert = self.alertNumber(in: body) { self.shown.insert(self.order[alert]) }
@@ -118,7 +118,7 @@ extension SimulationWorld {
 
     /// Judges that the phone has never shown an older state after a newer one, from any owner. There are two
     /// exceptions. The newer state may have expired before its owner knew whether it had arrived. The later owner may
-    /// have gone on without reading everything, because it could not read for too long.
+    /// have begun to push before it had read everything, because its wait is limited.
     func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
         for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
@@ -134,13 +134,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that an update which gave way to one that expired first is shown all the same, because it was still valid
-    /// (contract: Newest). This does not hold if something newer was shown or refused. If many updates outlive a newer
-    /// one, the oldest are given up (README, limits).
+    /// Judges updates that were superseded by an update that expired unsent. If such an update was still valid, it must
+    /// be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid for longer
+    /// than a newer one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
-        // Only a limited number of events is kept that expire later than the event they gave way to. The others are set
-        // aside.
+        // A slot keeps a limited number of events that expire later than the event that superseded them. The others are
+        // given up.
         let expiredCount = updates.count { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "expired" } }
         guard expiredCount <= 4 else { return }
         for position in updates.suffix(4) where !self.shown.contains(position) {
@@ -154,7 +154,7 @@ extension SimulationWorld {
                 return isGone && newer < expires
             }
             let seconds = self.written[position]!.timestampSeconds
-            // A channel may be forgotten and then written to again. A phone whose card has ended shows nothing of that.
+            // A channel may be forgotten and then get new events. A phone whose card has ended shows none of these.
             let isOver: Set = ["rejected", "unregistered", "unknown"]
             let ends = self.phones[activity].channel == nil ? isOver : isOver.union(["delivered"])
             let isOutdone = self.order.contains {

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Settings that change while workers run, in each worker separately. All judgements hold with any settings.
+/// Settings that change while workers run, separately in each worker. All judgements hold with any of these settings.
 extension SimulationWorld {
     /// Perhaps gives a running worker another configuration.
     func perhapsReconfigure() {
@@ -19,12 +19,12 @@ extension SimulationWorld {
             guard self.plan.kept.isOn else { continue }
             configuration.engine.apps[app].channelFallbackMillis = Int64.random(
                 in: 10_000...120_000, using: &self.reconfigurationRandom)
-            // The distance is never less than the judge allows.
+            // The distance is never less than the least one that the judge accepts.
             configuration.engine.apps[app].minimumDistanceMillis = Int64.random(
                 in: self.plan.app.minimumDistanceMillis...self.minimumDistanceMillisMax,
                 using: &self.reconfigurationRandom)
         }
-        // The limit is never more than the judge allows.
+        // The limit is never more than the greatest one that the judge accepts.
         let most = configuration.engine.settings.unacknowledgedMax
         configuration.engine.settings.unacknowledgedMax = Int.random(
             in: min(4, most)...most, using: &self.reconfigurationRandom)
@@ -41,7 +41,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Greatest distance that any worker of this world keeps between two pushes to a phone.
+    /// Greatest minimum distance between two pushes to a phone that any worker of this world can have.
     var minimumDistanceMillisMax: Int64 {
         let distance = self.plan.app.minimumDistanceMillis
         return self.plan.kept.isOn && self.plan.reconfigurationPercent > 0 ? 3 * distance : distance
@@ -52,7 +52,7 @@ extension SimulationPlan {
     /// One world in this many has settings that change.
     private static let worldsPerChangingWorld = 5
 
-    /// Draws with a generator of its own, so that everything else in the world stays as it was.
+    /// Draws how often settings change, with a separate generator, so that the rest of the world does not change.
     mutating func drawReconfigurations(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerChangingWorld, using: &random) == 0 else { return }
         self.reconfigurationPercent = [5, 30].randomElement(using: &random)!

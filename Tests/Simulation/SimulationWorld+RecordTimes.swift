@@ -1,17 +1,17 @@
 import PushModel
 
-/// Records whose own time cannot be true: a client wrote seconds, 0, or the time of a wrong clock. Their events have no
-/// `timestamp`. Such an event counts as newer than what was written before it, and as older than what is written later.
-/// That holds whenever and however often it is read.
+/// Events without a `timestamp` in records with an impossible time: a client wrote seconds, 0, or the time of a wrong
+/// clock. Such an event counts as newer than everything written before it, and as older than everything written later.
+/// This holds whenever and however often the event is read.
 extension SimulationWorld {
-    /// Plan and state of such records. They are drawn with a generator of their own, so that worlds without them stay
-    /// as they were.
+    /// Plan and state of such records. They are drawn with a separate generator, so that worlds without them do not
+    /// change.
     struct RecordTimes {
         var random: SplitMix64
-        /// Percentage of events with content whose record has such a time.
+        /// Percentage of events with content whose record has an impossible time.
         let percent: Int
-        /// Activities and audiences that had such an event. From then on their events are written in the order of their
-        /// times, because only the order of arrival places an event without a time.
+        /// Activities and audiences that have had such an event. Their later events are written in the order of their
+        /// times, because workers order an event without a time only by its arrival.
         private(set) var untimed: Set<Int> = []
 
         init(seed: UInt64) {
@@ -19,7 +19,7 @@ extension SimulationWorld {
             self.percent = [0, 0, 10, 40].randomElement(using: &self.random)!
         }
 
-        /// Draws the time of the activity's next record; `nil`: the true time.
+        /// Draws an impossible time for the activity's next record. `nil`: the record has the true time.
         mutating func draw(_ activity: Int, nowMillis: Int64) -> Int64? {
             guard self.percent > 0, Int.random(in: 0..<100, using: &self.random) < self.percent else { return nil }
             self.untimed.insert(activity)

@@ -2,14 +2,14 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Records that Kafka refuses, and what workers do about them.
+/// Records that Kafka refuses, and how workers react to that.
 extension SimulationWorld {
-    /// Why Kafka refuses the record from any client; `nil`: it does not.
+    /// Why Kafka refuses the record from every client. `nil`: it does not.
     func refusal(of record: LoggedRecord, at logID: SimulatedKafka.LogID) -> ProduceError? {
         if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(logID.topic) {
             return .size
         }
-        // A record whose time is far off is refused by a topic that limits times.
+        // A topic with a limit for times refuses a record with a wrong time.
         if record.timestampMillis > 0, self.plan.refusals.batchPercent > 0 { return .invalidTimestamp }
         guard logID.topic == .deadLetters else { return nil }
         return switch self.plan.refusals.deadLetters {
@@ -19,7 +19,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the record is a dead letter of an event with no fault.
+    /// Whether the record is a dead letter of a well-formed event.
     private func isStranded(_ record: LoggedRecord) -> Bool {
         guard let position = Self.source(of: record), let event = self.written[position] else { return false }
         return event.kind != .malformed
@@ -32,7 +32,7 @@ extension SimulationWorld {
         return SourcePosition(topic: 0, partition: partition, offset: offset)
     }
 
-    /// Decides whether Kafka refuses a batch. One of its records has just been sent, perhaps after others.
+    /// Decides whether Kafka refuses a batch. It is called after each record of the batch was sent.
     func judgeBatch(of logID: SimulatedKafka.LogID, from worker: SimulatedWorker) {
         let percent = self.plan.refusals.batchPercent
         guard percent > 0 else { return }
@@ -43,7 +43,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps lets somebody lower a limit now.
+    /// Perhaps lets somebody lower size limits of topics for a while.
     func perhapsLowerLimits() {
         guard self.faultsAreOn, self.steadyMillis >= self.refusalWindow.untilMillis,
             Int.random(in: 0..<100, using: &self.refusalRandom) < self.plan.refusals.windowPercent,
@@ -54,7 +54,7 @@ extension SimulationWorld {
         self.refusalWindow = (window.topics, until)
     }
 
-    /// Remembers that a partition cannot go on. Its worker is started again when the limit is back.
+    /// Remembers that a partition has halted. Its worker is started again some time after the limits are raised.
     func rememberHalt(_ partition: Int32, _ reason: String, of worker: SimulatedWorker) {
         guard !self.refusalWindow.topics.isEmpty, !self.refusalWindow.topics.isDisjoint(with: [.state, .deadLetters])
         else { return self.fail("partition \(partition) is halted: \(reason)") }
@@ -74,8 +74,8 @@ extension SimulationWorld {
         self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
     }
 
-    /// Remembers an event that its worker calls dead-lettered because it could not be forwarded. The worker may die in
-    /// the same turn, before the world hears its notice, and what it has written arrives all the same.
+    /// Remembers an event that its worker reports as dead-lettered because it could not be forwarded. The worker may
+    /// die in the same turn, before the world gets its notice, and its records may arrive nevertheless.
     func rememberStranded(_ record: LoggedRecord, on topic: SimulatedKafka.Topic) {
         guard topic == .outcomes, self.plan.refusals.mayStrand else { return }
         let text = String(decoding: record.value, as: UTF8.self)
@@ -85,7 +85,7 @@ extension SimulationWorld {
         self.stranded.insert(position)
     }
 
-    /// Restarts workers with a halted partition when that is due, as an operator would.
+    /// Restarts workers with a halted partition when this is due, as an operator would.
     func restartHalted() {
         guard !self.restarts.isEmpty else { return }
         for worker in self.workers where worker.runs {
@@ -96,12 +96,12 @@ extension SimulationWorld {
         self.restarts = self.restarts.filter { number, _ in self.workers.contains { $0.number == number } }
     }
 
-    /// Whether the event became a dead letter, and no other owner has forwarded it.
+    /// Whether the event became a dead letter because it could not be forwarded, and no other owner has forwarded it.
     func isStranded(_ position: SourcePosition) -> Bool {
         self.stranded.contains(position) && !self.evidence.isRouted(position)
     }
 
-    /// Judges that a good event which could not be forwarded is among the dead letters, in full.
+    /// Judges that a well-formed event that could not be forwarded has a dead letter with its whole value.
     func judgeStranded() {
         var found: Set<SourcePosition> = []
         for (logID, log) in self.kafka.logs where logID.topic == .deadLetters {
@@ -110,7 +110,7 @@ extension SimulationWorld {
             }
         }
         for position in self.stranded where self.written[position].map({ $0.kind != .malformed }) ?? false {
-            // A former owner may have forwarded the event before, or the next one later.
+            // A former owner may have forwarded the event earlier, or the next owner later.
             guard !found.contains(position), !self.evidence.isRouted(position) else { continue }
             self.fail("\(position) could be neither forwarded nor is it among the dead letters")
         }

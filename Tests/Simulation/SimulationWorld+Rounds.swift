@@ -1,11 +1,11 @@
 import PushEngine
 import PushModel
 
-/// Judges that passes go round. No member is served twice before every member has been served once, even if versions
-/// follow each other fast.
+/// Judges the rounds of passes. No member may be served twice before every member has been served once, even if
+/// versions follow each other fast.
 extension SimulationWorld {
-    /// Checks a push that leaves for a member. The push counts as part of a round if the member's earlier push was
-    /// accepted before the version's first push in this partition left.
+    /// Checks a push that leaves for a member. It counts as part of a round if the member's earlier push was accepted
+    /// before the version's first push in this partition left.
     func checkRound(_ flight: Flight, body: MemberBody, member: Int, in tenure: SimulatedAudience.Tenure) {
         let last = self.members[member].service
         let isOfStay = last?.audience == body.audience && last?.tenure == tenure
@@ -25,17 +25,17 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the phone could be served when the round of a version began.
+    /// Whether the member could be served when the version's round began.
     private func isFree(
         _ member: Int, since last: SimulatedMember.Service, at begun: Int64, _ flight: Flight
     ) -> Bool {
-        // A phone that was served outside a round a moment ago is not free.
+        // A member that was just served outside a round cannot be served yet.
         let isRecent = !last.isInTurn && begun <= last.millis + self.minimumDistanceMillisMax
         return last.stampSeconds < flight.stampSeconds && last.acceptedMillis ?? .max <= begun && !isRecent
             && self.stays(member, since: last.millis)
     }
 
-    /// Whether the member was in its audience by then, and nothing has been written about that since.
+    /// Whether the member's last join was committed before that time, and it has no later join or leave.
     private func stays(_ member: Int, since millis: Int64) -> Bool {
         // A phone that is served over its channel is not served in a round.
         guard self.members[member].movements.allSatisfy({ $0.channel == nil }) else { return false }
@@ -44,7 +44,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the member was served in a round, before the other was, and nothing keeps it from being served again.
+    /// Whether `member` was served in a round before `other` was, could be served again, and has not been.
     private func waitsForItsTurn(_ member: Int, since service: SimulatedMember.Service, of other: Int) -> Bool {
         let (phone, last) = (self.members[member], self.members[member].service)
         guard let last, last.audience == service.audience, last.tenure == service.tenure, last.isInTurn,
@@ -54,8 +54,8 @@ extension SimulationWorld {
         return self.stays(member, since: last.millis) && phone.audience == service.audience
     }
 
-    /// Whether no version of the audience expires, and none was sent again to bring its alert. Such versions change the
-    /// rounds.
+    /// Whether no version of the audience expires, and none was sent again for its alert. Such versions change the
+    /// order of rounds.
     private func goesRoundPlainly(_ audience: Int) -> Bool {
         guard let versions = self.phones[audience].audience?.versions.values else { return false }
         return versions.allSatisfy { version in

@@ -1,9 +1,10 @@
 import PushModel
 
-/// Stale dates, also in the past. A publisher that has lost its source makes the card stale as of now. No event expires
-/// at its stale date unless the app says so. But a phone puts up no card that is stale at its start.
+/// Stale dates of events, some of them in the past. A publisher that has lost its data source makes a card stale at
+/// once. An event expires at its stale date only if the app's settings say so. A phone puts up no card for a start that
+/// is already stale.
 extension SimulationWorld {
-    /// Plan of stale dates. It is drawn with a generator of its own, so that worlds without them stay as they were.
+    /// Plan of stale dates. It is drawn with a separate generator, so that worlds without them do not change.
     struct StaleDates {
         var random: SplitMix64
         /// Percentage of updates and starts that have a stale date.
@@ -11,12 +12,12 @@ extension SimulationWorld {
         /// The setting `updates.stale-date-expires`.
         let expireUpdates: Bool
 
-        /// What an event may become a part of. Nobody can tell whether a start arrives just before its stale date or
-        /// just after, so its dates are far away.
+        /// What a push will use the event for. The stale date of a start is far away, because the judge cannot tell
+        /// whether a push arrives just before it or just after.
         enum Use {
             case update, start
-            /// A start of an audience shows the newest version. Members that join after a stale version are not
-            /// started.
+            /// A version of an audience that a start may show. If it were stale, members that join after it would not
+            /// be started.
             case shownByStart
         }
 
@@ -37,20 +38,20 @@ extension SimulationWorld {
         }
     }
 
-    /// Draws when the event becomes stale; `nil`: it has no stale date.
+    /// Draws the event's stale date, in seconds. `nil`: it has none.
     func drawStaleDate(_ activity: Int) -> Int64? {
         guard !self.isAudience(activity) else {
             return self.staleDates.draw(
                 nowSeconds: self.wallSeconds, self.plan.audiences.starterCount > 0 ? .shownByStart : .update)
         }
-        // An event that is set aside must have an outcome, so all outcomes must be published.
+        // An event that is not sent must have an outcome, so the publication of all outcomes is needed.
         let isOfStart = self.phones[activity].startToken != nil
         guard !isOfStart || self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, isOfStart ? .start : .update)
     }
 
-    /// Draws the stale date of an audience's start. A start that is stale when it is read starts nobody, and has no
-    /// outcomes about members.
+    /// Draws the stale date of an audience's start, in seconds. A start that is stale when it is read starts nobody,
+    /// and has no outcomes about members.
     func drawStaleDateOfStart() -> Int64? {
         guard self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, .start)

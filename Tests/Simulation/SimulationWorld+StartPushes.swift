@@ -5,11 +5,11 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Checks when a start leaves for a start member, and what the phone makes of it. The judge uses only where records are
-/// stored and which pushes left.
+/// Pushes to start members: the checks when a start leaves, and its arrival at the phone. The judge knows only which
+/// records were stored and which pushes left.
 extension SimulationWorld {
-    /// Index in `order` of the start event that a body belongs to; the body's attributes name it. `nil`: no start
-    /// event.
+    /// Index in `order` of the start event that a body belongs to, which the body's attributes contain. `nil`: the body
+    /// is not from a start event.
     private func startEvent(in text: String) -> Int? {
         guard let range = text.range(of: "\"attributes\":{\"start\":"),
             let number = Int(text[range.upperBound...].prefix { $0.isNumber }), number < self.order.count,
@@ -77,8 +77,8 @@ extension SimulationWorld {
 
     // MARK: What must hold for every start
 
-    /// Judges that no owner knowingly sends a second card. Every earlier push must have been refused, and the owner
-    /// must have got that answer.
+    /// Judges that an owner does not knowingly send a start twice with `start.on-unknown: drop`. Every earlier push of
+    /// the start must have been refused, and its worker must have got that answer.
     private func checkSecondStart(_ start: Int, starter: Int, worker: SimulatedWorker) {
         guard self.plan.app.startOnUnknown == .drop else { return }
         for push in self.starters[starter].pushes[start] ?? [] where push.end != .refused {
@@ -88,8 +88,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a start leaves before it has expired, and before its partition's owner has sent an end. Its content
-    /// must not be older than that which update members in the partition were sent.
+    /// Judges that a start leaves before it expires, and before its partition's owner has sent an end. The start's
+    /// content must not be older than the content that this owner has sent to update members.
     private func checkStartInTime(_ start: Int, text: String, starter: Int, worker: SimulatedWorker) {
         let event = self.written[self.order[start]]!
         let now = self.now(of: worker).wallMillis
@@ -121,8 +121,8 @@ extension SimulationWorld {
         let committed = movements.lastIndex { $0.committedMillis != nil }
         var floor = [committed, self.starters[starter].lastRead[worker.number]].compactMap { $0 }.max() ?? 0
         if self.home(ofStarter: starter) != self.writtenPartition(ofStarter: starter) {
-            // A worker that died may have forwarded a copy of an older movement, which is stored there long after.
-            // Other members are judged in the same way.
+            // A worker that died may have forwarded a copy of an older movement, which is stored in the phone's
+            // partition much later.
             floor = min(floor, self.starters[starter].newestRead ?? floor)
         }
         let isIn = (floor..<movements.count).contains {
@@ -138,7 +138,7 @@ extension SimulationWorld {
             $0.value.atMillis + hourMillis >= self.steadyMillis
         }
         guard let start = flight.start else { return }
-        // A start that is sent again counts once.
+        // A start that is sent twice counts once.
         let spent = self.starters[starter].spent.count {
             $0.key != start
                 && $0.value.atMillis + hourMillis - (self.aheadMillis - $0.value.aheadMillis) - slack

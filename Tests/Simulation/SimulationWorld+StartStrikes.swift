@@ -1,13 +1,12 @@
 import PushModel
 
-/// Faults that strike while a record about a start is on its way to `state`. With blind draws, a worker would die at
-/// such a moment only once in hundreds of runs.
+/// Deaths of workers while a record about a start is on its way to `state`. At random times, a worker would die at such
+/// a moment only once in hundreds of runs.
 extension SimulationWorld {
-    /// Plan and state of these faults. They have a generator of their own, so that a world without them stays as it
-    /// was.
+    /// Plan and state of these deaths. They have a separate generator, so that worlds without them do not change.
     struct StartStrikes {
         var random: SplitMix64
-        /// Percentage of suitable moments at which a fault strikes.
+        /// Percentage of suitable moments at which a worker dies.
         let percent: Int
         var count = 0
 
@@ -17,12 +16,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Limit of these faults in one world. Each takes a takeover, and a start lives for a quarter of an hour.
+    /// Maximum number of these deaths in one world. Each takes the time of a takeover, and a start is valid for only a
+    /// quarter of an hour.
     private static let countMax = 6
     private static let startKey = Array("r/".utf8)
 
     private func strikesAtStart() -> Bool {
-        // A takeover also writes records about starts in worlds where nobody has ever been started.
+        // A takeover also writes records about starts in worlds in which no phone was ever started.
         guard self.faultsAreOn, !self.starters.isEmpty, self.workerCount < 60, self.startStrikes.count < Self.countMax,
             Int.random(in: 0..<100, using: &self.startStrikes.random) < self.startStrikes.percent
         else { return false }
@@ -30,8 +30,8 @@ extension SimulationWorld {
         return true
     }
 
-    /// Lets a worker die when a start leaves while a record about its progress is on its way to `state`. The record may
-    /// be lost.
+    /// Perhaps lets a worker die when it sends a start while a record of its progress is on its way to `state`. The
+    /// record may be lost.
     func strikeOverAnnouncement(_ flight: Flight, of worker: SimulatedWorker) {
         let logID = SimulatedKafka.LogID(topic: .state, partition: flight.partition)
         let isUnderWay = self.kafka.transits.contains {
@@ -43,8 +43,8 @@ extension SimulationWorld {
         worker.fuse = 1
     }
 
-    /// Lets an owner die when a former owner's record about a start is stored behind its own. The owner dies before it
-    /// has repaired that, or just after.
+    /// Perhaps lets an owner die when a former owner's record about a start is stored behind its own. The owner dies
+    /// before it has repaired this, or just after.
     func strikeAtLateStart(_ transit: SimulatedKafka.Transit) {
         guard transit.record.key.starts(with: Self.startKey),
             let owner = self.group.owner(of: transit.logID.partition), owner != transit.producer,

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Judges, when everything is quiet, which start members must have been started.
+/// Judges, when everything is quiet, that starts have reached the start members that they were due to.
 extension SimulationWorld {
     func judgeStarts(_ audience: Int) {
         guard let start = self.phones[audience].audience?.start else { return }
@@ -11,9 +11,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a start reached a start member that was due. An owner that has started one member of its partition,
-    /// long before the start expires, must start all others in the audience. If the partition changed hands meanwhile,
-    /// an outcome may say instead that the start is in doubt.
+    /// Judges that a start reached a start member that it was due to. An owner that has started one member of its
+    /// partition, long before the start expires, must start all others in the audience. If the partition has changed
+    /// hands since then, an outcome may instead report that the start is in doubt.
     private func judgeStart(_ start: Int, audience: Int, starter: Int) {
         let phone = self.starters[starter]
         let pushes = phone.pushes[start] ?? []
@@ -43,9 +43,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Number of the member's starts for other audiences that may count within the hour for an owner, but are not
-    /// counted here. Some were announced and never left, but an owner that took over cannot know that. Others were
-    /// refused.
+    /// Number of starts of other audiences that an owner may count for the member within the hour, although the world
+    /// does not count them. Some were announced and never sent, which a new owner cannot know. Others were refused.
     private func unknownStarts(of starter: Int, besides audience: Int, until expiresMillis: Int64) -> Int {
         let partition = self.home(ofStarter: starter)
         return self.audienceNumbers.count { other in
@@ -53,7 +52,8 @@ extension SimulationWorld {
                 self.phones[other].audience?.app == self.phones[audience].audience?.app
             else { return false }
             if let pushes = self.starters[starter].pushes[start] {
-                // The start was refused the last time. No record says which members of an earlier start were refused.
+                // APNs refused the start's last push. No record says to which members an earlier push of the start was
+                // refused.
                 return self.starters[starter].spent[start] == nil
                     && pushes.contains { $0.leftMillis < expiresMillis && $0.leftMillis + 3_600_000 > expiresMillis }
             }
@@ -63,8 +63,8 @@ extension SimulationWorld {
                 })
             else { return false }
             let written = self.written[self.order[start]]!.writtenMillis
-            // The start went round, and the end of its audience took it from members that it had not reached. No record
-            // names these members, either.
+            // The start's round had begun when its audience ended, so some members were not started. No record names
+            // these members either.
             let wasCut =
                 self.phones[other].audience?.ends.contains { $0.millis >= written && $0.millis <= expiresMillis }
                 ?? false
@@ -86,17 +86,17 @@ extension SimulationWorld {
         }
     }
 
-    /// Longest time that a round and its retries take when everything goes wrong that can.
+    /// Longest time that a round with its retries takes, if all delays coincide.
     private static let startMillisMax: Int64 = 300_000
 
-    /// When the member's join was committed, if the member has stayed in the audience since the start or its join;
-    /// `nil`: it has not stayed.
+    /// When the member's join was committed. `nil`: the member is not in the audience, or has left some audience since
+    /// the start.
     private func stayed(_ starter: Int, audience: Int, since start: Int) -> Int64? {
         let movements = self.starters[starter].movements
         guard let joined = self.joined(starter, audience: audience, upTo: movements.count),
             let committed = joined.committedMillis
         else { return nil }
-        // A member that left in between may have had its start before it left.
+        // A member that has left since the start may have been started before it left.
         let left = movements.contains {
             !$0.isJoin && $0.writtenMillis > self.written[self.order[start]]!.writtenMillis
         }

@@ -3,23 +3,23 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Start members in the simulated world: the phones that can be started, and the records that the upstream service and
-/// the apps write about them.
+/// Start members in the simulated world: the phones with push-to-start tokens, and the records that the upstream
+/// service and the apps write about them.
 extension SimulationWorld {
     private func startChance(_ percent: Int) -> Bool {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.startRandom) < percent
     }
-    /// An update token that a phone has got for a card. The app reports it later.
+    /// An update token that a phone has got for a card, and that the app reports later.
     struct ComingBack {
         var audience: Int
         var isDevelopment: Bool
-        /// The channel that the card listens on.
+        /// The channel on which the card listens.
         var channel: String?
         var dueMillis: Int64
     }
 
-    /// Perhaps writes something about start members of an audience.
-    /// - Returns: `false`: the next event is to be about something else.
+    /// Perhaps writes an audience's start, or a record about its start members.
+    /// - Returns: `false` if it wrote nothing.
     func writesAboutStarters(_ audience: Int) -> Bool {
         let plan = self.plan.audiences
         guard plan.starterCount > 0 else { return false }
@@ -54,7 +54,7 @@ extension SimulationWorld {
         let number = self.starters.count
         let digits = "0000000" + String(number, radix: 16)
         let byteCount = [32, 80, 128].randomElement(using: &self.startRandom)!
-        // Neither activities nor update members have tokens that begin like this.
+        // Tokens of activities and of update members begin differently.
         let token = "fd" + digits.suffix(8) + String(repeating: "5a", count: byteCount - 5)
         self.starters.append(
             SimulatedStarter(
@@ -65,19 +65,19 @@ extension SimulationWorld {
         return number
     }
 
-    /// Lets a start member join, leave, rejoin or repeat its last record, or lets its token die.
+    /// Lets a start member join or leave, lets its token die, or lets another start member join.
     private func moveStarter(_ audience: Int) {
         let living = self.starters.indices.filter { !self.starters[$0].isDead }
         guard let starter = living.randomElement(using: &self.startRandom) else {
             return self.joinStarters(1, audience: audience)
         }
-        // A token belongs to one app.
+        // A token belongs to one app, so the member can only join audiences of this app.
         let home = self.starters[starter].movements.first?.audience ?? audience
         let isOfApp = self.phones[home].audience?.app == self.phones[audience].audience?.app
         switch Int.random(in: 0..<10, using: &self.startRandom) {
         case 0..<4 where isOfApp: self.writeStartJoin(starter, audience: audience)
         case 4 where isOfApp:
-            // The member leaves, and rejoins at once.
+            // The member leaves and rejoins at once.
             self.writeStartLeave(starter, audience: audience)
             self.writeStartJoin(starter, audience: audience)
         case 5 where isOfApp: self.writeStartLeave(starter, audience: audience)
@@ -104,7 +104,7 @@ extension SimulationWorld {
     }
 
     /// Writes a leave of a start member.
-    /// - Parameter audience: the audience that is left; `nil`: all of them.
+    /// - Parameter audience: the audience that the member leaves. `nil`: it leaves all audiences.
     private func writeStartLeave(_ starter: Int, audience: Int?) {
         let named = audience.map { ",\"token-type\":\"start\",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""
         self.write(starter, kind: .leave, audience: audience, value: "{\"event\":\"unregister\"\(named)}")
@@ -135,7 +135,7 @@ extension SimulationWorld {
 
     // MARK: Starts
 
-    /// Writes an audience's start. Update members get its content, and no alert.
+    /// Writes an audience's start. Update members get its content without the alert.
     private func writeAudienceStart(_ audience: Int) {
         let number = self.order.count
         let timestamp = max(self.wallSeconds, self.phones[audience].lastEventSeconds + 1)
@@ -160,9 +160,9 @@ extension SimulationWorld {
         self.log("a start of audience \(audience): event \(number)")
     }
 
-    /// Draws when the app gets a token for a card that is up. Some apps never get one. A developer found that on idle
-    /// phones only 5 of 14 did.
-    /// - Parameter channel: the channel that the card listens on.
+    /// Draws when the app gets an update token for a card that is up. Some apps never get one: a developer saw that
+    /// only 5 of 14 idle phones did.
+    /// - Parameter channel: the channel on which the card listens.
     func getUpdateToken(_ starter: Int, audience: Int, channel: String?) {
         guard Int.random(in: 0..<14, using: &self.startRandom) >= 5 else { return }
         self.comingBack.append(
@@ -179,7 +179,7 @@ extension SimulationWorld {
 
     // MARK: Places
 
-    /// The partition to which records of a start token are written.
+    /// The partition to which the records of a start token are written.
     func writtenPartition(ofStarter starter: Int) -> Int32 {
         let key = self.starters[starter].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -187,7 +187,7 @@ extension SimulationWorld {
             self.plan.audiences.trustsPlacement || (starter % 3 == 2 && self.plan.misplacedPercent > 0)
         return isElsewhere ? (partition + 1) % self.plan.partitions : partition
     }
-    /// The partition that the start token belongs to.
+    /// The partition in which a start member is stored.
     func home(ofStarter starter: Int) -> Int32 {
         guard !self.plan.audiences.trustsPlacement else { return self.writtenPartition(ofStarter: starter) }
         let key = self.starters[starter].keyBytes
@@ -212,8 +212,8 @@ extension SimulationWorld {
             self.starters[starter].movements[event.movement].committedMillis = self.steadyMillis
         }
     }
-    /// The join with which the start member entered the audience, by its first `count` movements; `nil`: it is not in
-    /// the audience.
+    /// The join with which the start member's stay in the audience began, by the member's first `count` movements.
+    /// `nil`: it is not in the audience.
     func joined(_ starter: Int, audience: Int, upTo count: Int) -> SimulatedStarter.Movement? {
         var joined: SimulatedStarter.Movement?
         for movement in self.starters[starter].movements.prefix(count) {

@@ -2,16 +2,15 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Start members whose worker died before it heard whether they were started. An outcome record reports each of them
+/// Start members whose worker died before it got the answer to their start. An outcome record must report each of them
 /// (fan-out contract: Starts of an audience).
 extension SimulationWorld {
-    /// How long a new owner must keep a partition so that all its reports are stored in Kafka. The session timeout is
-    /// included.
+    /// How long a new owner needs to store all its reports in Kafka, with the session timeout of the former owner.
     private static let reportMillis: Int64 = 120_000
 
     // MARK: What is heard
 
-    /// FNV-1a over the raw token, as outcome records name it.
+    /// FNV-1a hash of the raw token, in the form that outcome records have.
     static func hash(ofToken token: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var digits = Substring(token)
@@ -22,7 +21,7 @@ extension SimulationWorld {
         let text = String(hash, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text
     }
-    /// Remembers an outcome record about one phone: it is unknown whether a start reached the phone.
+    /// Remembers an outcome record which says that it is unknown whether a start reached one phone.
     func rememberUnheardStart(_ record: LoggedRecord) {
         let text = String(decoding: record.value, as: UTF8.self)
         guard text.hasPrefix("{\"outcome\":\"unknown\""), text.contains("\"token-hash\":\""),
@@ -35,7 +34,7 @@ extension SimulationWorld {
             self.fail("starter \(starter): event \(event.number) is sent again, and is said not to be")
         }
     }
-    /// Judges that a start does not leave for a member that an outcome has reported as being in doubt.
+    /// Judges that a start is not sent to a member after an outcome has reported that start as being in doubt.
     func checkIsNotUnheard(_ start: Int, starter: Int) {
         guard self.plan.app.startOnUnknown == .drop, self.unheardStarts[start]?.contains(starter) == true else {
             return
@@ -45,7 +44,7 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// Judges a start whose worker died before it heard the answer: an outcome must report it.
+    /// Judges that an outcome reports a start whose worker died before it got the answer.
     func judgeUnheardStart(_ start: Int, audience: Int, starter: Int, expiresMillis: Int64) {
         let phone = self.starters[starter]
         guard let push = phone.pushes[start]?.last, push.end == .open, !phone.isDead,
@@ -56,13 +55,13 @@ extension SimulationWorld {
         guard let takeover = moves.min() else { return }
         let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
         let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
-        // Nothing is reported of a start that was over by then.
+        // A start that is over when the new owner could report it is not reported.
         guard takeover + Self.reportMillis + slack < expiresMillis,
             !ends.contains(where: { $0 < takeover + Self.reportMillis })
         else { return }
         self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
     }
-    /// Whether each of the partition's owners had enough time to report what it knew.
+    /// Whether each owner that the partition had in this time has kept it long enough to report what it knew.
     func mayJudgeTold(partition: Int32, since: Int64, until: Int64) -> Bool {
         guard self.plan.app.startOnUnknown == .drop, self.plan.produceFailurePercent == 0 else { return false }
         let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.reportMillis }

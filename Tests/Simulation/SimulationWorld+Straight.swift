@@ -10,8 +10,8 @@ struct StraightEvent {
     var hasExpiry: Bool
 }
 
-/// Publishers that take the id of a kept channel from the outcomes and send to it. Such events are rejected (fan-out
-/// contract: Mixed audiences).
+/// Publishers that read the id of a kept channel in the outcomes and send events to it directly. Such events are
+/// rejected (fan-out contract: Mixed audiences).
 extension SimulationWorld {
     private static let mark = "\"straight\":"
 
@@ -19,7 +19,8 @@ extension SimulationWorld {
         Int.random(in: 0..<100, using: &self.straightRandom) < percent
     }
 
-    /// Perhaps lets a publisher send straight to a kept channel. The channel may be open, lingering, or already gone.
+    /// Perhaps lets a publisher send an event directly to a kept channel. The channel may be open, ended, or already
+    /// deleted.
     func perhapsSendStraight() {
         guard self.plan.kept.isOn, self.straightChance(self.plan.kept.straightPercent),
             let id = self.reportedChannels.randomElement(using: &self.straightRandom), let home = self.apple[id]?.home
@@ -53,21 +54,21 @@ extension SimulationWorld {
         self.log("a publisher sends to \(id) itself")
     }
 
-    /// Number of channels that such events were sent to. Each may have a slot in memory.
+    /// Number of channels to which publishers have sent events directly. Each may have a slot in memory.
     var straightChannelCount: Int { Set(self.straightEvents.values.map(\.channel)).count }
 
     // MARK: What must hold
 
     func isStraight(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains(Self.mark) }
 
-    /// Judges that no broadcast of such an event leaves for a channel that Apple still has. If Apple no longer has the
-    /// channel, the keeper does not know it. The broadcast then leaves and is refused.
+    /// Judges that a publisher's own event is not broadcast on a kept channel that Apple still has. If Apple has
+    /// deleted the channel, its keeper does not know it, so the broadcast leaves and Apple refuses it.
     func judgeStraight(_ request: KeptRequest) {
         guard self.apple.isRegistered(request.channel) else { return }
         self.fail("\(request.channel) is kept for an audience, and a \(request.kind) of somebody else leaves for it")
     }
 
-    /// Judges that the outcome of a rejected event names the audience of the channel.
+    /// Judges that the outcome of a rejected event names the audience for which the channel is kept.
     func rememberStraightOutcome(_ record: LoggedRecord) {
         let text = String(decoding: record.value, as: UTF8.self)
         let id = String(decoding: record.key, as: UTF8.self)
@@ -78,7 +79,8 @@ extension SimulationWorld {
         self.fail("\(id) is kept for \(audience), and who sends there reads \(text)")
     }
 
-    /// Judges that each such event has been rejected, has given way to another, or had already expired.
+    /// Judges that each event that was sent directly to a kept channel has one of the allowed outcomes. It must not
+    /// have been broadcast.
     func judgeStraightEvents() {
         let allowed: Set = ["rejected", "superseded", "late", "expired", "duplicate"]
         for position in self.straightOrder {
@@ -86,8 +88,9 @@ extension SimulationWorld {
             let seen = self.evidence.outcomes[position] ?? []
             let deletedMillis = self.apple[event.channel]?.deletedMillis ?? .max
             for outcome in seen where !allowed.contains(outcome.name) {
-                // The next owner cannot tell whether the former one sent an expired replay. The keeper also forgets
-                // channels that Apple no longer has, and answers about them may be lost.
+                // The next owner cannot tell whether the former owner sent an event that is read again and has expired.
+                // A keeper also forgets channels that Apple no longer has, and the answer to a broadcast on such a
+                // channel may be lost.
                 let isUnknown = outcome.name == "unknown" && (event.hasExpiry || outcome.saidMillis > deletedMillis)
                 if !isUnknown { self.fail("\(position) was sent straight to \(event.channel) and is \(outcome.name)") }
             }

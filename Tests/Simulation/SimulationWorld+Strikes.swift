@@ -2,12 +2,12 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Faults aimed at a moment. Each does harm only at that moment. Blind draws would meet it only once in thousands of
-/// runs.
+/// Faults that happen at a chosen moment, because they do harm only then. Faults at random times would hit such a
+/// moment only once in thousands of runs.
 extension SimulationWorld {
     static let audienceStrikesMax = 16
-    /// Whether a worker may die while it writes the activity's records. An audience's next owner writes all its records
-    /// again. If a worker died at each, they would never be complete.
+    /// Whether a worker may die while it writes the activity's records. For audiences the number of such deaths is
+    /// limited. Each new owner writes an audience's records again, and would never finish if it always died.
     private func mayStrike(_ activity: Int) -> Bool {
         guard self.isAudience(activity) else { return true }
         self.audienceStrikes += 1
@@ -17,12 +17,12 @@ extension SimulationWorld {
         self.plan.strikes.contains(kind) && self.chance(self.plan.strikePercent)
     }
 
-    /// Lets most of the next events be about the activity. Events of audiences are chosen elsewhere.
+    /// Makes most of the next events concern the activity. Events of audiences are drawn elsewhere.
     private func attend(to activity: Int, events: Int) {
         if !self.isAudience(activity) { self.focus = (activity, events) }
     }
 
-    /// Perhaps lets a worker die when a tombstone leaves. The tombstone may arrive when the activity lives again.
+    /// Perhaps lets a worker die when a tombstone leaves. The tombstone may arrive when the activity has begun again.
     func strikeAtTombstone(_ record: LoggedRecord, of worker: SimulatedWorker) {
         guard let activity = self.activity(ofStateKey: record.key), self.strikes(.tombstone) else { return }
         guard self.mayStrike(activity) else { return }
@@ -31,13 +31,15 @@ extension SimulationWorld {
         self.attend(to: activity, events: 8)
     }
 
-    /// Perhaps lets an owner die when a record has just been stored in `state`.
+    /// Perhaps lets an owner die when a record has just been stored in `state`. The record is a former owner's, or its
+    /// worker still has outcomes on their way.
     func strikeAtState(_ transit: SimulatedKafka.Transit) {
         guard let activity = self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.logID.partition)
         else { return }
         if owner != transit.producer || transit.isOfEndedClient {
-            // The owner runs, so it has written its second marker. From then on a restore believes only its records.
+            // The owner runs, so it has written its second marker. A restore ignores what former owners wrote after
+            // that marker.
             guard let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
                 worker.partitions[transit.logID.partition]?.isRunning == true, self.strikes(.lateRecord),
                 self.mayStrike(activity)
@@ -54,7 +56,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps delays a push that has left, and gives the phone another token meanwhile.
+    /// Perhaps delays a push that has left, and replaces the phone's token meanwhile.
     func strikeAtPush(_ flight: inout Flight) {
         guard !flight.isStart, self.phones[flight.activity].channel == nil,
             flight.token == self.phones[flight.activity].token,
@@ -67,7 +69,7 @@ extension SimulationWorld {
         self.register(flight.activity)
     }
 
-    /// Perhaps lets a worker die when a push leaves while a former owner's record may still be stored in `state`.
+    /// Perhaps lets a worker die when a push leaves while a former owner's record is on its way to `state`.
     func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
         let logID = SimulatedKafka.LogID(topic: .state, partition: flight.partition)
         guard
@@ -81,8 +83,8 @@ extension SimulationWorld {
         self.attend(to: flight.activity, events: 4)
     }
 
-    /// Perhaps delays an owner's marker that leaves while a former owner's record may still be stored before it.
-    /// - Returns: the greatest delay, in milliseconds; 0: no delay.
+    /// Perhaps delays an owner's marker while a former owner's record is on its way and may be stored before it.
+    /// - Returns: the greatest delay, in milliseconds. 0: the marker is not delayed.
     func strikeAtMarker(
         _ record: LoggedRecord, to logID: SimulatedKafka.LogID, of worker: SimulatedWorker
     ) -> Int64 {
@@ -97,9 +99,10 @@ extension SimulationWorld {
         return 15_000
     }
 
-    /// Perhaps keeps APNs away until an update that is about to be written has expired. The only event that follows is
-    /// older.
-    /// - Parameter expires: when the update expires. The fault makes the update expire soon.
+    /// Perhaps makes APNs unreachable until an update that is about to be written has expired. The only later event has
+    /// an older timestamp.
+    /// - Parameter expires: when the update expires. The fault replaces it by a time that is near.
+    /// - Returns: whether the fault happens.
     func strikeAtExpiring(_ activity: Int, expires: inout Int64?) -> Bool {
         guard expires != nil, self.phones[activity].token != nil, self.strikes(.lastWord) else { return false }
         let seconds = Int64.random(in: 1...20, using: &self.random)
@@ -110,14 +113,15 @@ extension SimulationWorld {
         return true
     }
 
-    /// A readable name for the key of a `state` record. The key of a member holds the raw token.
+    /// A readable name for the key of a `state` record. The key of a member contains the raw token.
     func name(ofStateKey key: [UInt8]) -> String {
         guard !key.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return String(decoding: key, as: UTF8.self) }
         let hex = key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return self.members.firstIndex { hex.hasSuffix($0.token) }.map { "member \($0)" } ?? hex
     }
 
-    /// Index of the activity whose number a key of `state` ends with; `nil`: the key has no number, as keys of members.
+    /// Index of the activity, channel or audience whose number is at the end of a key of `state`. `nil`: the key does
+    /// not belong to one of them.
     func activity(ofStateKey key: [UInt8]) -> Int? {
         let digits = key.reversed().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard let activity = Int(String(decoding: digits.reversed(), as: UTF8.self)),

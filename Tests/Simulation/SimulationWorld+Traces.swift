@@ -2,13 +2,13 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The part of a world's plan about traces.
+/// The plan of traces in a world.
 package struct TracePlan {
-    /// Whether workers keep traces. Worlds without traces stay as they were.
+    /// Whether workers trace events.
     var isOn = false
-    /// Percentage of events that somebody has sampled.
+    /// Percentage of events whose publisher has sampled them.
     var sampledPercent = 0
-    /// Percentage of workers that keep no traces, as before an upgrade.
+    /// Percentage of workers that trace nothing, like workers before an upgrade.
     var blindPercent = 0
 
     init() {}
@@ -18,7 +18,7 @@ extension SimulationPlan {
     /// One world in this many has traces.
     private static let worldsPerTracedWorld = 2
 
-    /// Draws with a generator of its own, so that everything else in the world stays as it was.
+    /// Draws the plan of traces with a separate generator, so that the rest of the world does not change.
     mutating func drawTraces(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerTracedWorld, using: &random) == 0 else { return }
         self.traces.isOn = true
@@ -27,10 +27,10 @@ extension SimulationPlan {
     }
 }
 
-/// Events that somebody has sampled, in workers that keep traces. Tracing must not change anything else in the world,
-/// and every trace must end once.
+/// Events that their publisher has sampled, and workers that trace them. Tracing must not change anything else in the
+/// world, and every trace must end exactly once.
 extension SimulationWorld {
-    /// The record as its publisher appends it to a partition, perhaps with a sampled trace context.
+    /// The record as its publisher appends it to a partition. It may have a trace context.
     func perhapsSampled(_ record: LoggedRecord, in partition: Int32) -> LoggedRecord {
         guard self.plan.traces.isOn else { return record }
         var record = record
@@ -41,7 +41,7 @@ extension SimulationWorld {
             record.headers.append(("traceparent", String(decoding: context.traceparent, as: UTF8.self)))
             if Bool.random(using: &self.traceRandom) { record.headers.append(("tracestate", "vendor=\(offset)")) }
         } else if Int.random(in: 0..<4, using: &self.traceRandom) == 0 {
-            // The context is not sampled, or is not a context at all.
+            // The context is not sampled, or cannot be read.
             let texts = ["00-0000000000000000000000000000000a-000000000000000b-00", "00-what-is-this"]
             record.headers.append(("traceparent", texts.randomElement(using: &self.traceRandom)!))
         }
@@ -53,7 +53,7 @@ extension SimulationWorld {
         return self.spanCount
     }
 
-    /// Draws whether a worker whose process begins keeps traces.
+    /// Draws whether a worker that begins traces events.
     func drawTracing(of worker: SimulatedWorker) {
         guard self.plan.traces.isOn,
             Int.random(in: 0..<100, using: &self.traceRandom) >= self.plan.traces.blindPercent
@@ -62,8 +62,8 @@ extension SimulationWorld {
         worker.traces = SimulatedTraces()
     }
 
-    /// Begins the trace of a record that a worker takes, if it has one.
-    /// - Returns: the context that its event carries.
+    /// Begins the trace of a record that a worker reads, if the record has a sampled context.
+    /// - Returns: the trace context and state that the record's event gets in the engine. Empty: it gets none.
     func carriedContext(_ input: inout InputRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> [UInt8] {
         guard input.kind == .event, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return []
@@ -84,7 +84,7 @@ extension SimulationWorld {
         return SimulatedTraces.context(of: source, spanID: self.nextSpanID()).traceparent + Array(state.utf8)
     }
 
-    /// Takes the reports about traces after each turn, as the worker does.
+    /// Takes the loop's reports about traces. A real worker does this after each turn.
     func hearTraces(_ worker: SimulatedWorker) {
         guard worker.isAlive else { return }
         worker.loop.takeTraceNotices { note in
@@ -97,7 +97,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Ends traces in partitions that another worker has from here on.
+    /// Ends the traces in partitions that belong to another worker from now on.
     func forgetTraces(_ partitions: [Int32], worker: SimulatedWorker) {
         if let fault = worker.traces?.left(partitions) { self.fail("worker \(worker.number): \(fault)") }
     }
@@ -108,7 +108,7 @@ extension SimulationWorld {
         if let traces = worker.traces { self.traceTally.add(traces.tally) }
     }
 
-    /// Remembers the trace of an outcome: a reader of outcomes continues the event's trace.
+    /// Judges the trace context of an outcome, with which a reader of outcomes continues the event's trace.
     func rememberTraceOfOutcome(_ record: LoggedRecord) {
         guard self.plan.traces.isOn, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return
@@ -122,7 +122,7 @@ extension SimulationWorld {
         else { return self.fail("an outcome goes on with \(header.value): \(text)") }
     }
 
-    /// Judges, when everything has settled, that no trace is still open.
+    /// Judges at the end of the run that no trace is open.
     func judgeTraces() {
         for worker in self.workers {
             guard let traces = worker.traces else { continue }
@@ -133,7 +133,7 @@ extension SimulationWorld {
 }
 
 extension TraceNotice.Happening {
-    /// The notice's text if it is about a pass. `nil`: the notice is about something else.
+    /// The notice's text if it is about the beginning or end of a pass. `nil`: it is about something else.
     fileprivate var passText: String? {
         switch self {
         case .passBegan(let pass):

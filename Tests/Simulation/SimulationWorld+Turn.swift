@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A worker's turn, and the calls of its loop to the world meanwhile. The process may die at each such call.
+/// A worker's turn, and the calls that its loop makes to the world during it. The process may die at each call.
 extension SimulationWorld {
     func turn(_ worker: SimulatedWorker) {
         worker.creditDueMillis = nil
@@ -22,7 +22,7 @@ extension SimulationWorld {
         self.leaveIfDone(worker)
     }
 
-    /// Carries out what the turn has to report, as the worker's other threads do.
+    /// Handles the loop's reports after a turn, as the worker's other threads do.
     func hearNews(_ worker: SimulatedWorker) {
         guard worker.isAlive else { return }
         _ = worker.loop.takesChange()
@@ -64,8 +64,8 @@ extension SimulationWorld {
         self.checkInvariants(worker)
     }
 
-    /// Counts a step, at which the worker may die.
-    /// - Returns: whether the process has died, at this step or before.
+    /// Counts a call at which the worker may die.
+    /// - Returns: whether the process has died, now or earlier.
     func burns(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive else { return true }
         guard let fuse = worker.fuse else { return false }
@@ -106,7 +106,8 @@ extension SimulationWorld {
 
     // MARK: Records to Kafka
 
-    /// Whether Kafka's library has no room for now. Then a record is under way, and its answer will make room.
+    /// Whether the queue of Kafka's library has no room now. It can be full only if a record is on its way, because the
+    /// answer to that record makes room.
     func hasNoRoom(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.chance(self.plan.queueFullPercent) else { return false }
         self.rememberStruck()
@@ -123,7 +124,7 @@ extension SimulationWorld {
         if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(logID.topic)", worker) }
         if logID.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered
-        // A forwarded record is tried for as long as the process lives, so that nothing overtakes it.
+        // A record for `routed` is tried until the process dies, so that later records do not overtake it.
         if logID.topic != .routed, self.chance(self.plan.produceFailurePercent) {
             fate = Bool.random(using: &self.random) ? .answerLost : .lost
         }
@@ -143,7 +144,7 @@ extension SimulationWorld {
 
     // MARK: Records from Kafka
 
-    /// Whether the partition's queue has a record that has been fetched.
+    /// Whether the partition has a record of this topic that has been fetched and not read.
     func isReadable(_ partition: Int32, topic: Int, of worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.brokerAwayUntilMillis <= self.steadyMillis,
             let owned = worker.partitions[partition], owned.isRunning, owned.readsFromMillis <= self.steadyMillis
@@ -152,9 +153,9 @@ extension SimulationWorld {
             < self.kafka.end(.init(topic: topic == 0 ? .events : .routed, partition: partition))
     }
 
-    /// When a turn would find more records; `nil`: there are none.
+    /// When the worker can read more records. `nil`: there are none, or it must not read now.
     func readDueMillis(_ worker: SimulatedWorker) -> Int64? {
-        // Nothing is read without a Kafka client that could take the resulting records.
+        // Without a Kafka client the worker reads nothing, because it could not write the resulting records.
         guard worker.loop.engine.wantsRecords, !worker.isStopping, !worker.clientHasEnded else { return nil }
         return worker.partitions.filter { partition, owned in
             let end = self.kafka.end(.init(topic: .events, partition: partition))
@@ -165,7 +166,7 @@ extension SimulationWorld {
         }.map { max($0.value.readsFromMillis, self.brokerAwayUntilMillis) }.min()
     }
 
-    /// Perhaps pauses reading, as if not all records had been fetched yet.
+    /// Perhaps pauses reading, as if the rest of the records had not been fetched yet.
     func perhapsPauseReading(_ partition: Int32, of worker: SimulatedWorker) {
         guard self.chance(self.plan.partialReadPercent) else { return }
         worker.partitions[partition]?.readsFromMillis =
@@ -241,7 +242,7 @@ extension SimulationWorld {
 
     // MARK: Pushes
 
-    /// Number of pushes that APNs takes in one turn.
+    /// Maximum number of pushes that APNs takes from a worker in one call.
     func credit() -> Int {
         self.faultsAreOn ? Int.random(in: 0...self.plan.creditMax, using: &self.random) : 8
     }
@@ -253,7 +254,7 @@ extension SimulationWorld {
 
     // MARK: Commits
 
-    /// Sends positions that wait to be committed, one batch at a time.
+    /// Sends one batch of the positions that wait to be committed.
     func sendCommits(_ worker: SimulatedWorker) {
         let positions = worker.commits.takeBatch(nowMillis: self.steadyMillis, isJoining: false)
         guard !positions.isEmpty else { return }

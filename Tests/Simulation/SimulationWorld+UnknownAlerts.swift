@@ -1,14 +1,13 @@
 import APNSProtocol
 import PushModel
 
-/// Judges the setting `alert.on-unknown: drop`. An alert does not sound again if it is unknown whether it arrived.
+/// Judges the setting `alert.on-unknown: drop`. With it, an alert is not sent again if it may already have arrived.
 extension SimulationWorld {
     private func dropsUnknownAlerts(_ audience: Int) -> Bool {
         self.plan.audiences.dropsUnknownAlerts && self.phones[audience].audience?.app == 1
     }
 
-    /// Perhaps loses the answer to a push with an alert. The push then arrives with a delay, never, or as if nothing
-    /// had happened.
+    /// Perhaps loses the answer to a push with an alert. The push itself arrives on time, arrives late, or gets lost.
     func perhapsLoseAnswer(_ flight: inout Flight) {
         guard case .accepted = flight.result, flight.alert != nil, self.faultsAreOn,
             self.dropsUnknownAlerts(flight.activity),
@@ -22,7 +21,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that the worker knows that the push has no known answer.
+    /// Remembers that the worker treats the push as one whose answer will stay unknown.
     func rememberUnknownAlert(_ flight: Flight, member: Int) {
         guard let alert = flight.alert, let pushes = self.members[member].cards[flight.activity]?.alerts[alert],
             let index = pushes.lastIndex(where: { $0.id == flight.id && $0.worker == flight.worker })
@@ -30,8 +29,8 @@ extension SimulationWorld {
         self.members[member].cards[flight.activity]?.alerts[alert]?[index].isUnknown = true
     }
 
-    /// Judges that a worker does not repeat an alert when it knows that the alert may have arrived. The next owner may
-    /// not know of the push. An event that was written twice may sound twice.
+    /// Judges that a worker does not repeat an alert if it knows that the alert may have arrived. The next owner may
+    /// not know of the first push. The alert of an event that was written twice may sound twice.
     func checkUnknownAlert(_ alert: Int, member: Int, audience: Int, worker: Int) {
         guard self.dropsUnknownAlerts(audience), !self.written[self.order[alert]]!.hasCopy,
             let pushes = self.members[member].cards[audience]?.alerts[alert],
@@ -40,7 +39,7 @@ extension SimulationWorld {
         self.fail("member \(member): the alert of event \(alert) once more, though nobody knows whether it came")
     }
 
-    /// Whether the alert has left for the phone and must not be sent again.
+    /// Whether the alert has left for the phone, and its app drops unknown alerts. The phone may then never show it.
     func mayBeDropped(_ alert: Int, _ card: MemberCard, audience: Int) -> Bool {
         self.dropsUnknownAlerts(audience) && !(card.alerts[alert] ?? []).isEmpty
     }

@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 
 extension SimulationWorld {
-    /// Writes one event, as the upstream service or an app on a phone would.
+    /// Writes one event about an activity or channel, as the upstream service or an app on a phone would.
     func writeSomething() {
         let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
@@ -12,12 +12,13 @@ extension SimulationWorld {
             return self.begin(activity)
         }
         if self.phones[activity].channel != nil { return self.writeToChannel(activity) }
-        // A registration after the end would begin another life. Tables test that elsewhere.
+        // A registration after the end would begin another life.
         let hasEnded = self.phones[activity].device.phase == .ended
         if !hasEnded, self.phones[activity].hasTokenToUpload, Bool.random(using: &self.random) {
             return self.upload(activity)
         }
-        // An app reports its token again now and then. Only that makes a forgotten activity known again.
+        // The app sometimes reports its token again. After the activity was forgotten, only such a report makes it
+        // known again.
         if !hasEnded, self.plan.livesAreShort, self.phones[activity].token != nil, self.chance(20) {
             return self.upload(activity)
         }
@@ -29,7 +30,7 @@ extension SimulationWorld {
         if !hasEnded, self.chance(self.plan.rotationPercent), self.phones[activity].token != nil {
             return self.register(activity)
         }
-        // The app uploads its token some time after the card appeared.
+        // The app reports the update token some time after a start put up the card.
         if !hasEnded, self.phones[activity].token == nil, self.phones[activity].hasStarted,
             Bool.random(using: &self.random)
         {
@@ -57,7 +58,7 @@ extension SimulationWorld {
             self.phones[activity].startToken = self.makeToken(activity)
             self.writeStart(activity)
         } else if self.chance(self.plan.unregisteredPercent) {
-            // Updates may arrive before the registration does.
+            // Updates may be read before the registration.
             self.writeContent(activity)
         } else {
             self.register(activity)
@@ -70,7 +71,7 @@ extension SimulationWorld {
         return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
     }
 
-    /// Gives the activity a new token. The old one is dead at once, and the app uploads the new one now or later.
+    /// Replaces the activity's update token. The old one is dead at once, and the app reports the new one now or later.
     func register(_ activity: Int) {
         let token = self.makeToken(activity)
         let isFirst = self.phones[activity].token == nil
@@ -94,11 +95,12 @@ extension SimulationWorld {
             value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}", token: token)
     }
 
-    /// Draws the time of an event. Most events are newer than the last; some share its second, some are older.
+    /// Draws the timestamp of an event, in seconds. Most are newer than the last one. Some are equal to it, and some
+    /// are older.
     private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
-        // With short lives an activity may have been forgotten. Then no time is drawn from its last event.
+        // If lives are short, the activity may have been forgotten, so the time does not depend on its last event.
         switch Int.random(in: self.plan.livesAreShort ? 2..<10 : 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)
@@ -140,7 +142,7 @@ extension SimulationWorld {
         let withdrawsAlert = !hasAlert && self.withdrawals.draw()
         var parts: [String] = []
         let hasContent = !isEnd || Bool.random(using: &self.random)
-        // An end that has to bring along what it replaces stays small, so that both fit.
+        // An event with an alert has small content, so that the alert of the event that it replaces also fits.
         if hasContent { parts.append("\"content-state\":\(self.drawContent(large: isLarge && !hasAlert))") }
         if hasAlert {
             let filler = isLarge && hasContent ? String(repeating: "x", count: 1_800) : ""
@@ -181,7 +183,7 @@ extension SimulationWorld {
         if isLastWord { self.writeLastWord(activity, before: timestamp) }
     }
 
-    /// Writes the activity's last event, which is older than the event before it and does not expire.
+    /// Writes the activity's last event. It has an older timestamp than the event before it, and does not expire.
     private func writeLastWord(_ activity: Int, before timestamp: Int64) {
         let content = "\"content-state\":\(self.drawContent(large: false))"
         let older = timestamp - 1
@@ -208,7 +210,7 @@ extension SimulationWorld {
             value: values.randomElement(using: &self.random)!)
     }
 
-    /// Writes an event for an audience.
+    /// Writes an event of an audience.
     func writeAboutAudience(
         _ audience: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, value: String, expires: Int64?
     ) {

@@ -3,10 +3,10 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Versions of audiences, as the judge knows them from the pushes that bring them. The judge asks no engine and reads
-/// no engine's records.
+/// Versions of audiences that the judge derives from the pushes that leave. The judge asks no engine and reads no
+/// engine's records.
 extension SimulationWorld {
-    /// Checks that all phones get the same content under one stamp, and that no partition goes back to an earlier
+    /// Checks that all phones get the same content under one stamp, and that a partition does not go back to an earlier
     /// version.
     func checkVersion(_ body: MemberBody, in tenure: SimulatedAudience.Tenure) {
         let stamp = body.content.stampSeconds
@@ -26,8 +26,8 @@ extension SimulationWorld {
         }
         for (newer, version) in audience.versions where newer > stamp {
             guard let first = version.first[tenure] else { continue }
-            // An older version may still leave in two cases. A newer one left members unserved when it expired, or the
-            // alert does not fit beside the newer content.
+            // An older version may leave after a newer one in two cases: the newer one expired before all members were
+            // served, or the alert does not fit beside the newer content.
             let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
             if expires.map({ self.hasExpired($0, sinceMillis: first) }) ?? false || self.mayGoAlone(body, past: newer) {
                 self.phones[body.audience].audience?.hasGoneBack = true
@@ -37,8 +37,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether an alert may go alone after the version with this stamp. It may if it does not fit beside that version
-    /// or a later one. The partition may know of a later version that has not left yet, so all later events count.
+    /// Whether an alert may be sent alone after the version with this stamp. It may if the alert does not fit beside
+    /// that version or a later one. The partition may know a later version that has not left yet, so all later events
+    /// count.
     private func mayGoAlone(_ body: MemberBody, past stamp: Int64) -> Bool {
         guard body.alertByteCount > 0, let audience = self.phones[body.audience].audience else { return false }
         let roomByteCount = PayloadWriter.payloadByteCountMax - body.alertByteCount
@@ -50,21 +51,21 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether an event that expires at a time may have expired for a worker that has known the event since. An event
-    /// that the worker has given up does not come back when all clocks are set back.
-    /// - Parameter millis: when the worker learned of the event, by the steady clock.
+    /// Whether an event may have expired by the clock of a worker. An expired event stays expired for the worker, even
+    /// if clocks are set back later.
+    /// - Parameter millis: when the worker learnt of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
         return walls.contains { expiresSeconds <= $0 + self.clockSlackSeconds }
     }
 
-    /// How far a worker's clock may be off, rounded up.
+    /// Greatest error of a worker's wall clock, in seconds, rounded up.
     var clockSlackSeconds: Int64 {
         (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
     }
 
-    /// Whether the audience's owner went on before it had read all that was in its log at its assignment. Its wait had
-    /// a limit.
+    /// Whether the audience's owner had begun to push before it had read everything that was in its log at assignment.
+    /// Its wait for that has a limit.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),
@@ -75,7 +76,7 @@ extension SimulationWorld {
         return hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
     }
 
-    /// Checks that nothing is sent after it has expired.
+    /// Checks that the event of a version is not sent after it has expired.
     func checkExpiry(_ body: MemberBody, worker: SimulatedWorker) {
         guard let event = body.event, let expires = self.written[self.order[event]]!.expiresSeconds,
             expires < self.now(of: worker).wallSeconds
@@ -85,8 +86,8 @@ extension SimulationWorld {
 
     // MARK: Alerts
 
-    /// Checks that an alert sounds once for each time that it was written. It must not sound for members that joined
-    /// after it, or after it was withdrawn.
+    /// Checks that an alert sounds once on each phone. It must not sound for members that joined after it, or after it
+    /// was withdrawn.
     func checkMemberAlert(
         _ flight: Flight, body: MemberBody, stays: [Int], in tenure: SimulatedAudience.Tenure
     ) {
@@ -109,16 +110,16 @@ extension SimulationWorld {
         self.checkNotWithdrawn(alert, body: body, in: tenure)
     }
 
-    /// Whether the alert was left to the channel, and comes with a later version to a phone that is reported to listen.
-    /// The audience's owner assumed that the channel had not had the alert. A broadcast with the alert reaches every
-    /// listener. A version that falls back to tokens also brings the alert (Audiences, "A channel for an audience").
+    /// Whether a member that may listen on a channel now gets an alert by token. The audience's owner had left the
+    /// alert to the channel, and cannot know whether the channel had it. So a version that falls back to tokens brings
+    /// the alert too (Audiences, "A channel for an audience").
     private func wasLeftToChannel(
         _ alert: Int, besides body: MemberBody, _ movements: ArraySlice<SimulatedMember.Movement>
     ) -> Bool {
         self.plan.kept.isOn && body.contentEvent != alert && movements.contains { $0.channel != nil }
     }
 
-    /// Checks that the partition has not already sent a version of the event that withdrew this alert.
+    /// Checks that the partition has not already sent a version whose event withdraws this alert.
     private func checkNotWithdrawn(_ alert: Int, body: MemberBody, in tenure: SimulatedAudience.Tenure) {
         guard let audience = self.phones[body.audience].audience else { return }
         let brought = self.written[self.order[alert]]!

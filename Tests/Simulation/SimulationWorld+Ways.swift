@@ -1,9 +1,9 @@
 import PushEngine
 import PushModel
 
-/// Judges, when things are quiet, that each phone is reached by exactly one way: over its channel, or by its token.
+/// Judges, when everything is quiet, that each phone gets a version exactly once: over its channel or by its token.
 extension SimulationWorld {
-    /// Time after which the effects of all faults are over. A rest after refusals takes 15 minutes at most.
+    /// Time after which no fault has any effect. Workers wait 15 minutes at most after refusals.
     private static let quietMillis: Int64 = 40 * 60_000
 
     func probeWays() {
@@ -28,8 +28,8 @@ extension SimulationWorld {
         self.probeOutage()
     }
 
-    /// A phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a while, so
-    /// it will read the join before the version.
+    /// Chooses a phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a
+    /// while, and then reads the join before the version.
     private func comer(of audience: Int) -> Int? {
         let home = self.home(of: audience)
         let deaf = self.members.indices.filter { member in
@@ -43,10 +43,11 @@ extension SimulationWorld {
         }
         return member
     }
-    /// A time longer than a version and its broadcast take when all is quiet.
+    /// Time for which the chosen phone's partition reads nothing. A version and its broadcast take less time when
+    /// everything is quiet.
     private static let comerMillis: Int64 = 8_000
 
-    /// Lets the chosen phone begin to listen, when a broadcast has left and faults are over.
+    /// Lets the chosen phone begin to listen when the probe's broadcast has gone out on its channel.
     func listenAsComer(_ channel: String, audience: Int) {
         guard let member = self.comers[audience],
             self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel
@@ -82,7 +83,8 @@ extension SimulationWorld {
     }
 
     private func judgeWays(_ audience: Int, event: Int, from millis: Int64) {
-        // A record on its way may have ended the audience meanwhile, or its life may be over.
+        // The audience may have ended since the probe was written, because an end was still on its way or its time was
+        // over.
         guard let versions = self.phones[audience].audience?.versions,
             let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp
         else { return }
@@ -92,7 +94,7 @@ extension SimulationWorld {
                 movement.writtenMillis < millis - Self.quietMillis
             else { continue }
             let listens = phone.listening[audience]
-            // Some phones listen and report nothing.
+            // A phone that listens and does not report it gets the version both ways.
             guard listens == movement.channel else { continue }
             let version = VersionName(audience: audience, stampSeconds: stamp)
             let (pushes, messages) = (phone.got[version] ?? 0, phone.heard[version] ?? 0)

@@ -2,11 +2,11 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// Withdrawals (`"alert": null`), with which the upstream service takes an alert back. The alert may already have
-/// sounded, but a worker that has read the withdrawal no longer sends it.
+/// Withdrawals (`"alert": null`), with which the upstream service takes an alert back. The alert may have sounded
+/// before. A worker that has read the withdrawal must not send the alert.
 extension SimulationWorld {
-    /// Plan and state of withdrawals. They are drawn with a generator of their own, so that worlds without them stay as
-    /// they were.
+    /// Plan and state of withdrawals. They are drawn with a separate generator, so that worlds without them do not
+    /// change.
     struct Withdrawals {
         var random: SplitMix64
         /// Percentage of events without an alert that withdraw earlier alerts.
@@ -24,18 +24,17 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers a withdrawal that a worker has read and takes now. The worker takes it at once, because the event
-    /// belongs to the partition.
+    /// Remembers a withdrawal that a worker has read in its activity's own partition. The worker processes it at once.
     func rememberWithdrawal(_ event: WrittenEvent, at position: SourcePosition, worker: SimulatedWorker) {
         guard event.withdrawsAlert else { return }
-        // An event that is set aside on arrival withdraws nothing. It has expired, or its time is too far ahead of the
-        // worker's clock.
+        // An event withdraws nothing if it has already expired, or if its timestamp is too far ahead of the worker's
+        // clock.
         let nowSeconds = self.now(of: worker).wallSeconds
         guard event.expiresSeconds ?? .max > nowSeconds,
             event.timestampSeconds <= nowSeconds + EventRules.timestampAheadSecondsMax
         else { return }
-        // An event after an end has the outcome `late`, or begins another life. The earlier alert does not belong to
-        // that life.
+        // An event after an end has the outcome `late`, or begins another life of the activity. The earlier alert does
+        // not belong to that life.
         let isLate = self.order[..<event.number].contains {
             self.written[$0]!.activity == event.activity && self.written[$0]!.kind == .end
         }
@@ -43,16 +42,15 @@ extension SimulationWorld {
         self.withdrawals.read[worker.number, default: [:]][event.activity, default: []].append(position)
     }
 
-    /// Forgets withdrawals of a partition that the worker gets again. What it knows of the partition comes from
-    /// `state`.
+    /// Forgets withdrawals in a partition that the worker has just got. The worker now knows only what is in `state`.
     func forgetWithdrawals(_ partition: Int32, worker: SimulatedWorker) {
         for activity in self.phones.indices where self.home(of: activity) == partition {
             self.withdrawals.read[worker.number]?[activity] = nil
         }
     }
 
-    /// Checks that the alert of a push that leaves has not been withdrawn, as far as its worker has read. A start needs
-    /// an alert, so it keeps a withdrawn one.
+    /// Checks that a push does not bring an alert whose withdrawal its worker has read. A start needs an alert, so it
+    /// keeps a withdrawn one.
     func checkWithdrawn(_ flight: Flight, body: String) {
         guard !flight.isStart, !flight.isBehind, let number = self.alertNumber(in: body),
             let alert = self.written[self.order[number]], alert.kind != .start
@@ -65,12 +63,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the activity has a start. An alert that a start has taken over stays, even if the start is not sent.
+    /// Whether the activity has a start event. A start keeps an earlier alert that is merged into it, and that alert
+    /// stays even if the start is not sent.
     private func hasStart(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.kind == .start }
     }
 
-    /// Whether some event withdraws the alert that this one brought.
+    /// Whether some later event withdraws the alert of this event.
     func isWithdrawn(_ alert: WrittenEvent) -> Bool {
         self.order[alert.number...].contains {
             self.written[$0]!.withdrawsAlert && self.written[$0]!.activity == alert.activity
@@ -78,8 +77,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether an event withdraws an alert that was written before it. It does not withdraw a newer alert, but an end
-    /// counts as the newest event whatever its time.
+    /// Whether an event withdraws an earlier event's alert. It does not if the alert's event has a newer timestamp. An
+    /// end counts as the newest event, whatever its timestamp.
     func withdraws(_ position: SourcePosition, _ alert: WrittenEvent) -> Bool {
         let event = self.written[position]!
         return event.number > alert.number

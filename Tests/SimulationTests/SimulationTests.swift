@@ -2,14 +2,13 @@ import Simulation
 import Testing
 
 @Suite struct SimulationTests {
-    /// Plays runs that are the same every time. One test case has fifty of them, so that the report stays readable. A
-    /// failure names its seed.
+    /// Plays runs with fixed seeds, fifty in each test case. A failure names its seed.
     @Test("Whatever happens, devices show the right thing and every event is accounted for", arguments: 0..<12)
     func historiesHold(fifty: UInt64) {
         for seed in (fifty * 50)..<(fifty * 50 + 50) { Self.play(seed) }
     }
 
-    /// Plays new runs with random seeds. `make simulate SEED=…` plays one of them again.
+    /// Plays runs with random seeds. `make simulate SEED=…` plays one of them again.
     @Test("New histories hold as well")
     func newHistoriesHold() {
         var generator = SystemRandomNumberGenerator()
@@ -18,7 +17,8 @@ import Testing
         for seed in first..<(first + 20) { Self.play(seed) }
     }
 
-    /// Plays an admin command of somebody else in worlds of a few seeds. Most of them have something to lose.
+    /// Plays the loss of a log in worlds of 20 seeds, as somebody's admin command can cause it. Some worlds have
+    /// nothing to lose.
     @Test("A log that is not what it was halts its partition", arguments: SimulationWorld.Loss.allCases)
     func whatIsLostHalts(loss: SimulationWorld.Loss) {
         var count = 0
@@ -30,8 +30,8 @@ import Testing
         #expect(count > 5)
     }
 
-    /// Plays worlds that move to another cluster in the middle of the run. Its logs have other offsets, and workers die
-    /// during their first steps there.
+    /// Plays worlds that move to another cluster in the middle of the run. Logs have other offsets there, and workers
+    /// die during their first steps.
     @Test("Positions of another cluster hide nothing", arguments: 0..<2)
     func whatMovesGoesOn(fifty: UInt64) {
         var count = 0

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A span as a collector reads it (opentelemetry/proto/trace/v1/trace.proto, in the JSON encoding of OTLP).
+/// A span that was read from OTLP in its JSON encoding (opentelemetry/proto/trace/v1/trace.proto).
 package struct CollectedSpan: Sendable, Equatable {
-    /// Kind of a span, with the numbers of `Span.SpanKind`.
+    /// Kind of a span. The raw values are the numbers of `Span.SpanKind` in OTLP.
     package enum Kind: Int, Sendable, Decodable {
         case `internal` = 1
         case server, client, producer, consumer
@@ -21,17 +21,17 @@ package struct CollectedSpan: Sendable, Equatable {
 
     package var traceID: String
     package var spanID: String
-    /// Id of the parent span, or `nil` for the first span of a trace.
+    /// Id of the parent span. `nil`: this span is the first of its trace.
     package var parentSpanID: String?
     package var traceState: String
     package var name: String
     package var kind: Kind
     package var startNanos: UInt64
     package var endNanos: UInt64
-    /// Attributes of the span, with numbers and flags as text.
+    /// Attributes of the span. Numbers and flags are written as text.
     package var attributes: [String: String]
     package var links: [Link]
-    /// Status of the span: 0 unset, 1 ok, 2 error.
+    /// Status of the span: 0 is unset, 1 is ok, 2 is an error.
     package var status: Int
     package var statusMessage: String?
     /// Attributes of the resource that made the span.
@@ -41,8 +41,8 @@ package struct CollectedSpan: Sendable, Equatable {
         package var description: String
     }
 
-    /// Reads the spans of a request's body.
-    /// - Throws: when the body violates the specification, or has a field with an unknown name.
+    /// Reads the spans in the body of a request.
+    /// - Throws: if the body violates the specification, or has a field with an unknown name.
     package static func read(_ body: [UInt8]) throws -> [CollectedSpan] {
         let document = try Self.object(JSONSerialization.jsonObject(with: Data(body)), "resourceSpans")
         return try Self.list(document["resourceSpans"]).flatMap { element in

@@ -3,15 +3,14 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A collector that takes spans as OTLP in JSON over HTTP, on a socket of this machine, and keeps them. It reads them as strictly as the
-/// specification writes them.
+/// A collector of spans. It takes OTLP in JSON over HTTP on a socket of this machine, and keeps all requests.
 package final class TraceCollector: Sendable {
     /// An answer of the collector to a request.
     package struct Answer: Sendable {
         package var status: Int
         package var headers: [(name: String, value: String)] = []
         package var body = "{}"
-        /// Whether the connection is closed after the answer, without an announcement.
+        /// Whether the connection is closed after the answer, without a header that announces it.
         package var closes = false
 
         package init(
@@ -24,14 +23,14 @@ package final class TraceCollector: Sendable {
         }
     }
 
-    /// A request as it arrived.
+    /// A request that the collector has got.
     package struct Request: Sendable {
         package var method: String
         package var path: String
         /// Header fields by name, in lower case.
         package var headers: [String: String]
         package var body: [UInt8]
-        /// The client's port, which tells connections apart.
+        /// The client's port. It differs from connection to connection.
         package var remotePort: Int?
     }
 
@@ -45,10 +44,10 @@ package final class TraceCollector: Sendable {
     private let channel: any Channel
     private let state: Mutex<State>
 
-    /// Listens on a free port.
+    /// Starts a collector that listens on a free port.
     /// - Parameters:
-    ///   - answers: answers to the first requests. All other requests are accepted.
-    ///   - prepare: adds handlers in front of HTTP to each connection, such as TLS.
+    ///   - answers: answers to the first requests. Later requests get status 200.
+    ///   - prepare: adds handlers to each connection before HTTP, for example for TLS.
     package static func start(
         answers: [Answer] = [], prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
     ) async throws -> TraceCollector {
@@ -79,10 +78,11 @@ package final class TraceCollector: Sendable {
     /// The collector's address for `tracing.otlp-endpoint`.
     package var endpoint: String { "http://127.0.0.1:\(self.port)" }
 
-    /// All requests so far, in order.
+    /// All requests that the collector has got, in order.
     package var requests: [Request] { self.state.withLock { $0.requests } }
 
-    /// Waits until a number of requests have come, or the task is cancelled.
+    /// Waits until the collector has got this number of requests in total. Also returns if this task, or another one
+    /// that waits, is cancelled.
     package func waitForRequests(_ count: Int) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -94,8 +94,7 @@ package final class TraceCollector: Sendable {
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            // All waiters go on here, because any of them may be the cancelled one. The others look at the requests
-            // again.
+            // Any of the waiters may belong to the cancelled task, so all of them are resumed.
             let waiters = self.state.withLock { state in
                 defer { state.waiters = [] }
                 return state.waiters
@@ -105,7 +104,7 @@ package final class TraceCollector: Sendable {
     }
 
     /// The spans of all requests.
-    /// - Throws: when a request violates the specification.
+    /// - Throws: if a request violates the specification.
     package func spans() throws -> [CollectedSpan] { try self.requests.flatMap { try CollectedSpan.read($0.body) } }
 
     private func take(_ request: Request) -> Answer {
@@ -120,7 +119,7 @@ package final class TraceCollector: Sendable {
         return answer
     }
 
-    /// Holds the collector for handlers, because the channel exists before the collector.
+    /// Holds the collector for the handlers, because the channel is created before the collector.
     private final class Box: Sendable {
         private let held = Mutex<TraceCollector?>(nil)
 
@@ -130,7 +129,7 @@ package final class TraceCollector: Sendable {
     }
 }
 
-/// Takes the requests of one connection. Confined to its event loop.
+/// Takes the requests of one connection. It is used only on the connection's event loop.
 private final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
