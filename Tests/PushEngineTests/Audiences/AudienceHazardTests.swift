@@ -5,8 +5,8 @@ import Testing
 
 /// Tests audiences when records arrive twice, with a delay, or not at all. The simulation found each of these cases.
 @Suite struct AudienceHazardTests {
-    /// The owner of the partition where the records were first stored died before it could commit them. Its successor
-    /// forwards them again.
+    /// A join and a leave are forwarded twice, because a forwarding worker died before it could commit them. The second
+    /// copies do not bring the member back.
     @Test func aJoinThatIsForwardedTwiceBringsNobodyBack() {
         let h = AudienceTests.harness()
         let token = EngineHarness.memberToken(1)
@@ -38,8 +38,8 @@ import Testing
     }
     private static func join(_ audience: String) -> String { #"{"event":"register","audience":"\#(audience)"}"# }
 
-    /// A former owner forwarded a join, and Kafka stores it after a delay. By then the members' partition has a new
-    /// owner, too.
+    /// A member has moved to another audience when Kafka stores a second copy of its former join. The partition has a
+    /// new owner by then. The member is not moved back.
     @Test(arguments: [false, true]) func aJoinThatIsForwardedLateMovesNobodyBack(isTwice: Bool) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -73,8 +73,8 @@ import Testing
         #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
     }
 
-    /// A publisher moves to an added partition, and its member leaves. A delayed join from the former partition then
-    /// arrives.
+    /// A member's records come from a partition that was added, and the member leaves. A delayed join from the former
+    /// partition does not bring it back.
     @Test(arguments: [0, 1, 2]) func aJoinFromThePartitionBeforeBringsNobodyBack(takeovers: Int) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -90,7 +90,8 @@ import Testing
         #expect(h.counters.membersHeld == 1)
     }
 
-    /// The audience in between has nothing to show, but it still remembers when the phone got its last push.
+    /// A member goes to another audience and comes back at once. The other audience has nothing to show, but still
+    /// remembers when the phone got its last push.
     @Test func whoGoesAndComesBackAtOnceKeepsItsDistance() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -103,7 +104,7 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [7])
     }
 
-    /// The end has expired unsent, so the partition cannot know by itself that nothing more comes.
+    /// An audience's end expires unsent, so partitions never see it. The audience is forgotten all the same.
     @Test func anAudienceWhoseEndHasExpiredIsForgottenAsWell() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -123,8 +124,8 @@ import Testing
         #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
     }
 
-    /// Kafka has the progress of the passes, but not the record of their version. The version is sent again, and must
-    /// be taken.
+    /// Kafka has the progress of the passes, but not the record of their version. The owner sends the version again,
+    /// and the partition takes it.
     @Test func progressAloneDoesNotMakeAVersionKnown() {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -144,8 +145,8 @@ import Testing
         #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
     }
 
-    /// An owner that dies before its tombstone is followed by one that repeats the void. Members that joined in between
-    /// stay.
+    /// An owner dies before it has written its tombstone, so its successor sends the void again. Members that joined in
+    /// between stay.
     @Test func aVoidThatIsToldTwiceTakesNobodyOfTheNextLife() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -174,7 +175,8 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// The alert goes alone and fails for three of four members. The retries meet the round of the newest version.
+    /// The alert goes alone and fails for three of four members. The retries meet the round of the newest version, and
+    /// each member is counted once.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -250,8 +252,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. A member then gets the alert of the version beneath only if it
-    /// has not had it: that push failed, too, or is still in flight.
+    /// The newest alert expires while its pushes fail. A member gets the older alert only if it has not had it: that
+    /// push failed, too, or has no answer.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -323,8 +325,8 @@ import Testing
     }
     private static func failAll(_ h: EngineHarness) { while let push = h.take() { Self.fail(push, h) } }
 
-    /// Each version expires before the ones beneath it, and there are more than are kept. The owner and the partition
-    /// keep the one that lives longest.
+    /// Each version expires before the versions beneath it, and there are more than are kept. Owner and partition keep
+    /// the version that expires last.
     @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
         let h = AudienceTests.harness()
         if isKnown { h.join(2) }

@@ -37,8 +37,8 @@ import Testing
         play.stateIsWritten()
         #expect(play.owner.publications.count == 1)
     }
-    /// A partition without update members is answered with the newest version. The alert is included only while the
-    /// version is on its way.
+    /// A partition that asks is sent the newest version. The version's alert is included only while the version is on
+    /// its way to partitions.
     @Test(arguments: [false, true]) func whoAsksGetsTheNewest(isUnderWay: Bool) throws {
         let play = OwnerPlay()
         play.ask(0)
@@ -57,8 +57,8 @@ import Testing
         #expect(partition == 5 && versions.map(\.stampSeconds) == [play.stampSeconds])
         #expect(versions.allSatisfy { $0.hasAlert == isUnderWay && !$0.isHigh && $0.life == play.owner.life })
     }
-    /// An event may overtake the question that a join makes. A member that joined before the event gets its alert,
-    /// however long the question takes. A join's time is in whole seconds.
+    /// A join's question may reach the owner after an event. A member that joined before the event gets the event's
+    /// alert, however long the question takes. Join times are whole seconds.
     @Test(arguments: [(-3_600, true), (0, true), (1, false), (3_600, false)] as [(Int64, Bool)])
     func aQuestionThatComesLateIsAnsweredByTheTimeOfTheJoin(joinedAfterSeconds: Int64, hasAlert: Bool) throws {
         let play = OwnerPlay()
@@ -113,8 +113,8 @@ import Testing
         }
         #expect(told == life + 1 && partitions.isEmpty)
     }
-    /// A new owner sends a version to partitions again if the former owner had not finished with it, or had sent it
-    /// just now.
+    /// A new owner sends a version to partitions again in two cases: the former owner had not finished with it, or the
+    /// version is new.
     @Test(
         arguments: [(true, 0, true), (true, 300_000, true), (false, 0, true), (false, 300_000, false)]
             as [(Bool, Int64, Bool)])
@@ -177,7 +177,7 @@ import Testing
         play.report(4, stampSeconds: 3)
         #expect(play.takeKinds() == [.write], "of a version that nobody sums, by one who has not asked here")
     }
-    /// Members may still be joining when a version is made. Its summary waits for their partitions.
+    /// Members may still be joining when a version is made. The version's summary waits for partitions that ask later.
     @Test func whoAsksLaterIsWaitedFor() {
         let play = OwnerPlay()
         play.publishToAll()
@@ -212,8 +212,8 @@ import Testing
         }
         #expect(rollUp.missing == [0] && !rollUp.isComplete)
     }
-    /// When there are too many versions, the answers to the oldest are no longer counted. Its summary is written if it
-    /// has not been.
+    /// A version's summary stops counting when there are too many newer versions. It is then written, unless it has
+    /// been.
     @Test func soManyVersionsAreSummed() {
         let play = OwnerPlay()
         play.ask(0)

@@ -22,8 +22,8 @@ import Testing
         h.advance(2_000)
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
-    /// A void is repaired while members of the voided life are being removed. The next owner still knows that this
-    /// life is over.
+    /// A void's record is written again while members of the voided life are being removed. The next owner still knows
+    /// that this life is over.
     @Test func aFormerOwnersVoidIsSaidAgainWhileMembersLeave() throws {
         let h = Self.whileMembersLeave()
         let void = try #require(h.stateLog.last { $0.keyText.hasPrefix("d/") && !$0.isNull })
@@ -38,8 +38,8 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.membersHeld == 0)
     }
-    /// A member's join was on its way when the audience's void was written. It is not written again behind the void:
-    /// there it would be a join of the next life.
+    /// A member's join was on its way when the audience's void was written. The join's record is not written again
+    /// behind the void, because there it would be a join of the next life.
     @Test func aJoinIsNotSaidAgainBehindTheVoid() throws {
         let h = Self.whileMembersLeave()
         let held = h.counters.membersHeld
@@ -54,7 +54,8 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.membersHeld == 0)
     }
-    /// A start member outlives its audience. Its record is written again while the audience's void is under way.
+    /// A start member stays when its audience ends. Its record can be written again while the audience's void is being
+    /// carried out.
     @Test func aStartMemberIsSaidAgainWhileAVoidIsUnderWay() throws {
         let h = EngineHarness.starts()
         h.join(1)

@@ -3,11 +3,11 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests what a new owner makes of lives that are over and of passes under way, as `state` has them. The simulation
-/// found each of these cases.
+/// Tests what a new owner does with ended lives and unfinished passes that it finds in `state`. The simulation found
+/// each of these cases.
 @Suite struct AudienceTakeoverTests {
-    /// Plays a life: a member, a version, an end, and the void an hour later. Kafka takes the records that `isTaken`
-    /// names.
+    /// Plays a life: a member, a version, an end, and the void an hour later. Kafka takes the records for which
+    /// `isTaken` is true.
     private static func playLife(_ h: EngineHarness, isTaken: @escaping (WrittenRecord) -> Bool = { _ in true }) {
         Self.playUntilTheEnd(h)
         h.acknowledgesAtOnce = false
@@ -55,8 +55,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// The owner crashes. The record of a void is lost, and the owner's other records are not. The next owner reads
-    /// the void from the bus again, and obeys it.
+    /// A void's record is lost when the owner crashes, while its other records are not. The next owner reads the void
+    /// from the bus again, and obeys it.
     @Test(arguments: [false, true]) func aVoidLostWithItsOwnerIsObeyedByTheNext(hasStarts: Bool) {
         let h = AudienceTests.harness()
         if hasStarts { h.joinStart(3) }
@@ -91,7 +91,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// An owner's answer to a question arrives after its successor's void. Nobody gets the version in it.
+    /// An owner's answer to a question arrives after its successor's void. Nobody gets the version that is in the
+    /// answer.
     @Test(arguments: [false, true]) func aVersionThatComesAfterItsVoidIsForNobody(isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
         h.joinStart(3)
@@ -151,8 +152,8 @@ import Testing
         #expect(tokens.contains(EngineHarness.memberToken(1)))
     }
 
-    /// The next life begins while a push of the former one has no answer. Afterwards nothing in `state` says that the
-    /// former life is over.
+    /// The next life begins while a push of the former life has no answer. Afterwards no record in `state` says that
+    /// the former life is over.
     @Test func aCrowdThatFollowsKeepsNothingOfTheLifeBefore() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -174,8 +175,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// The crowd has had start members for long, and no progress record knows its first update member. A delayed void
-    /// of the former life must not remove that member.
+    /// A crowd of start members gets its first update member, which no progress record knows yet. A delayed void of the
+    /// former life must not remove that member.
     @Test func whoCameAfterTheLastProgressIsNotVoided() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -198,7 +199,7 @@ import Testing
     }
 
     /// The first update member of a crowd is served at once, and the worker crashes before anything is written. The
-    /// next owner keeps the member's distance.
+    /// next owner still keeps the minimum distance for the member.
     @Test func whoIsTheFirstOfItsRingKeepsItsDistance() {
         let h = AudienceTests.harness()
         h.joinStart(9)
@@ -215,8 +216,8 @@ import Testing
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// `state` has a newer version, but no progress that knows it. Members that were owed the alert before it still
-    /// are.
+    /// `state` has a newer version, but no progress record that knows it. Members that were owed the former version's
+    /// alert are still owed it.
     @Test(arguments: [0, 3_980]) func anAlertIsOwedBesideAVersionThatNoProgressTellsOf(padding: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

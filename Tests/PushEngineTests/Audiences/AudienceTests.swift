@@ -39,7 +39,8 @@ import Testing
         #expect(late.first?.stamp == first.stamp)
     }
 
-    /// A join's question is in another log than the event, which may be taken first. The time of the join decides.
+    /// The owner may read an event before the question of an earlier join, because they are in different logs. The
+    /// join's time decides whether the member gets the alert.
     @Test(arguments: [(0, "goal"), (2_000, nil)] as [(Int64, String?)])
     func whoseQuestionIsOvertakenGetsTheAlert(joinedAfterMillis: Int64, alert: String?) {
         let h = Self.harness()
@@ -116,8 +117,8 @@ import Testing
         #expect(h.counters.members.superseded == 6)
     }
 
-    /// A newer version takes over the right to priority 10. Members that joined after the version that gave the right
-    /// do not have it: a phone with a new token may have used the right by its old token.
+    /// A newer version takes over the right to priority 10 from the version before. Members that joined after that
+    /// version do not have the right, because their phones may have used it by a former token.
     @Test func whoJoinsInMidPassHasNoTenOfTheVersionBefore() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -137,7 +138,7 @@ import Testing
         #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))
     }
 
-    /// Frequent members have units left, and the other members do not. The next version gives frequent members
+    /// Members with `frequent-updates` have units left, and the other members do not. The next version gives the former
     /// priority 10, even if they joined late.
     @Test func aFrequentMemberThatJoinsInMidPassHasTheTenOfTheNextVersion() {
         let h = Self.harness {
@@ -245,7 +246,8 @@ import Testing
         #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
     }
 
-    /// A publisher has registered dead tokens again, or its clock is ahead. Live tokens do not wait for them.
+    /// APNs names times of death before the joins, because dead tokens were registered again or a clock is ahead. These
+    /// tokens leave soon, and live tokens do not wait for them.
     @Test func whoIsSaidToHaveDiedBeforeJoiningLeavesSoon() {
         let h = Self.harness()
         for member in 1...2_000 { h.join(member) }
@@ -268,7 +270,8 @@ import Testing
         #expect(h.counters.members.gone == 1_998 && h.counters.members.waiting == 0)
     }
 
-    /// Failures of other kinds do not add to the doubt about the token.
+    /// APNs names a time of death before the join. Failures of other kinds in between do not make this more credible,
+    /// so the token stays.
     @Test func aDeathFromBeforeJoiningIsIgnoredHoweverOftenItHasFailed() {
         let h = Self.harness()
         h.join(1)
@@ -323,7 +326,8 @@ import Testing
         }
     }
 
-    /// The last record names these members as unanswered. Another record follows their answers.
+    /// The last progress record names members as unanswered. Another record follows their answers, so the next owner
+    /// does not serve them again.
     @Test func whatWasAnsweredBeforeAQuietEndIsNotRepeated() {
         let h = Self.harness()
         for member in 1...3 { h.join(member) }

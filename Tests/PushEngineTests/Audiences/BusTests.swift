@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the routed topic as a bus. A record that a release does not understand stops its partition, and a release
-/// that knows it reads it again.
+/// Tests the routed topic as a bus. A record that a release does not understand stops its partition. A release that
+/// understands it reads it again.
 @Suite struct BusTests {
     @Test(arguments: RoutedKind.allCases.filter { $0 != .event && $0 != .unknown })
     func whatIsDamagedStopsThePartitionAndIsNotPassedOver(kind: RoutedKind) {
@@ -20,7 +20,7 @@ import Testing
         #expect(!h.isCommitted(topic: 1))
     }
 
-    /// Nothing more is taken from any topic until a person has looked at the record.
+    /// After a record that is not understood, nothing more is taken from any topic until a person has looked at it.
     @Test func nothingIsReadBehindIt() {
         let h = EngineHarness()
         h.consume(keyBytes: Array("match".utf8), valueBytes: [1], topic: 1, kind: .unknown, traceparent: "telegram")

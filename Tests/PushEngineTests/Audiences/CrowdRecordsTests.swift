@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests what is written down of a crowd, without an engine around it.
+/// Tests when the records of a crowd are written, without an engine around it.
 @Suite struct CrowdRecordsTests {
     @Test func progressIsWrittenOnceASecond() {
         var records = CrowdRecords()
@@ -17,7 +17,7 @@ import Testing
         #expect(isNewest)
         #expect(records.progressDueMillis(nowMillis: 5_100) == 6_000)
     }
-    /// A fast round may go further ahead before the next record.
+    /// A fast round may meet more members before the next record is acknowledged.
     @Test func theHorizonFollowsThePace() {
         var records = CrowdRecords()
         records.progressWritten(nowMillis: 0)

@@ -22,9 +22,9 @@ import Testing
         var models: [Int64: Model] = [:]
         /// Stamps of the versions, the newest last.
         var versions: [Int64] = []
-        /// Members without an answer, each as the stamp of the version that was sent.
+        /// Stamps of the versions in flight, one for each member without an answer.
         var flying: [Int64] = []
-        /// Number of members that the newest version is owed to and for whom no push is in flight.
+        /// Number of members that are owed the newest version and have no push in flight.
         var owed = 0
         var told: [Int64: CrowdReport] = [:]
         var refused = 0
@@ -106,7 +106,7 @@ import Testing
             self.models[back] = model
             self.carryOut(self.reports.newestExpired(leaving: back, listeners: ListenerCounts()))
         }
-        /// A member joins late. That is reported with the answer to its push, and not before.
+        /// A member joins late. It is reported with the answer to its push, and not before.
         mutating func memberComes() {
             guard let newest = self.versions.last else { return }
             self.reports.becameDue(1)

@@ -48,7 +48,7 @@ import Testing
         let written = reports.record(nowMillis: 2_000)
         #expect(written == last && !reports.isOpen)
     }
-    /// Members that join late make at most one report a second, and one record a minute.
+    /// Members that join late cause at most one report a second, and at most one record a minute.
     @Test func lateMembersAreWrittenOnceAMinute() {
         var reports = Self.reports()
         for millis in stride(from: Int64(1_000), through: 121_000, by: 500) {
@@ -80,7 +80,8 @@ import Testing
         let late = reports.answered(Self.answer(), end: .ended(.accepted), stampSeconds: 10, wallMillis: 6_100)
         #expect(late == CrowdReports.Effects() && reports.newest.counts.accepted == 0, "it is counted no more")
     }
-    /// If very many versions have pushes in flight, the oldest are no longer counted, unless one may return.
+    /// If very many versions have pushes in flight, the oldest are no longer counted. A version that may become the
+    /// newest again is still counted.
     @Test func tooManyAreNotKept() {
         var reports = CrowdReports()
         for stamp in Int64(1)...8 {
@@ -92,7 +93,7 @@ import Testing
         #expect(reports.former.map(\.counts.stampSeconds) == [1, 4, 5, 6, 7])
         #expect(reports.formerCounts(4)?.counts.due == 1 && reports.formerCounts(3) == nil)
     }
-    /// A version expires, and its members are owed the version before it. The counts of the earlier version go on.
+    /// A version expires, and its members are owed the version before it. The counts of the earlier version continue.
     @Test func aVersionReturns() {
         var reports = Self.reports()
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
@@ -106,7 +107,8 @@ import Testing
         #expect(counts.due == 4 && counts.superseded == 0, "one gave way, one has joined since")
         #expect(reports.newest.waitingCount == 2 && reports.schedule.owner == .toReport)
     }
-    /// A report must not replace what another owner has counted.
+    /// A new owner does not know what another owner has counted of a version. Its reports must not replace those
+    /// counts.
     @Test func whatOthersHaveCountedStands() {
         var reports = CrowdReports()
         _ = reports.newestExpired(leaving: 10, listeners: ListenerCounts())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests what a restore makes of a crowd, without an engine around it.
+/// Tests how a crowd is restored from its records, without an engine around it.
 @Suite struct CrowdRestoreTests {
     private static func version(_ stampSeconds: Int64, alert: Bool = false) -> Version {
         GoldenParts.version {
@@ -29,7 +29,7 @@ import Testing
         return crowd
     }
 
-    /// A record that names the crowd, or the tombstone of one.
+    /// A record that names the crowd, or the tombstone of such a record.
     private enum Read: CaseIterable {
         case progress, versions, noProgress, noVersions
 
@@ -83,7 +83,8 @@ import Testing
         }
         #expect(reached.count == 4)
     }
-    /// Members that the progress knows are served. Others are late, or are owed the current alert.
+    /// A restored member that the progress record knows has been served. Any other member counts as late, or is owed
+    /// the current alert.
     @Test func joinsAreToldApart() {
         var crowd = Self.crowd()
         for (number, (offset, isKnown, alert)) in [
@@ -142,7 +143,7 @@ import Testing
         crowd.left()
         #expect(crowd.standing == .leaving && crowd.generation == 1)
     }
-    /// Each state says what has to be done when the crowd's time has come.
+    /// A crowd's state says what has to be done when the crowd is due.
     @Test func eachStateHasANeed() {
         var crowd = Crowd()
         #expect(crowd.need == .nothing && !crowd.isNameless, "the slot is free")
@@ -155,7 +156,8 @@ import Testing
         _ = crowd.voidAcknowledged()
         #expect(crowd.need == .removal)
     }
-    /// A leaver's record names the audience that it left, unless it came from another within the hour.
+    /// A leaver's record names the audience that the member left, unless the member had come from another audience
+    /// within the hour.
     @Test(arguments: [false, true]) func aLeaverIsRemembered(hasMoved: Bool) {
         var crowd = Crowd()
         crowd.begin(app: 0, id: [1], reference: 7, partition: 3)
@@ -206,7 +208,7 @@ import Testing
         crowd.progressed()
         #expect(crowd.nextDueMillis(now: now) == 1_000, "the first progress is written at once")
     }
-    /// A member that came from another audience keeps its mark for an hour, or longer if its record was delayed.
+    /// A member that came from another audience is marked for an hour, or longer if its record was delayed.
     @Test func aMoveIsOverAfterAnHour() {
         var crowd = Crowd()
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 1_001)

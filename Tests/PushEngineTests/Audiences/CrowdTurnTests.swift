@@ -99,7 +99,7 @@ import Testing
         let waitingCount = scene.crowds[scene.crowd].waitingCount
         #expect(!isMore && waitingCount == 0)
     }
-    /// A member that leaves takes what it was owed with it.
+    /// What a member was owed is settled when the member leaves.
     @Test func whoLeavesIsOwedNothing() {
         let scene = Scene()
         _ = scene.take(100)
@@ -132,7 +132,7 @@ import Testing
         let stillStands = scene.crowds.isStanding(reference)
         #expect(!stillStands)
     }
-    /// After an answer a crowd is left alone only while its one pass is queued.
+    /// After an answer a crowd need not be scheduled again if its only pass is queued.
     @Test func anAnswerSchedulesWhatIsNotQueued() {
         let scene = Scene()
         _ = scene.take(100)
@@ -147,7 +147,8 @@ import Testing
         most = scene.crowds[scene.crowd].deadlineMaxAfterAnswer
         #expect(most == .max)
     }
-    /// The question names what the partition has, and channels only where the app has some.
+    /// A question to the owner says which life, joins and start members the partition has. It asks for channels only if
+    /// the app keeps channels.
     @Test(arguments: [AudienceChannelPolicy.none, .auto]) func theOwnerIsAskedForWhatIsHere(
         channels: AudienceChannelPolicy
     ) {
@@ -167,7 +168,7 @@ import Testing
     }
 
     // MARK: Starts
-    /// A start that ends is reported once, with what nobody gets now.
+    /// A start that ends is reported once, with the number of members that no longer get it.
     @Test func aStartEndsOnce() {
         let scene = Scene()
         var ended = scene.crowds[scene.crowd].endStart(into: \.superseded, in: &scene.members.table, nowMillis: 0)
@@ -236,7 +237,7 @@ import Testing
         let mayBeTold = scene.crowds[scene.crowd].startFailed(current, status: 400, reason: "Bad", outcome: .rejected)
         #expect(order == nil && !mayBeTold)
     }
-    /// The last start member takes the ring with it.
+    /// A ring of start members is removed with its last member.
     @Test func aRingGoesWithItsLastMember() {
         let scene = Scene()
         let some = scene.crowds[scene.crowd].someStartMembers(in: &scene.members.table)

@@ -30,11 +30,11 @@ import Testing
     // MARK: Which versions stay
 
     private struct Survival: CustomTestStringConvertible {
-        /// Expiries of the versions that are there, the oldest version first. `new` is the expiry of the one that
+        /// Expiry times of the versions before, the oldest version first. `new` is the expiry time of the version that
         /// arrives.
         var there: [Int64]
         var new: Int64
-        /// Expiries of the versions that are there afterwards.
+        /// Expiry times of the versions afterwards.
         var stays: [Int64]
         var testDescription: String { "\(there) and \(new)" }
     }
@@ -45,7 +45,7 @@ import Testing
         Survival(there: [.max], new: .max, stays: [.max]),
         Survival(there: [.max, 60], new: 70, stays: [.max, 70]),
         Survival(there: [90, 80, 70], new: 75, stays: [90, 80, 75]),
-        // The oldest version lives longest and stays. Of the others the oldest goes.
+        // The oldest version expires last and stays. Of the others the oldest is dropped.
         Survival(there: [90, 80, 70], new: 60, stays: [90, 70, 60]),
         Survival(there: [90, 80, 70], new: 95, stays: [95]),
     ])
@@ -84,7 +84,7 @@ import Testing
         var events: [Event]
         var stage: CrowdVersions.Stage
         var life: Int64
-        /// Stamp of the newest version taken; 0 if none is shown.
+        /// Stamp of the newest version afterwards; 0 if there is none.
         var shows: Int64
         var testDescription: String { "\(events)" }
     }
@@ -112,7 +112,7 @@ import Testing
         #expect(versions.stage == play.stage && versions.life == play.life)
         #expect(versions.newest?.stampSeconds ?? 0 == play.shows && versions.stampSeconds == play.shows)
     }
-    /// Members that have met no version joined after the life that a void ends.
+    /// A void ends the life of a crowd that has met a version. Members that have met none joined after that life.
     @Test func aVoidEndsWhatItIsAbout() {
         var versions = CrowdVersions()
         #expect(!versions.hasEnded(by: Self.void(isEnded: true)))
@@ -148,7 +148,7 @@ import Testing
         #expect(versions.kept.map(\.hasAlert) == [false, false, false])
         #expect(versions.expireAlert(mayReturn: true, nowSeconds: 75) == nil)
     }
-    /// A newer alert expires with its version. If the older alert may return, it counts again.
+    /// A newer alert expires with its version. The older alert then counts again, if it may return.
     @Test(arguments: [true, false]) func anAlertReturnsToAnOlderVersion(mayReturn: Bool) {
         var versions = CrowdVersions()
         _ = versions.take(Self.version(1, expires: 90, alert: true))
@@ -206,7 +206,7 @@ import Testing
         var owes: Int64?
         var testDescription: String { "progress of \(life), \(stamp)" }
     }
-    /// The record has versions 2 and 3, and the alert of version 1, which is no longer kept.
+    /// The record has versions 2 and 3, and the alert of version 1, which itself is no longer kept.
     @Test(arguments: [
         Restore(life: 1, stamp: 3, alert: 1, stays: [2, 3], comes: [], owes: 1),
         Restore(life: 1, stamp: 2, alert: 1, stays: [2], comes: [3], owes: 1),

@@ -48,7 +48,8 @@ struct ListenersByTokenTests {
         #expect(listeners.alerted.isEmpty)
     }
 
-    /// A former owner left the ring to the channel with the alert of stamp 100.
+    /// A former owner left the ring to the channel, which has yet to bring the alert with stamp 100. The next owner
+    /// continues with that alert.
     @Test func aTakeoverGoesOnWithTheAlertThatWasLeft() {
         var listeners = ListenersByToken()
         listeners.resume(alertStampSeconds: 100)

@@ -55,7 +55,8 @@ import Testing
     }
 
     // MARK: Failed pushes
-    /// A failed push is owed if the round does not bring it. Another failure does not count it twice.
+    /// A member whose push failed is owed a retry if the round does not come to it. Another failure does not count the
+    /// member twice.
     @Test(arguments: [false, true], [false, true])
     func whatFailedIsOwedWhereNoRoundComes(isAhead: Bool, isNewestAlone: Bool) {
         let scene = Scene()
@@ -95,7 +96,7 @@ import Testing
         #expect(woken == [true, false, false])
         #expect(scene.retry(nowMillis: 500).0?.member == member)
     }
-    /// The round still comes to the member, so its failure is only remembered if it is owed an alert.
+    /// The round still comes to the member. Its failure is remembered only if the member is owed an alert.
     @Test(arguments: [false, true])
     func whomTheRoundComesToIsNotTriedApart(owesAlert: Bool) {
         let scene = Scene()

@@ -136,7 +136,7 @@ import Testing
     }
 
     /// An ended audience is remembered for an hour by default, so its members' hour is over when they leave. If the
-    /// retention is shorter, they are marked.
+    /// retention is shorter, the members are marked as moved.
     @Test(arguments: [(Int64(600_000), 5), (Self.hourMillis, 10)])
     func whoseAudienceIsOverHasAnHourToo(retentionMillis: Int64, priority: Int) {
         let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = retentionMillis }
@@ -156,8 +156,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [priority])
     }
 
-    /// A restore reads more former members than there is room for, and forgets some. Every member that joins then is
-    /// treated as one of them.
+    /// A restore reads more former members than there is room for, and forgets some. Every member that joins afterwards
+    /// counts as a former member.
     @Test(arguments: [false, true]) func whoHasNoRoomInARestoreIsNotForgottenSilently(hadTens: Bool) {
         var leavers = RecentLeavers()
         func key(_ position: Int) -> FanOut.DepartedKey {

@@ -43,7 +43,8 @@ import Testing
         #expect(!Self.hasWrittenNameless(h))
     }
 
-    /// A void that comes before the name is committed. The life that it ends is written down with the name.
+    /// A void that arrives before the crowd has a name can be committed. The life that it ends is written down when a
+    /// join brings the name.
     @Test func aVoidIsRememberedUntilAJoinHasNamedIt() {
         let h = Self.harness()
         h.replay(topic: 1)
@@ -67,7 +68,8 @@ import Testing
         #expect(!Self.hasWrittenNameless(h))
     }
 
-    /// Earlier releases wrote such records. They are no reason to keep members whose audience nobody names.
+    /// Earlier releases wrote records without an audience's name. Such a record is removed, and does not keep members
+    /// whose audience nobody names.
     @Test func whatWasWrittenWithoutANameIsRemoved() {
         let h = Self.harness()
         h.writeState(AudienceRepairTests.void(of: "", epoch: 0, life: h.wallSeconds))
@@ -79,7 +81,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Consumes the void of a life of an audience that an event has ended.
+    /// Consumes a void that says that an event has ended this life of the audience.
     func consumeVoid(of audience: String = "match", life: Int64) {
         var (value, scratch): ([UInt8], [UInt8]) = ([], [])
         value.append(using: &scratch) {

@@ -68,7 +68,7 @@ final class OwnerPlay {
     func acknowledge(_ stampSeconds: Int64) {
         self.owner.versionAcknowledged(stampLow: UInt32(truncatingIfNeeded: stampSeconds), into: &self.effects)
     }
-    /// Reports that a partition has finished with a version, or is still at it.
+    /// Reports that a partition has finished with a version, or is still working on it.
     func report(_ partition: Int32, stampSeconds: Int64, isFinished: Bool = true, refusal: String? = nil) {
         var report = BusRecord.Report()
         report.partition = partition
@@ -91,7 +91,7 @@ final class OwnerPlay {
     func look(isPaused: Bool = false) -> Int64 {
         self.owner.lookAtChannels(isPaused: isPaused, by: self.rules, now: self.now, into: &self.effects)
     }
-    /// Sends a broadcast if there is something to be sent.
+    /// Sends the broadcast that is due; `nil` if none is.
     func broadcast() -> ChannelErrand? {
         guard let index = self.owner.channels.index(.production),
             let sent = self.owner.broadcastLeaves(channel: index, mayLeave: true, by: self.rules, now: self.now)

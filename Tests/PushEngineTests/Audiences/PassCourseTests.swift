@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Compares a course with the positions of its members.
+/// Compares a `PassCourse` with a plain list of its members' positions.
 @Suite struct PassCourseTests {
     /// Members by position, each with the number of times it was met. No two have the same position.
     private struct Ring {

@@ -20,7 +20,7 @@ struct PassModel {
     /// Members by position.
     private(set) var members: [Int64: Member] = [:]
 
-    /// The next value of `cursor` that is at this position.
+    /// The next value of `cursor` at which the pass is at this position.
     private func there(_ position: Int64) -> Int64 {
         var there = position
         while there < self.cursor { there += Self.circle }
@@ -98,7 +98,7 @@ struct PassModel {
     }
 
     // MARK: Going round
-    /// Moves the pass on. It meets everybody on its way.
+    /// Moves the pass. It meets every member on its way.
     mutating func goes(from former: Int64, to latter: Int64) {
         let cursor = self.cursor + latter - former
         while let next = self.next, self.there(next) < cursor {

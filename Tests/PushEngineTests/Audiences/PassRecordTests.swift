@@ -6,7 +6,7 @@ import Testing
 /// Tests outcomes about many members: what a partition reports of each version, and how the audience's owner sums it
 /// up.
 @Suite struct PassRecordTests {
-    /// The newest `pass` or `audience` record, or the newest that `isMeant` names.
+    /// The newest `pass` or `audience` record for which `isMeant` is true.
     private static func last(_ name: String, _ h: EngineHarness, where isMeant: (OutcomeRecord) -> Bool = { _ in true })
         -> OutcomeRecord?
     {
@@ -182,8 +182,8 @@ import Testing
         #expect(pass.number("accepted") == 1 && pass.number("expired") == 3 && Self.isConserved(pass))
     }
 
-    /// A version expires, and members that it left unserved are owed the one before again. Members already served
-    /// stay counted.
+    /// A version expires, and members that have not got it are owed the version before. Members that already got that
+    /// version stay counted.
     @Test func aVersionThatReturnsGoesOnCounting() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -232,8 +232,8 @@ import Testing
         #expect(sum.fields["missing"] as? [Int] == [] && sum.fields["unfinished"] as? [Int] == [])
     }
 
-    /// A version expires after a takeover, and the one before is owed again. The new owner does not know how far that
-    /// version had come, so it must not replace its record.
+    /// A version expires after a takeover, and members are owed the version before. The new owner does not know how far
+    /// that version had come, so it must not replace its record.
     @Test func aVersionThatReturnsAfterATakeoverLeavesItsRecord() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -256,7 +256,7 @@ import Testing
         #expect(last.number("accepted") == 4)
     }
 
-    /// An alert that does not fit beside newer content goes with its own version, and counts for that one.
+    /// An alert that does not fit beside newer content is sent with its own version, and is counted with that version.
     @Test func anAlertThatGoesAloneIsCountedWithItsVersion() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

@@ -125,7 +125,7 @@ import Testing
         #expect(h.deliverAll().map(\.event) == ["end", "end"])
     }
 
-    /// The audience is over and has no members, so the gauges of paused ones are 0.
+    /// A paused audience that is over and has no members left is in no gauge.
     @Test func aPausedAudienceThatIsOverIsInNoGauge() {
         let h = AudienceTests.harness()
         h.join(1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests small machines, each by itself: what is written down of a start, and when its members are due.
+/// Tests small state machines, each alone: what is written down about a start, and when its members are due.
 @Suite struct StartBookkeepingTests {
     private static func now(_ steadyMillis: Int64) -> EngineTime {
         EngineTime(steadyMillis: steadyMillis, wallMillis: 1_700_000_000_000 + steadyMillis)
@@ -74,7 +74,7 @@ import Testing
         records.crowdChanged()
         #expect(records.hasMembersFromBefore && !records.progress.isUnderWay && records.progress.isDue)
     }
-    /// The record that announces members takes long, so the next record announces twice as many members.
+    /// A record that announces members is acknowledged late, so the next record announces twice as many members.
     @Test func aRoundThatRunsDryAnnouncesMore() {
         var records = StartBookkeeping()
         records.progressWritten(nowMillis: 0)
@@ -199,7 +199,7 @@ import Testing
         let rest = late.cease()
         #expect(rest == [members[3]] && late.count == 0)
     }
-    /// Records may end up in another order than they were written in.
+    /// Kafka may store records in another order than they were written in.
     @Test func whoIsWithdrawnIsNamedByNoOffset() {
         var late = LateStarts()
         let members = (0..<3).map { MemberID(rawValue: Int32($0)) }

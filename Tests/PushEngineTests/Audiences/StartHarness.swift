@@ -9,7 +9,7 @@ extension EngineHarness {
         AudienceTests.harness(configure)
     }
 
-    /// Joins a push-to-start token.
+    /// Adds a push-to-start token to an audience.
     @discardableResult
     func joinStart(_ member: Int, of audience: String = "match", isCapable: Bool = false, more: String = "") -> Int64 {
         let offset = self.consume(

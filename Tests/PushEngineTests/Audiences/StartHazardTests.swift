@@ -21,7 +21,8 @@ import Testing
         #expect(h.counters.startMembers.due == 0, "the new worker has nobody to start")
     }
 
-    /// The new owner's clock is a minute behind, or this owner's clock was set back.
+    /// A start is over. It does not begin again when the new owner's clock is a minute behind, or when this owner's
+    /// clock was set back.
     @Test(arguments: [true, false]) func aStartThatIsOverDoesNotBeginAgainWithAClockThatIsBehind(isTakeover: Bool) {
         let h = EngineHarness.starts()
         for member in 1...3 { h.joinStart(member) }
@@ -135,7 +136,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).count == 1, "on production's route")
     }
 
-    /// The member has not been sent the start, and pushes nobody out of the round.
+    /// A member rejoins from the other environment before it has been sent the start. It gets one card, and no other
+    /// member is skipped.
     @Test(arguments: [1, 4, 7]) func aRejoinFromTheOtherEnvironmentGetsItsCardOnceAndSkipsNobody(member: Int) {
         let h = EngineHarness.starts()
         for other in 1...8 where other != member { h.joinStart(other) }
@@ -180,7 +182,7 @@ import Testing
         #expect(h.counters.startMembers.expired == 1_050 && h.counters.isConserved)
     }
 
-    /// Late members that are refused wait in a bounded set, as others do.
+    /// Late members that are refused wait in a bounded set, like other members.
     @Test func lateMembersThatAreRefusedAreNotSentWithoutEnd() {
         let h = EngineHarness.starts()
         h.joinStart(0)

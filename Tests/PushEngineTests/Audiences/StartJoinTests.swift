@@ -53,7 +53,7 @@ import Testing
         #expect(left.suffix(3).allSatisfy { $0.isNull })
     }
 
-    /// The app reports a new token. The old one leaves, and is sent nothing.
+    /// The app reports a new token. The old token leaves, and is sent nothing.
     @Test func aRotatedTokenTakesThePlaceOfTheFormer() {
         let h = EngineHarness.starts()
         h.joinStart(1)

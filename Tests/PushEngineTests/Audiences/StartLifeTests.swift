@@ -133,7 +133,8 @@ import Testing
         }
     }
 
-    /// An event arrives before the partition has asked. The owner's clock is behind that of the former life.
+    /// An event arrives before the partition has asked, and the owner's clock is behind that of the former life. The
+    /// new life still has a greater number.
     @Test(arguments: [-7_200_000, 0]) func aLifeIsNewerThanTheOneBeforeWhateverTheClockSays(stepMillis: Int64) {
         let h = Self.harness()
         for member in 1...3 { h.joinStart(member) }

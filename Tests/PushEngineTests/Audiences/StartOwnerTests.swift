@@ -87,7 +87,8 @@ import Testing
         #expect(pushes.filter { $0.event == "start" }.map(\.alert) == ["kick-off"])
     }
 
-    /// A version may bring along an older one that expires later. That older one brings no start.
+    /// A version may bring along an older version that expires later. The older version begins no second round of the
+    /// start.
     @Test func anOlderVersionBesideTheNewestBeginsNoSecondRound() {
         let h = EngineHarness.starts()
         for member in 1...4 { h.joinStart(member) }
@@ -151,7 +152,8 @@ import Testing
         }
     }
 
-    /// The version has the expiry of the event. Without one, update members get its content however late they join.
+    /// A start's version expires only if the event has `expires`. Otherwise update members get its content however late
+    /// they join.
     @Test func theVersionExpiresWithTheEventAlone() {
         for expires in [true, false] {
             let h = Self.harness()

@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// Tests the number of members that a record announces a start to.
+/// Tests to how many members a single record announces a start.
 @Suite struct StartPaceTests {
     /// A round that sends announced starts at a given rate, and a Kafka that takes a given time to acknowledge.
     private struct Play {

@@ -263,7 +263,7 @@ struct StartPlay: ~Copyable {
             if id.isSome { _ = self.starts.removed(id, of: round, in: &self.table) }
         }
     }
-    /// The partition is released in order, and assigned again.
+    /// The partition is released in good order, and assigned again.
     mutating func release() {
         while !self.inFlight.isEmpty { self.answer() }
         self.starts.withdrawn()

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// The partition is released in order. Members that were announced and not sent the start get it from the next
+    /// The partition is released in good order. Members that were announced and not sent the start get it from the next
     /// owner.
     @Test func aReleaseTakesTheAnnouncementBack() {
         let h = EngineHarness.starts()
@@ -146,8 +146,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).isEmpty)
     }
 
-    /// The owner's clock is behind or was set back. The audience's next version carries a start that is over in this
-    /// partition.
+    /// The audience's next version carries a start that is over in this partition, because the owner's clock is behind
+    /// or was set back. The start does not begin again.
     @Test(arguments: [false, true]) func whatHasEndedHereDoesNotBeginAgain(crashes: Bool) {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }

@@ -40,7 +40,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).isEmpty)
     }
 
-    /// A start shows the newest content, which may be fresh.
+    /// A start is sent with the newest content. So a member that joins later may be started although the start's own
+    /// content is stale.
     @Test func whoComesLaterIsStartedWithWhatIsNotStale() {
         let h = EngineHarness.starts()
         h.joinStart(1)
@@ -53,7 +54,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).map(\.n) == [2])
     }
 
-    /// A start waited when its worker died, and is stale when the next owner reads it.
+    /// A start waited when its worker died, and is stale when the next owner reads it. It is not sent.
     @Test func whoTakesOverSendsNoStartThatIsStaleByThen() {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -3,7 +3,7 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// Tests what a partition's next owner makes of start members, and of a start that goes round.
+/// Tests what a partition's next owner does with start members, and with a start that goes round.
 @Suite struct StartTakeoverTests {
     // MARK: No room
     /// A restore that cannot take a membership reports it and stops the partition. If it were silent, the member
@@ -48,8 +48,8 @@ import Testing
         #expect(tokens.count == 10 && Set(tokens).count == 10)
     }
 
-    /// The audience is resumed while the record that withdraws the announcements is on its way. Nobody leaves by the
-    /// older announcement.
+    /// The audience is resumed while the record that withdraws the announcements is on its way. No start is sent
+    /// because of a withdrawn announcement.
     @Test func whoIsTakenBackLeavesOnlyWhenAnnouncedAnew() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -69,8 +69,8 @@ import Testing
     }
 
     // MARK: Versions that expire
-    /// The version that brought the start expires before the start does, and the owner's record of its versions is
-    /// written again.
+    /// The version that brought the start expires before the start does, and the owner's versions are written again.
+    /// The start still goes round.
     @Test func aStartOutlivesTheVersionThatBroughtIt() {
         let h = EngineHarness.starts { $0.apps[0].audienceSpreadMillis = 400_000 }
         for member in 1...20 { h.joinStart(member) }
@@ -89,8 +89,8 @@ import Testing
     }
 
     // MARK: Late records
-    /// A former owner's announcement is in `state` behind its successor's records. Nobody who was sent the start by the
-    /// successor is sent another.
+    /// A former owner's announcement is in `state` behind its successor's records. No member that the successor has
+    /// sent the start is sent another.
     @Test func whatAFormerOwnerAnnouncedIsNotBelieved() throws {
         let h = EngineHarness.starts()
         for member in 1...600 { h.joinStart(member) }

@@ -77,8 +77,8 @@ import Testing
         return (accepted, refused, open)
     }
 
-    /// A member that was not accepted and is not sent the start by the next owner has an outcome. Nobody has two
-    /// outcomes, and nobody has an outcome and a card.
+    /// A member whose push was not accepted gets an outcome, unless the next owner sends it the start. No member gets
+    /// two outcomes, or an outcome and a card.
     @Test(arguments: Self.deaths) func eachHasARecordOrACard(_ death: Death) {
         let h = EngineHarness.starts()
         for member in 1...death.memberCount { h.joinStart(member) }
