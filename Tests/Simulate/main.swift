@@ -57,7 +57,7 @@ struct Arguments {
     struct Complaint: Error { var text: String }
 }
 
-/// Seed of the present run. It is printed if the process dies in that run. It is a plain global, because a signal
+/// Seed of the present run, which is printed if the process dies in that run. It is a plain global, because a signal
 /// handler may read nothing else. The process has only one thread.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 

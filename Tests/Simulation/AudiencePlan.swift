@@ -51,8 +51,8 @@ package struct AudiencePlan {
     var frequentPerHour = 120
     /// Number of phones with a push-to-start token.
     var starterCount = 0
-    /// Number of further phones with a push-to-start token. They join together with the first phone, so that one record
-    /// cannot announce a start to all of them.
+    /// Number of further phones with a push-to-start token, which join together with the first phones. There are too
+    /// many of them for one record to announce a start to all.
     var starterCrowdCount = 0
     /// Percentage of actions about audiences that concern start members.
     var startSharePercent = 0
@@ -101,7 +101,7 @@ extension SimulationPlan {
         if self.audiences.livesAgain {
             self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
             // A member that is forgotten within an hour and joins again gets a new budget. So the budgets of this world
-            // have no effect.
+            // are too large to matter.
             self.audiences.perHour = 1_000
             self.audiences.frequentPerHour = 1_000
             self.app.budgetPerHour = 1_000
@@ -125,7 +125,7 @@ extension SimulationPlan {
     }
 
     /// Draws additional start members with a separate generator, so that worlds with smaller audiences do not change.
-    /// It needs few partitions, because many would divide the members into small crowds.
+    /// Only worlds with few partitions get them, because many partitions would divide them into small crowds.
     mutating func drawStarterCrowd(random: inout SplitMix64) {
         guard self.audiences.starterCount > 0, self.partitions <= 2, Int.random(in: 0..<4, using: &random) == 0 else {
             return

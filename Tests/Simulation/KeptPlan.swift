@@ -10,9 +10,9 @@ package struct KeptPlan {
     var isOn = false
     /// Percentage of actions about audiences that write an `open`, or let a phone begin or stop listening on a channel.
     var sharePercent = 0
-    /// Percentage of requests to create, read, list or delete a channel whose answer is lost.
+    /// Percentage of requests to Apple about kept channels, broadcasts included, whose answer is lost.
     var lostPercent = 0
-    /// Percentage of requests to create, read, list or delete a channel that Apple refuses temporarily.
+    /// Percentage of requests to Apple about kept channels, broadcasts included, that are refused temporarily.
     var refusedPercent = 0
     /// Greatest age, in milliseconds, of the list of channels that Apple returns.
     var listLagMillisMax: Int64 = 0
@@ -23,16 +23,16 @@ package struct KeptPlan {
     /// Number of channels that somebody else has made in the first home at the beginning. It may be almost the maximum
     /// of a home.
     var othersInFirstHome = 0
-    /// Percentage of steps at which somebody else makes one more channel.
+    /// Percentage of steps at which somebody other than a worker makes one more channel.
     var othersComePercent = 0
-    /// Percentage of steps at which somebody else deletes a channel, whether Mailboat made it or not.
+    /// Percentage of steps at which somebody deletes a channel that a worker has made.
     var deletionPercent = 0
     /// Percentage of steps at which the phone that listens on a channel from its beginning is switched off or on.
     var sleepPercent = 0
     /// Percentage of steps at which APNs begins to refuse broadcasts for a while. It accepts other pushes.
     var outagePercent = 0
-    /// Percentage of creation requests that Apple carries out twice (`twicePercent`). `foreignPercent` is the
-    /// percentage of their answers that name a channel which the request has not made.
+    /// `twicePercent`: percentage of creation requests that Apple carries out twice. `foreignPercent`: percentage of
+    /// creation requests whose answer names another channel.
     var twicePercent = 0
     var foreignPercent = 0
     /// Percentage of steps at which a publisher itself sends an event to a kept channel.

@@ -11,8 +11,8 @@ struct SimulatedAudience {
     var start: Int?
     /// Where each `end` was written, and when, by the steady clock.
     var ends: [(position: SourcePosition, millis: Int64)] = []
-    /// Whether some partition pushed an older version after a newer one. It may, if an alert does not fit into the
-    /// newer one.
+    /// Whether some partition pushed an older version after a newer one. This is allowed if an alert does not fit into
+    /// the newer one.
     var hasGoneBack = false
     /// Versions by stamp.
     var versions: [Int64: Version] = [:]
@@ -79,7 +79,7 @@ struct SimulatedMember {
         var committedMillis: Int64?
         /// Whether the member joins an audience that it did not belong to just before.
         var isArrival: Bool
-        /// The channel that the movement's record names as the one the member listens on.
+        /// The channel on which the member listens, as the movement's record says.
         var channel: String?
     }
 
@@ -98,7 +98,7 @@ struct SimulatedMember {
     var listening: [Int: String] = [:]
     /// Whether the phone's app reports the channel when it joins.
     var saysChannel = false
-    /// Whether the phone stopped listening before workers could know. Such a phone may miss alerts.
+    /// Whether the phone stopped listening before workers could know of that. Such a phone may miss alerts.
     var mayMissAlerts = false
     /// Number of broadcasts that the phone heard, by version. The key names the audience too, because stamps of two
     /// audiences can be equal. A phone may also listen to an audience that it has left.
@@ -154,7 +154,7 @@ struct MemberCard {
     struct AlertPush {
         var worker: Int
         var id: PushID
-        /// Number of changes of partitions' owners until the push left.
+        /// How often partitions had changed hands when the push left.
         var moves: Int
         /// Whether the worker knows that APNs took the push.
         var isAccepted = false

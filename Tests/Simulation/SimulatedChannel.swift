@@ -23,9 +23,8 @@ struct SimulatedChannel {
     var answeredWorkers: Set<Int> = []
 }
 
-/// The newest message of a channel, and the newest one with content. A message is known by stamp and body, because a
-/// stamp alone may be ambiguous. A channel that was forgotten after its end begins again, and may reach the same stamp
-/// again.
+/// The newest message of a channel, and its newest message with content. Stamp and body together identify a message. A
+/// stamp alone does not, because a channel that begins again after its end may reach the same stamp again.
 struct NewestMessages: Equatable {
     struct Message: Equatable {
         var stampSeconds: Int64 = 0

@@ -87,7 +87,7 @@ struct SimulatedGroup {
         return self.balance(avoiding: worker)
     }
 
-    /// Begins a rebalance without a cause, by asking the owner of one partition to give it back.
+    /// Begins a rebalance: asks the owner of one partition to give it back.
     mutating func ask(for partition: Int32) -> [(worker: Int, event: Event)] {
         guard let owner = self.owners[Int(partition)], self.revoking.insert(partition).inserted else { return [] }
         return [(owner, .revoked(partition))]

@@ -45,7 +45,7 @@ struct LoggedRecord {
 }
 
 /// The broker: its logs by topic and partition, and the records on their way to them. Records of one producer to one
-/// partition arrive in order. Each arrives once, arrives without an answer to its producer, or is lost.
+/// partition arrive in order. A record or its answer may get lost, but no record arrives twice.
 struct SimulatedKafka {
     enum Topic: Hashable {
         case events, routed, state, outcomes, deadLetters
@@ -94,9 +94,9 @@ struct SimulatedKafka {
         var arrivesMillis: Int64
         var answersMillis: Int64
         var fate: Fate
-        /// When the record left. A producer's records for one log that left at the same time are one batch.
+        /// When the record left. Records of one producer for one log that left at the same time are one batch.
         var sentMillis: Int64 = 0
-        /// Whether it was already drawn if the record's batch is refused.
+        /// Whether it has been decided if Kafka refuses the record's batch.
         var isBatchDrawn = false
         /// Whether the producer has died, or its client has ended. No worker gets an answer about such a record.
         var isOrphan = false
@@ -122,8 +122,8 @@ struct SimulatedKafka {
     private var starts: [LogID: Int64] = [:]
     private(set) var committed: [LogID: Int64] = [:]
     private(set) var transits: [Transit] = []
-    /// Time before which a producer's records do not reach a log, because the producer has given up an earlier record.
-    /// By log and producer.
+    /// Time until which a producer's records for a log are held up, because the producer has given up an earlier
+    /// record. By log and producer.
     private var heldUpUntilMillis: [LogID: [Int: Int64]] = [:]
 
     func end(_ logID: LogID) -> Int64 { Int64(self.logs[logID]?.count ?? 0) }
@@ -194,7 +194,7 @@ struct SimulatedKafka {
     }
 
     /// Decides whether Kafka refuses a batch: all records that a producer sends to one log at one moment. It is called
-    /// after each record of the batch, and does nothing after the first.
+    /// after each record, and does nothing while the batch has only one.
     /// - Parameter refuses: draws whether Kafka refuses the whole batch, and why. It is called once for a batch.
     mutating func judgeBatch(
         of logID: LogID, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
@@ -217,7 +217,7 @@ struct SimulatedKafka {
         }
     }
 
-    /// Sends a record that has been on its way since long before its producer died.
+    /// Sends a record whose producer died long ago.
     mutating func sendLate(_ transit: Transit) { self.transits.append(transit) }
 
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }

@@ -16,8 +16,8 @@ struct SimulatedPhone {
     /// Whether the app has another token that it has not uploaded yet.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
-    /// Whether an update or end of the activity was written, or any event of an audience. No push starts such an
-    /// activity later.
+    /// Whether an update or end was written about the activity. For an audience, a start counts too. No start of an
+    /// activity is written after that.
     var hasEvents = false
     var hasStarted = false
     var tokenCount = 0

@@ -58,7 +58,7 @@ struct SimulatedTraces {
         self.events[source, default: Event(partitions: [])].partitions.append(partition)
     }
 
-    /// Checks a report and takes it into account.
+    /// Checks a report and remembers what it says.
     /// - Parameter owns: whether the worker owns a partition.
     /// - Returns: what is wrong with the report. `nil`: nothing is.
     mutating func take(_ note: TraceNotice, owns: (Int32) -> Bool) -> String? {

@@ -39,8 +39,8 @@ final class SimulatedWorker {
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
-    /// Acknowledged records in `state`, by partition: whether the claim is among them, and the end of the others.
-    /// `isOwn` says whether this owner got the acknowledgements, and not an earlier one.
+    /// State of Kafka's acknowledgements for `state`, by partition. `hasClaim`: the claim is acknowledged. `end`: the
+    /// offset after the last other acknowledged record. `isOwn`: this owner wrote that record, not an earlier one.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
     /// Offset at which `state` began at assignment, by partition.
     var stateStarts: [Int32: Int64] = [:]

@@ -35,7 +35,8 @@ struct SimulationEvidence {
     private var registrations: [Int: [Int: [(number: Int, sequence: Int)]]] = [:]
     /// Sequence numbers at which a worker got the answer that APNs accepted a push, by worker and token.
     private var acceptances: [Int: [String: [Int]]] = [:]
-    /// The acknowledgement of the stored record of each key that was made last, by worker, log and key.
+    /// For each key, the acknowledgement of its newest record that is stored in `state`, by worker and log. The newest
+    /// record is the one that was made last.
     private var newestStates: [Int: [SimulatedKafka.LogID: [[UInt8]: UInt64]]] = [:]
 
     /// How many records a worker had made, with the sequence number at that moment, by worker. Both numbers grow.
@@ -113,8 +114,8 @@ struct SimulationEvidence {
     }
 
     /// Remembers that a record was stored in `state`.
-    /// - Returns: the acknowledgement of a record of the same key and worker that was made later and is already stored.
-    ///   A restore would then get the older of the two. `nil`: there is no such record.
+    /// - Returns: the acknowledgement of a newer record with the same key and worker that was stored before this one. A
+    ///   restore would read the older record last. `nil`: there is no such record.
     mutating func rememberState(
         _ logID: SimulatedKafka.LogID, key: [UInt8], producer: Int, _ acknowledgement: UInt64
     ) -> UInt64? {
@@ -161,7 +162,7 @@ struct SimulationEvidence {
     /// - Parameters:
     ///   - record: position at which the event was read. An event that was forwarded twice has two records in `routed`.
     ///   - activity: the event's activity, or `nil` for an event about a member. The judge does not know which `state`
-    /// record belongs to a member.
+    ///     record belongs to a member.
     ///   - isAcknowledged: whether the worker must also have the acknowledgement of the activity's `state` record.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,

@@ -73,10 +73,10 @@ package struct SimulationPlan {
     /// Faults that happen at a chosen moment. Faults at random times would hit these moments only once in thousands of
     /// runs.
     enum Strike: CaseIterable {
-        /// A worker dies at the moment at which it writes a tombstone.
+        /// A worker dies just as it writes a tombstone.
         case tombstone
         /// A former owner's record is stored behind a record of the present owner. The present owner dies before it has
-        /// repaired this.
+        /// written its own record again.
         case lateRecord
         /// A worker's state record is stored in Kafka, and its outcomes are still on their way. The worker dies, so the
         /// outcomes may be lost.
@@ -179,8 +179,8 @@ package struct SimulationPlan {
         self.strikePercent = [0, 30, 80, 80].randomElement(using: &random)!
         self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
         self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
-        // An activity that is never quiet writes its state record after a limited number of outcomes, acknowledged or
-        // not. So an outcome must not be delayed for much longer than the gaps between events.
+        // A state record waits for a limited number of its activity's outcomes. So the delay of outcomes is limited
+        // too, compared with the gaps between events.
         self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
         self.partialReadPercent = [0, 0, 30, 80].randomElement(using: &random)!

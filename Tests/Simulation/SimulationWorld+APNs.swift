@@ -72,7 +72,7 @@ extension SimulationWorld {
         self.flights.append(flight)
     }
 
-    /// Decides what APNs will make of the push.
+    /// Decides how APNs answers the push, and whether the push reaches its phone.
     func decide(_ flight: inout Flight) {
         if self.chance(self.plan.notProcessedPercent) {
             flight.result = .notProcessed
@@ -89,7 +89,7 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // APNs is right to call a token dead that was dead from its first push on, whatever time its answer gives.
+            // A token that was reported dead is dead, whatever time the answer gives. So APNs rightly refuses it.
             if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
@@ -102,7 +102,7 @@ extension SimulationWorld {
                     status: status, reason: reason, retryAfterSeconds: self.lateness.drawRetryAfter(status)))
             flight.isApplied = true
         } else if self.chance(self.plan.refusedMessagePercent), !self.wasSent(flight) {
-            // APNs does not call a message malformed that it has already taken once.
+            // If APNs has taken a message once, it does not call the message malformed later.
             flight.result = .response(PushResponse(status: 400, reason: "BadMessageId"))
             flight.isApplied = true
         }
@@ -210,7 +210,7 @@ extension SimulationWorld {
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
-        // A channel that was forgotten after its end begins again, and phones show it again.
+        // A channel that was forgotten after its end begins again, so its stamps may begin again too.
         if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
             // The former owner has sent a newer event that has since expired. The present owner does not know of that

@@ -10,7 +10,8 @@ extension SimulationWorld {
     /// The events that phones of an audience may have been sent. The judge cannot always know whether an event was sent,
     /// so it makes one account for each combination.
     private struct Account {
-        /// Events that are in a version, in order, without updates that are older than an earlier event.
+        /// Events that are in a version, in order of the log. Updates with an older timestamp than an event before them
+        /// are left out.
         var events: [Int]
         /// All events that are in a version.
         var all: [Int]
@@ -85,7 +86,7 @@ extension SimulationWorld {
         return events
     }
 
-    /// The events without updates that are older than an earlier event in the list.
+    /// The events without updates that have an older timestamp than an event before them.
     private func growing(_ events: [Int]) -> [Int] {
         var newest = Int64.min
         return events.filter { number in
@@ -121,8 +122,8 @@ extension SimulationWorld {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
         for account in accounts {
-            // An event that is older than an earlier one may still expire later. It is then shown again when the
-            // earlier one expires.
+            // An event with an older timestamp may be valid for longer than the event before it. A phone shows it when
+            // the other event has expired.
             let kept = Set(account.events)
             let told = account.all.filter { kept.contains($0) || card.shown.contains($0) }
             let ways =
@@ -145,8 +146,7 @@ extension SimulationWorld {
     }
 
     /// All lists of events that a phone may show if versions expired before they were sent to it. Members that did not
-    /// get an expired version are sent the newest valid one. An end without its own content has the content of that
-    /// version.
+    /// get an expired version are sent the newest valid one. An end without its own content has that version's content.
     private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
         var ways = [self.growing(events)]
         var rest = events
@@ -239,8 +239,8 @@ extension SimulationWorld {
     }
 
     /// Whether the later push came from a new owner that may not have known of the earlier push, because no record
-    /// mentioned it. The earlier event has an expiry. After it, the new owner sends the older content that was kept
-    /// beneath that event.
+    /// mentioned it. When the earlier event has expired, the new owner sends the older content that was kept beneath
+    /// it.
     private func changedHands(_ card: MemberCard, between earlier: Int, and later: Int) -> Bool {
         guard let first = card.alerts[earlier]?.last, let second = card.alerts[later]?.last else { return false }
         return first.moves < second.moves && first.worker != second.worker
@@ -266,8 +266,8 @@ extension SimulationWorld {
         let departures = self.phones[event.activity].audience?.departures[self.home(ofMember: member)] ?? []
         return departures.contains { $0 > joined && $0 < event.writtenMillis }
     }
-    /// Whether an owner that is asked only after the event can compare the times of both records. It can if the event
-    /// made the newest version.
+    /// Whether the event made the newest version, and its record is not older than the join's record. An owner that
+    /// gets the partition's question after the event compares only these times.
     private func isNewest(
         _ event: WrittenEvent, andLaterThan arrival: SimulatedMember.Movement, of member: Int
     ) -> Bool {

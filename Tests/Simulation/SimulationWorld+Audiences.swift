@@ -6,8 +6,8 @@ import ShardLoop
 /// Audiences in the simulated world: their members, and the records that the upstream service and the apps write about
 /// them.
 extension SimulationWorld {
-    /// Dismissal time of the first `end` whose content is not new. For each event before the `end`, its dismissal time
-    /// is one second later, so that ends can be told apart.
+    /// Dismissal time of an `end` without content that is the first event of the world. Each earlier event adds one
+    /// second, so that such ends can be told apart.
     static let dismissalBeginsSeconds: Int64 = 2_000_000_000
 
     func makeAudiences() {
@@ -55,7 +55,7 @@ extension SimulationWorld {
     // MARK: Upstream
 
     /// Perhaps lets the upstream service or an app write something about an audience.
-    /// - Returns: whether it did. If not, the next event concerns an activity or channel.
+    /// - Returns: whether something was written. If not, the next event concerns an activity or channel.
     func writesAboutAudience() -> Bool {
         guard !self.audienceNumbers.isEmpty else { return false }
         if self.members.isEmpty {
@@ -92,7 +92,7 @@ extension SimulationWorld {
         self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
     }
 
-    /// Lets a phone join whose card was put up by a start: its app reports the card's update token.
+    /// Lets a phone join whose card a start has put up. Its app reports the card's update token.
     /// - Parameter channel: the channel on which the card listens. Two of three apps report it.
     func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
@@ -229,7 +229,7 @@ extension SimulationWorld {
         self.log("member \(member) at \(position): \(value)")
     }
 
-    /// The event's JSON. Its app is named in it if the world has two apps.
+    /// The event's JSON, with the name of its app if the world has two apps.
     func named(_ value: String, app activity: Int) -> String {
         guard self.plan.audiences.hasTwoApps, value.hasPrefix("{") else { return value }
         let app = self.plan.apps[Int(self.phones[activity].audience?.app ?? 0)]
@@ -238,8 +238,8 @@ extension SimulationWorld {
 
     // MARK: Lives
 
-    /// Begins a new life of each audience that was ended and forgotten, with some of its phones and with others.
-    /// Nothing happens unless all of `routed` has been read, so the former members have been forgotten too.
+    /// Begins a new life of each audience that was ended and forgotten, with some of its phones and with others. All of
+    /// `routed` must have been read, so that voids have removed the former members.
     private func perhapsBeginAnew() {
         guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
@@ -273,7 +273,7 @@ extension SimulationWorld {
         return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 
-    /// Whether the audience's owner has forgotten it. It has if the end was sent long enough ago, and the owner has run
+    /// Whether the audience's owner has forgotten it. It has, if the end was sent long enough ago and the owner has run
     /// for a while.
     private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
         let partition = self.home(of: audience)

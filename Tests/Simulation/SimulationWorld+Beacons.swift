@@ -8,9 +8,9 @@ import PushModel
 /// (Audiences, "A channel for an audience").
 extension SimulationWorld {
     /// Longest time until a failed end is broadcast again, by the steady clock. The worker tries every 30 s. The rest
-    /// is tolerance for its own checks of what is due.
+    /// is tolerance, because the worker looks for due ends only from time to time.
     private static let retryMillisMax: Int64 = 90_000
-    /// Time after an end in which the audience's owner broadcasts it, not yet the keeper.
+    /// Time after an end in which the audience's owner broadcasts it. Later the keeper does.
     private static let firstMillis: Int64 = 59_000
 
     /// Remembers that the worker has the answer to a broadcast.
@@ -26,7 +26,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a broadcast leaves.
+    /// Remembers that a broadcast leaves. If it is an end, the channel is no longer waiting for one.
     func rememberBeaconLeaves(_ request: KeptRequest) {
         if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
     }

@@ -3,8 +3,8 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Outages in which APNs takes pushes to tokens, but no broadcasts. If one is longer than `channel.fallback`, listeners
-/// with a token are served by it.
+/// Outages in which APNs takes pushes to tokens, but no broadcasts. In an outage that is longer than
+/// `channel.fallback`, listeners that have a token get pushes to it.
 extension SimulationWorld {
     /// Perhaps lets APNs refuse broadcasts for a while.
     func perhapsRefuseBroadcasts() {
@@ -30,9 +30,9 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Plays an alert during an outage that is long enough for tokens to be used, and an update after it. Then APNs
-    /// takes broadcasts again. Each phone must show the alert once, and a phone without a token must also get the
-    /// update.
+    /// Plays an outage of broadcasts with an alert and then an update. The outage is so long that workers push the
+    /// alert to tokens. Each phone must show the alert once, and a phone without a token must get the update after the
+    /// outage.
     func probeOutage() {
         var probes: [Int: (alert: Int, update: Int)] = [:]
         let refusedMillis = self.plan.app.channelFallbackMillis + 30_000

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Checks the budget (Contract, "The budget"). No more units than the limit may be spent at a time. A worker may hold
+/// Checks the budget (contract: The budget). No more units than the limit may be spent at a time. A worker may hold
 /// pushes back only for units that it may count as spent.
 extension SimulationWorld {
     /// A unit of the budget that is spent, or that a worker may count as spent.
@@ -84,8 +84,8 @@ extension SimulationWorld {
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        // Several former owners may each have sent an event without a time. A worker counts a unit for each, whenever
-        // the event was written.
+        // Several former owners may each have sent an event without a time. A worker counts a unit for each of these
+        // pushes, whenever the event was written.
         for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,
@@ -204,8 +204,8 @@ extension SimulationWorld {
     }
 
     /// Renews the units for unrecorded pushes of replayed events. The engine counts such a unit when it processes the
-    /// event, which may be seconds after it was read. The contract (contract: The budget) allows one unit, and no push
-    /// of the event leaves before.
+    /// event, perhaps seconds after it was read. The contract (contract: The budget) allows one such unit. The engine
+    /// pushes nothing of the event before it processes it.
     private func renewUnrecorded(_ worker: SimulatedWorker) {
         for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.rememberUnrecordedPush(activity, worker: worker.number, isTakeover: false)

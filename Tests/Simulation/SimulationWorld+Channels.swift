@@ -5,8 +5,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Broadcast channels in the simulated world. Each takes the number of an activity. One phone always listens on it, and
-/// another is sometimes off.
+/// Broadcast channels in the simulated world. A channel has the number of an activity, and replaces it. One phone
+/// always listens on it, and another is sometimes off.
 extension SimulationWorld {
     func makePhone(_ number: Int) -> SimulatedPhone {
         guard let stores = self.plan.channels[number] else {
@@ -25,7 +25,7 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// Writes an event for a channel, or lets somebody delete the channel.
+    /// Perhaps lets somebody delete a channel, and writes an event for it.
     func writeToChannel(_ activity: Int) {
         if !self.phones[activity].isTokenDead, self.plan.deadTokenPercent > 0, self.channelChance(2) {
             self.log("channel \(activity) is deleted")
@@ -35,7 +35,7 @@ extension SimulationWorld {
         self.writeContent(activity)
     }
 
-    /// The event's JSON. Its channel or audience is named in it, if the event has one.
+    /// The event's JSON, with the name of its channel or audience if it has one.
     func addressed(_ value: String, to activity: Int) -> String {
         let phone = self.phones[activity]
         guard phone.channel != nil || phone.audience != nil, value.hasPrefix("{") else { return value }
@@ -260,7 +260,8 @@ extension SimulationWorld {
         self.phones[activity].channel = channel
     }
 
-    /// Delivers a broadcast that APNs has taken to the second phone, or stores it.
+    /// Gives a channel's second phone a broadcast that APNs has taken. If that phone is off, APNs may store the
+    /// broadcast.
     /// - Parameter isShown: whether the phone that is always on shows the broadcast.
     func deliverToSleeper(_ flight: Flight, isShown: Bool) throws {
         guard var channel = self.phones[flight.activity].channel else { return }

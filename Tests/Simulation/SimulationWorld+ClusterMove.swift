@@ -122,8 +122,8 @@ extension SimulationWorld {
             && self.commitsUnderWay.isEmpty
     }
 
-    /// Perhaps lets a worker that begins after a move die during its first steps. The next owner must then know what
-    /// that worker knew.
+    /// Perhaps lets a worker that begins after a move die during its first steps. The next owner must then know all
+    /// that this worker knew.
     func strikeAfterMove(_ worker: SimulatedWorker) {
         guard self.steadyMillis < self.clusterMove.strikesUntilMillis,
             Int.random(in: 0..<3, using: &self.clusterMove.random) > 0

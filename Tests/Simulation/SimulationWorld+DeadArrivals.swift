@@ -64,8 +64,9 @@ extension SimulationWorld {
         self.reportDeadToken(flight.activity)
     }
 
-    /// Judges that an event is not rejected for a dead token while the former token works. The rule holds only if the
-    /// worker, after it got the partition, heard that APNs took the former token (contract: Dead tokens).
+    /// Judges that an event is not rejected for a dead token while the former token works. This is judged only if the
+    /// worker got the answer that APNs took the former token, and has had the partition since then (contract: Dead
+    /// tokens).
     func judgeFormerToken(_ position: SourcePosition, _ event: WrittenEvent) {
         let phone = self.phones[event.activity]
         guard event.kind != .start, !self.deadArrivals.tokens.isEmpty, !self.plan.livesAreShort,

@@ -210,8 +210,8 @@ extension SimulationWorld {
         self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Limits the worker's lease, because the group confirms no more questions from now on. The last confirmed question
-    /// was asked at most `askEveryMillis` ago.
+    /// Sets the end of the worker's lease, because the group confirms no more questions from now on. The last confirmed
+    /// question was asked at most `askEveryMillis` ago.
     private func endLease(of worker: SimulatedWorker) {
         var lease = OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis)
         lease.confirmed(

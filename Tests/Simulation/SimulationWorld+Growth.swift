@@ -4,7 +4,7 @@ import PushModel
 
 /// Growth of `events`: somebody adds partitions while workers run. `state` was not written for the added partitions, so
 /// they are inlets. Their records are forwarded to the partitions that the old count gives, after all earlier records
-/// in these. Publishers learn of the growth one after the other, so a key may have records in an old and an added
+/// there. Publishers learn of the growth one after the other, so a key may have records in an old and an added
 /// partition.
 ///
 /// If the new count gives a key another old partition, its publisher stays with the former one. Otherwise the order of
@@ -102,8 +102,8 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// Judges a record of an inlet that a worker takes. All earlier records of its key in partitions with lower numbers
-    /// must be committed.
+    /// Judges that a worker takes a record of an inlet only after all earlier records of its key are committed. This
+    /// concerns the partitions with lower numbers.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {

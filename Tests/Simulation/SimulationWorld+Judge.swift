@@ -18,7 +18,7 @@ extension SimulationWorld {
         if counted != counters.pending {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
-        // The number of slots and unacknowledged records limits what is in memory.
+        // What is in memory is limited by the number of slots and of unacknowledged records.
         if counters.slots > self.phones.count + self.straightChannelCount {
             self.fail("\(counters.slots) slots are in memory")
         }
@@ -242,8 +242,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges the contents of one phone. It must show what it would show if all events had been pushed in order, except
-    /// those that were not sent (contract: Device equivalence).
+    /// Judges what one phone shows. It must be what the phone would show after all events in order, except those that
+    /// were not sent (contract: Device equivalence).
     ///
     /// An event whose outcome is unknown may have been pushed or not. If it was pushed, older events may still have
     /// been pushed after it, because no worker knew that it was accepted. One combination of these cases must explain
@@ -377,13 +377,13 @@ extension SimulationWorld {
         // The event was pushed and no owner learned of that. The event that superseded it was given up.
         if self.shown.contains(position), self.givenUpAt(position) != nil { return [.pushed, .unheard] }
         // If outcomes `superseded` are not published, an event without an outcome was superseded. The event that
-        // superseded it was delivered, because in such a run every event is.
+        // superseded it was delivered, because no event is given up in such a run.
         guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
         return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
     }
 
     /// The events in the order of the log, with one change. An event that was given up without an answer is put before
-    /// all events that were delivered after that.
+    /// the events that were delivered after it was given up.
     private func inOrderOfPushes(
         _ positions: [SourcePosition], unheard: Set<SourcePosition>
     ) -> [SourcePosition] {
@@ -401,8 +401,8 @@ extension SimulationWorld {
         return order
     }
 
-    /// Sequence number at which an outcome `unknown`, of the event or of one that superseded it, was made. Such a push
-    /// got no answer and was not repeated. `nil`: there is no such outcome.
+    /// Sequence number at which a worker first reported the event, or one that superseded it, as `unknown`. Its push
+    /// got no answer and was not repeated. `nil`: no worker did.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {
@@ -426,13 +426,13 @@ extension SimulationWorld {
     }
 
     /// Whether the event, or an event that superseded it, reached the device. `known` keeps the results for all events
-    /// asked about. With `onlySure`, events whose outcome is uncertain count as not pushed.
+    /// that were examined. With `onlySure`, events whose outcome is uncertain count as not pushed.
     func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
         // A push whose answer was lost may have been the last one of this event and of the event that superseded it.
         var result = self.shown.contains(position)
         // If outcomes `superseded` are not published, an event without an outcome was superseded. The event that
-        // superseded it was delivered, because in such a run every event is.
+        // superseded it was delivered, because no event is given up in such a run.
         if !self.plan.publishesAll, (self.evidence.outcomes[position] ?? []).allSatisfy(\.isReplay) { result = true }
         // This entry ends the recursion if outcomes refer to each other in a circle.
         known[position] = result

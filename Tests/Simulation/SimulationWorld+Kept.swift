@@ -46,7 +46,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Deletes all but 20 channels of somebody else in each home, so that workers have room for theirs.
+    /// Deletes other makers' channels in each home, except 20, so that workers have room for theirs.
     func freeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -108,7 +108,7 @@ extension SimulationWorld {
             case 0: request.isOver = true  // The request never arrived.
             case 1: break
             default:
-                // The time is within a request's limit.
+                // The delay is shorter than the time limit of a request.
                 request.arrivesMillis = request.answersMillis + Int64.random(in: 1...9_000, using: &self.keptRandom)
             }
         } else if self.keptChance(self.plan.kept.refusedPercent) {

@@ -10,7 +10,7 @@ extension SimulationWorld {
     /// Longest time, in milliseconds, from a request's departure until it is carried out
     /// (`KeeperSettings.requestTimeoutMillis`). A list is no older than that either.
     private static let requestMillisMax: Int64 = 35_000
-    /// Number of channels at which workers make no more of them: 95 % of Apple's maximum.
+    /// Number of channels from which on workers make no more: 95 % of Apple's maximum.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
@@ -111,8 +111,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers when a broadcast leaves whose answer has already been drawn. If Apple certainly does not take the
-    /// broadcast, no minimum distance follows it.
+    /// Remembers when a broadcast leaves. Its answer has already been drawn. If Apple certainly does not take the
+    /// broadcast, workers need not keep the minimum distance to it.
     func rememberKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }
@@ -184,9 +184,9 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Judges the channels that exist at the end. A worker's channel may remain if it is warm. If somebody else may make
-    /// channels too, it may also remain if `state` only says that it is possibly ours. All channels of somebody else
-    /// must remain.
+    /// Judges the channels that exist at the end. A worker's channel may remain if it is warm. In an app that shares
+    /// its channels with other makers, it may also remain if `state` says that it is possibly ours. All channels of
+    /// other makers must remain.
     func judgeKeptChannels() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -217,7 +217,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a phone that was on again early enough shows the end of its activity.
+    /// Judges that a phone that was switched on early enough shows the end of its activity.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,

@@ -27,8 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // The present owner's first marker begins a restore. A marker of a former owner, or of a Kafka client that
-            // has ended, does not.
+            // The present owner's first marker means that this owner restores now. A marker of a former owner, or of a
+            // Kafka client that has ended, does not mean that.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }
@@ -43,7 +43,7 @@ extension SimulationWorld {
         self.rememberDurable(home)
     }
 
-    /// Replaces what is remembered by what an owner that takes over reads from `state`.
+    /// Forgets the partition's records of kept channels, and reads them again as an owner that takes over does.
     private func restoreKeptRecords(of partition: Int32, before marker: Int64) {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.keptRecords[home] = nil }
         let logID = SimulatedKafka.LogID(topic: .state, partition: partition)
@@ -59,7 +59,7 @@ extension SimulationWorld {
                 _ = self.remember(description, key: record.key, partition: partition)
             }
         }
-        // Only the last record of each key counts.
+        // The ids are remembered only now, because a later record of the same key replaces an earlier one.
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.rememberDurable(home) }
     }
 
@@ -171,8 +171,8 @@ extension SimulationWorld {
 
     // MARK: Bounds
 
-    /// Number of audiences' requests for a channel whose offsets are not committed. Each keeps its own offset open,
-    /// although all requests of one audience wait for the same record.
+    /// Number of uncommitted records in `routed` with which audiences ask for channels. Each keeps its own offset open,
+    /// although all records of one audience wait for the same `state` record.
     var uncommittedWishCount: Int {
         guard self.plan.kept.isOn else { return 0 }
         return Set(self.keptHomes.map(self.keeperPartition)).reduce(0) { count, partition in

@@ -10,7 +10,7 @@ extension SimulationWorld {
     /// the same partition later.
     struct LateVoid {
         var transit: SimulatedKafka.Transit
-        /// The life of the audience that the void ends.
+        /// The life of the audience that the held-up void is about.
         var audience: Int
     }
 
@@ -44,7 +44,8 @@ extension SimulationWorld {
             && Int.random(in: 0..<3, using: &self.voidRandom) == 0
     }
 
-    /// Perhaps lets voids of an audience's earlier lives arrive. It is called when a push of the present life has left.
+    /// Perhaps lets voids of an audience's earlier lives arrive. It is called when a push of the audience's present
+    /// life leaves.
     func perhapsReleaseVoids(_ audience: Int) {
         guard self.lateVoids.contains(where: { $0.audience < audience && self.isOneAudience($0.audience, audience) }),
             Int.random(in: 0..<3, using: &self.voidRandom) == 0
@@ -52,8 +53,8 @@ extension SimulationWorld {
         self.releaseVoids { $0.audience < audience && self.isOneAudience($0.audience, audience) }
     }
     func releaseVoids(_ isMeant: (LateVoid) -> Bool) {
-        // Only voids arrive. Other held-up records are lost with their worker, because a real record does not arrive so
-        // late. A worker could not tell that a forwarded event or a version belongs to the former life.
+        // Only voids arrive. The other records are lost with their worker, because no real record arrives so late. If a
+        // forwarded event or a version did, a worker could not tell that it belongs to an earlier life.
         for late in self.lateVoids
         where isMeant(late) && late.transit.record.header(.kind) == RoutedKind.void.name.map({ "\($0)" }) {
             self.log("the void of audience \(late.audience) for partition \(late.transit.logID.partition) arrives")

@@ -4,18 +4,18 @@ import PushModel
 import ShardLoop
 
 /// Judges the times of pushes. A push is too late if it leaves long after its low-priority window, minimum distance and
-/// back-off are over. A push is too early if it leaves before the time that a `Retry-After` of APNs names.
+/// back-off are over. A push is too early if it leaves before a `Retry-After` of APNs is over.
 ///
-/// A push is judged only if nothing else can explain its wait: it is for an activity with a token, in a world without
-/// audiences, after a quiet minute. In that minute no worker has died, stopped or lost a partition, and no setting has
-/// changed. Kafka and APNs have taken everything they were sent.
+/// A push is judged only if nothing else can explain its wait. It must be for an activity with a token, in a world
+/// without audiences, after a quiet minute. In that minute no worker has died, stopped or lost a partition, no setting
+/// has changed, and Kafka and APNs have taken everything.
 extension SimulationWorld {
     /// Plan and state of the judgement of times. They are drawn with a separate generator, so that other draws do not
     /// change.
     struct Lateness {
         var random: SplitMix64
-        /// The low-priority window in a world where only this window delays updates: they are frequent and have low
-        /// priority. `nil`: the world has other delays too.
+        /// The low-priority window in a world where only this window delays updates. Updates are frequent there and
+        /// have low priority. `nil`: the world has other delays too.
         let windowMillis: Int64?
         /// Percentage of answers with status 429 or 5xx that have a `Retry-After`.
         let retryAfterPercent: Int
@@ -39,14 +39,14 @@ extension SimulationWorld {
             var failures = 0
             /// Time until which the back-off after failures may delay the next push, by the steady clock.
             var backsOffUntilMillis = Int64.min / 2
-            /// Time before which APNs wants no further push, by its `Retry-After`, on the steady clock.
+            /// Time until which a `Retry-After` of APNs forbids the next push, by the steady clock.
             var restsUntilMillis = Int64.min / 2
             /// When the last push left.
             var leftMillis = Int64.min / 2
-            /// Sequence number of the evidence. The next push waits until a `state` record that was made at this number
-            /// or later is acknowledged. `nil`: it waits for no record.
+            /// Sequence number of the evidence for the `state` record that the next push waits for. The record must be
+            /// made at this number or later, and acknowledged. `nil`: the next push waits for no record.
             var recordMadeAfter: Int?
-            /// When the worker last got the acknowledgement of such a record.
+            /// When the worker last got the acknowledgement of a `state` record that a push waited for.
             var recordMillis = Int64.min / 2
             /// The token in the registration that the worker read last.
             var token: String?
@@ -170,8 +170,8 @@ extension SimulationWorld {
         self.fail("activity \(activity): a push leaves \(self.steadyMillis - since) ms after nothing held it back")
     }
 
-    /// Whether the activity has an event of high priority, so that the budget may hold a push back. A merged event may
-    /// have had high priority, and after a takeover an unrecorded push counts too.
+    /// Whether the activity has an event of high priority, so that the budget may hold a push back. The event may have
+    /// been merged, and after a takeover an unrecorded push counts too.
     private func hasHighPriority(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.isHighPriority }
     }
@@ -227,8 +227,7 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// Removes everything that could make updates leave earlier or later than their low-priority window, if the world
-    /// is drawn for that.
+    /// Turns a world with `windowMillis` into one where only the low-priority window decides when updates leave.
     mutating func drawLateness(_ lateness: SimulationWorld.Lateness) {
         guard let window = lateness.windowMillis, !self.livesAreShort else { return }
         self.app.lowPriorityWindowMillis = window

@@ -23,8 +23,8 @@ extension SimulationWorld {
     }
 
     /// Perhaps lets a phone begin or stop listening, with a report of its app, or lets the app repeat its report.
-    /// Sometimes it opens an audience's channel early instead.
-    /// - Returns: `false` if it wrote nothing.
+    /// Sometimes the publisher opens a channel for the audience instead.
+    /// - Returns: `false` if nothing was written.
     func writesAboutListeners(_ audience: Int) -> Bool {
         guard self.plan.kept.isOn, self.keptChance(self.plan.kept.sharePercent) else { return false }
         let present = self.members.indices.filter { member in
@@ -50,7 +50,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// The channel on which phones of the audience may listen: an outcome has reported it as opened, and none has
+    /// The channel on which phones of the audience may listen. An outcome has reported it as opened, and none has
     /// reported it as closed. `nil`: there is none.
     func channel(of audience: Int, isDevelopment: Bool) -> String? {
         self.openedChannels.last { $0.audience == audience && $0.isDevelopment == isDevelopment }?.id
@@ -65,8 +65,8 @@ extension SimulationWorld {
         self.rejoin(member, audience: audience)
     }
 
-    /// Lets a member's app report that the phone listens no longer. The phone may still hear the channel, or stop at
-    /// once and miss an alert.
+    /// Lets a member's app report that the phone no longer listens. The phone may go on hearing the channel for a
+    /// while, or stop at once and miss an alert.
     private func endListening(_ member: Int, audience: Int) {
         self.members[member].saysChannel = false
         self.rejoin(member, audience: audience)
@@ -105,7 +105,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps lets a phone begin to listen just after a broadcast. A phone is preferred whose partition has no owner,
+    /// Perhaps lets a phone begin to listen just after a broadcast. A phone whose partition has no owner is preferred,
     /// because its join is then read before the version.
     private func perhapsListenLate(_ channel: String, audience: Int) {
         guard self.keptChance(self.plan.kept.sharePercent) else { return }

@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// State of a simulated loss: what commits say about the logs, and what somebody else's admin command did to one of
-/// them.
+/// State of a simulated loss of a log. It has the metadata of commits, the log that was lost, and how the partition
+/// reacted.
 struct SimulatedLosses {
     /// Metadata of the last commit, by log.
     var metadata: [SimulatedKafka.LogID: CommitMetadata] = [:]
@@ -57,8 +57,8 @@ extension SimulationWorld {
         worker.stateEnds[partition] = end
     }
 
-    /// Where `state` began and ended by the group's commits, and why the partition must halt. `haltReason` is `nil` if
-    /// the logs are whole.
+    /// Where `state` began and ended, as the group's commits say, and why the partition must halt. `haltReason` is
+    /// `nil` if no log was lost.
     func judgeLogs(
         _ partition: Int32, _ logIDs: [SimulatedKafka.LogID]
     ) -> (stateStart: Int64?, stateEnd: Int64?, haltReason: String?) {
@@ -164,7 +164,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// Lets an operator accept that `state` is lost. The next owner must then restore the partition and work.
+    /// Lets an operator accept that `state` is lost. The next owner must then restore the partition and run it.
     private func accept(_ partition: Int32) {
         self.killAll()
         let logID = SimulatedKafka.LogID(topic: .state, partition: partition)

@@ -87,7 +87,8 @@ extension SimulationWorld {
         self.perhapsLoseAnswer(&flight)
         self.rememberMemberReached(flight)
         self.flights.append(flight)
-        // After 60 workers no more die here. Hundreds of takeovers would bring stamps to a known limit (README).
+        // No worker dies here after the first 60 workers. Hundreds of takeovers would bring stamps to a known limit
+        // (README).
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.audienceRandom) < self.plan.audiences.strikePercent
         {
@@ -144,9 +145,9 @@ extension SimulationWorld {
         }
     }
 
-    /// The member's stays in an audience that the partition's owner may know of, each as the index of the movement that
-    /// began it. The owner knows movements that it has read or that were committed. It may know later ones from
-    /// `state`, if an earlier owner read them.
+    /// The member's stays in an audience that the partition's owner may know of. Each is given by the index of the
+    /// movement that began it. The owner knows movements that it has read or that were committed. It may know later
+    /// ones from `state`, if an earlier owner read them.
     private func possibleStays(of member: Int, audience: Int, worker: SimulatedWorker) -> [Int] {
         let movements = self.members[member].movements
         let committed = movements.lastIndex { $0.committedMillis != nil }
@@ -194,7 +195,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers when a push left that the phone may get. A push that APNs refuses does not count.
+    /// Remembers the time of a push that may reach the phone. A push that APNs refuses does not reach it.
     private func rememberMemberReached(_ flight: Flight) {
         guard let member = flight.member, flight.result != .notProcessed else { return }
         if case .response = flight.result { return }
@@ -329,7 +330,7 @@ extension SimulationWorld {
         guard !self.members[member].isDead else {
             guard case .accepted = flight.result else { return }
             self.members[member].isRefused = true
-            // APNs gives this reason rarely, because it may also mean that the sender is wrong.
+            // This reason is rare, because a wrong configuration of the sender can cause it too.
             self.flights[index].result = .response(
                 Int.random(in: 0..<12, using: &self.audienceRandom) == 0
                     ? PushResponse(status: 400, reason: "BadDeviceToken")
@@ -370,7 +371,7 @@ extension SimulationWorld {
         self.members[member].cards[body.audience] = card
     }
 
-    /// Judges that stamps of pushes from owners that are still in office grow. There are two exceptions: a newer
+    /// Judges that stamps grow, in pushes whose worker still owns the partition. There are two exceptions: a newer
     /// version expires before its worker knows whether it has arrived, or a takeover repeats an alert.
     private func checkMemberStamp(_ flight: Flight, member: Int) {
         let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min

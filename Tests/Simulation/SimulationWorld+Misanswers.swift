@@ -15,7 +15,7 @@ extension SimulationWorld {
             self.secondChannels.insert(second)
         }
         guard self.outageRandomChance(self.plan.kept.foreignPercent) else { return id }
-        // The wrong id belongs to a channel that was in every list which the worker has read.
+        // The wrong id belongs to a channel that is so old that the worker has seen it in every list.
         let others = self.apple.registered(request.home).filter {
             $0.maker == .other && $0.createdMillis < self.steadyMillis - 120_000
         }
@@ -25,7 +25,7 @@ extension SimulationWorld {
     }
 
     /// Whether the channel is the second one of a creation, and its keeper's partition has changed hands since then.
-    /// The new keeper does not know the list from before the creation.
+    /// The new keeper does not know which channels existed before the creation.
     func isForgottenSecond(_ channel: SimulatedApple.Channel) -> Bool {
         guard self.secondChannels.contains(channel.id) else { return false }
         return self.moveTimes[self.keeperPartition(channel.home)]?.contains { $0 >= channel.createdMillis } ?? false

@@ -7,8 +7,8 @@ struct OnlyListener {
     /// The life of an audience that the phone belongs to.
     var audience: Int
     var device = Device()
-    /// Stamp and departure of the first broadcast on the channel, even if it failed. The phone must get this version
-    /// and all later ones.
+    /// Stamp and departure time of the first broadcast on the channel, even if that failed. The phone must get its
+    /// version and all later ones.
     var known: (stampSeconds: Int64, millis: Int64)?
     /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []
@@ -17,7 +17,7 @@ struct OnlyListener {
 /// Phones that only listen. They get the broadcasts that APNs takes on their channel, and nothing else. They must get
 /// the newest version, and every end.
 extension SimulationWorld {
-    /// Remembers that a broadcast leaves.
+    /// Remembers the first broadcast that leaves for the channel.
     func rememberBroadcast(_ request: KeptRequest, _ body: MemberBody) {
         guard self.onlyListeners[request.channel] != nil, self.onlyListeners[request.channel]?.known == nil else {
             return
@@ -35,7 +35,7 @@ extension SimulationWorld {
         self.onlyListeners[request.channel] = listener
     }
 
-    /// Whether the channel exists and is the present one of its audience.
+    /// Whether the channel exists and is its audience's channel now.
     func livesOn(_ channel: String) -> Bool {
         guard let home = self.apple[channel]?.home, let listener = self.onlyListeners[channel] else { return false }
         return self.apple.isRegistered(channel)

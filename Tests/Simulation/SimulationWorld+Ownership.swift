@@ -159,8 +159,8 @@ extension SimulationWorld {
                 self.log("worker \(worker.number) learns that it has lost \(partitions)")
                 self.forget(worker.partitions.keys.sorted(), worker: worker)
                 // One thread of a worker gives partitions back and hears of losses, so it gives none back after a loss.
-                // The last commit of the ended membership is refused. Its answer does not concern partitions that are
-                // assigned later.
+                // The last commit of the ended membership is refused, and its answer does not matter for partitions
+                // that are assigned later.
                 self.commitsUnderWay.removeAll { $0.worker == worker.number && !$0.givesBack.isEmpty }
                 worker.leaseEndsMillis = .max
                 worker.leaseFromMillis = .max

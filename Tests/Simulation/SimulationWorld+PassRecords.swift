@@ -134,8 +134,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the partition has counted the version without a break. It has kept its owner and its members, and there
-    /// are too few newer versions to replace this one.
+    /// Whether the partition has counted the version all the time. It has kept its owner and its members, and there are
+    /// too few newer versions to push this one out.
     private func isCounted(
         _ version: SimulatedAudience.Version, of audience: Int, in partition: Int32, since: Int64, until: Int64
     ) -> Bool {

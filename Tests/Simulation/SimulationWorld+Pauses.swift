@@ -97,8 +97,8 @@ extension SimulationWorld {
         self.routedReadEnds[partition] = max(self.routedReadEnds[partition] ?? 0, end)
     }
 
-    /// Checks that a push to a member does not leave while the audience is paused. A pause counts as soon as the
-    /// partition's owner must know of it.
+    /// Checks that a push to a member does not leave while the audience is paused. A pause counts from the moment at
+    /// which the partition's owner must know of it.
     func checkPaused(_ audience: Int, partition: Int32, worker: SimulatedWorker, whose: @autoclosure () -> String) {
         guard let pauses = self.pauses[partition], let owned = worker.partitions[partition],
             let life = self.phones[audience].audience
@@ -122,7 +122,7 @@ extension SimulationWorld {
     }
 
     /// A pause that has waited in `routed` for too long, although nothing keeps the owner from reading it. `nil`: there
-    /// is none. A pause does not count if the owner has yet to read a command that resumes the same target.
+    /// is none. A pause does not count if an unread command resumes the same target.
     private func overlooked(
         _ unread: [SimulatedPause], owned: SimulatedWorker.Owned, worker: SimulatedWorker
     ) -> SimulatedPause? {

@@ -3,7 +3,7 @@ import PushModel
 import ShardLoop
 
 /// Judges each call of a loop to its ports (contract: One owner). Without the lease, the loop must not write, commit or
-/// push. It must not commit offsets or hand over a partition before Kafka has acknowledged the records that this needs.
+/// push. Before it commits offsets or hands over a partition, Kafka must have acknowledged the records for them.
 extension SimulationWorld {
     /// Whether the worker has a confirmed lease, so that no other worker can have its partitions.
     func hasLease(_ worker: SimulatedWorker) -> Bool {

@@ -4,7 +4,7 @@ import PushModel
 /// Judges whether outcomes are true, and in which order a phone has shown content.
 extension SimulationWorld {
     /// Judges that an event has an outcome such as `unregistered` or `late` only for a reason. If a worker forgot the
-    /// activity, the reason would be missing.
+    /// activity too early, there would be no reason.
     func judgeReasons(_ activity: Int) {
         let phone = self.phones[activity]
         var registered: Int64?
@@ -61,8 +61,8 @@ extension SimulationWorld {
                     // `state` did not say yet that the activity had ended.
                     case ("late", "applied"): false
                     case ("delivered", _), ("applied", _), (_, "applied"): true
-                    // Every owner finds the same fault in a malformed record. If APNs has refused a message
-                    // permanently, an owner that does not know of that may send the message again.
+                    // Every owner finds the same fault in a malformed record, so its outcomes agree. They may differ if
+                    // APNs refused the message, because an owner that does not know of that may send it again.
                     case ("dead-lettered", _): !first.isOfAPNs
                     case (_, "dead-lettered"): !second.isOfAPNs
                     default: false
@@ -84,8 +84,8 @@ extension SimulationWorld {
         self.plan.livesAreShort ? self.plan.lifetimeMillis / 3 : self.plan.lifetimeMillis / 12 * 11
     }
 
-    /// Judges that an event is rejected only if APNs has called a token dead, and that token was not replaced. APNs
-    /// must have refused the newest token that the worker had certainly read by then, or a later one.
+    /// Judges that an event is rejected only because of a token that APNs has called dead, and that was not replaced.
+    /// APNs must have refused the newest token that the worker had certainly read by then, or a later one.
     private func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
         for outcome in self.evidence.outcomes[position] ?? [] where outcome.name == "rejected" {
             let read = Set(
@@ -116,9 +116,9 @@ extension SimulationWorld {
                 event: number, isBehind: flight.isBehind, isUpdate: body.hasPrefix("{\"aps\":{\"event\":\"update\"")))
     }
 
-    /// Judges that the phone has never shown an older state after a newer one, from any owner. There are two
-    /// exceptions. The newer state may have expired before its owner knew whether it had arrived. The later owner may
-    /// have begun to push before it had read everything, because its wait is limited.
+    /// Judges that the phone has never shown an older state after a newer one, even from different owners. There are
+    /// two exceptions. The newer state may have expired before its owner knew whether it had arrived. The later owner
+    /// may have begun to push before it had read everything, because its wait is limited.
     func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
         for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
@@ -139,8 +139,8 @@ extension SimulationWorld {
     /// than a newer one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
-        // A slot keeps a limited number of events that expire later than the event that superseded them. The others are
-        // given up.
+        // A slot keeps only a limited number of superseded events that expire later than the newer event. The others
+        // are given up.
         let expiredCount = updates.count { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "expired" } }
         guard expiredCount <= 4 else { return }
         for position in updates.suffix(4) where !self.shown.contains(position) {

@@ -19,12 +19,12 @@ extension SimulationWorld {
             guard self.plan.kept.isOn else { continue }
             configuration.engine.apps[app].channelFallbackMillis = Int64.random(
                 in: 10_000...120_000, using: &self.reconfigurationRandom)
-            // The distance is never less than the least one that the judge accepts.
+            // The drawn distance is never less than the configured one, which the judge checks.
             configuration.engine.apps[app].minimumDistanceMillis = Int64.random(
                 in: self.plan.app.minimumDistanceMillis...self.minimumDistanceMillisMax,
                 using: &self.reconfigurationRandom)
         }
-        // The limit is never more than the greatest one that the judge accepts.
+        // The drawn limit is never more than the configured one, which the judge checks.
         let most = configuration.engine.settings.unacknowledgedMax
         configuration.engine.settings.unacknowledgedMax = Int.random(
             in: min(4, most)...most, using: &self.reconfigurationRandom)
@@ -41,7 +41,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Greatest minimum distance between two pushes to a phone that any worker of this world can have.
+    /// Maximum value of the minimum distance between two pushes to a phone, over all settings of this world.
     var minimumDistanceMillisMax: Int64 {
         let distance = self.plan.app.minimumDistanceMillis
         return self.plan.kept.isOn && self.plan.reconfigurationPercent > 0 ? 3 * distance : distance

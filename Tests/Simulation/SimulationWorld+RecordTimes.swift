@@ -10,8 +10,8 @@ extension SimulationWorld {
         var random: SplitMix64
         /// Percentage of events with content whose record has an impossible time.
         let percent: Int
-        /// Activities and audiences that have had such an event. Their later events are written in the order of their
-        /// times, because workers order an event without a time only by its arrival.
+        /// Activities and audiences that have had an event without a time. Their later events are written in the order
+        /// of their times, because workers order an event without a time only by its arrival.
         private(set) var untimed: Set<Int> = []
 
         init(seed: UInt64) {

@@ -4,8 +4,8 @@ import PushModel
 /// Judges the rounds of passes. No member may be served twice before every member has been served once, even if
 /// versions follow each other fast.
 extension SimulationWorld {
-    /// Checks a push that leaves for a member. It counts as part of a round if the member's earlier push was accepted
-    /// before the version's first push in this partition left.
+    /// Checks a push that leaves for a member. The push counts as part of a round if the member's former push was
+    /// accepted before the round began. The round begins with the version's first push in this partition.
     func checkRound(_ flight: Flight, body: MemberBody, member: Int, in tenure: SimulatedAudience.Tenure) {
         let last = self.members[member].service
         let isOfStay = last?.audience == body.audience && last?.tenure == tenure
@@ -44,7 +44,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether `member` was served in a round before `other` was, could be served again, and has not been.
+    /// Whether `member` was served in a round before `other` was, and still waits to be served again, although nothing
+    /// prevents that.
     private func waitsForItsTurn(_ member: Int, since service: SimulatedMember.Service, of other: Int) -> Bool {
         let (phone, last) = (self.members[member], self.members[member].service)
         guard let last, last.audience == service.audience, last.tenure == service.tenure, last.isInTurn,

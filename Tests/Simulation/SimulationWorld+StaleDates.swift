@@ -12,8 +12,8 @@ extension SimulationWorld {
         /// The setting `updates.stale-date-expires`.
         let expireUpdates: Bool
 
-        /// What a push will use the event for. The stale date of a start is far away, because the judge cannot tell
-        /// whether a push arrives just before it or just after.
+        /// The push in which the event's stale date appears. A start's stale date is far away, because the judge could
+        /// not tell whether a push arrives just before a near one or just after.
         enum Use {
             case update, start
             /// A version of an audience that a start may show. If it were stale, members that join after it would not
@@ -44,7 +44,7 @@ extension SimulationWorld {
             return self.staleDates.draw(
                 nowSeconds: self.wallSeconds, self.plan.audiences.starterCount > 0 ? .shownByStart : .update)
         }
-        // An event that is not sent must have an outcome, so the publication of all outcomes is needed.
+        // A start that is not sent must have an outcome, so it has a stale date only if all outcomes are published.
         let isOfStart = self.phones[activity].startToken != nil
         guard !isOfStart || self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, isOfStart ? .start : .update)

@@ -8,8 +8,8 @@ import ShardLoop
 /// Pushes to start members: the checks when a start leaves, and its arrival at the phone. The judge knows only which
 /// records were stored and which pushes left.
 extension SimulationWorld {
-    /// Index in `order` of the start event that a body belongs to, which the body's attributes contain. `nil`: the body
-    /// is not from a start event.
+    /// Index in `order` of the start event that a body was made from. The body's attributes contain it. `nil`: the body
+    /// was not made from a start event.
     private func startEvent(in text: String) -> Int? {
         guard let range = text.range(of: "\"attributes\":{\"start\":"),
             let number = Int(text[range.upperBound...].prefix { $0.isNumber }), number < self.order.count,
@@ -77,8 +77,8 @@ extension SimulationWorld {
 
     // MARK: What must hold for every start
 
-    /// Judges that an owner does not knowingly send a start twice with `start.on-unknown: drop`. Every earlier push of
-    /// the start must have been refused, and its worker must have got that answer.
+    /// Judges, with `start.on-unknown: drop`, that an owner does not knowingly send a start twice. Every earlier push
+    /// of the start must have been refused, and its worker must have got that answer.
     private func checkSecondStart(_ start: Int, starter: Int, worker: SimulatedWorker) {
         guard self.plan.app.startOnUnknown == .drop else { return }
         for push in self.starters[starter].pushes[start] ?? [] where push.end != .refused {

@@ -44,7 +44,7 @@ extension SimulationWorld {
     }
 
     /// Perhaps lets an owner die when a former owner's record about a start is stored behind its own. The owner dies
-    /// before it has repaired this, or just after.
+    /// before it has written its own record again, or just after.
     func strikeAtLateStart(_ transit: SimulatedKafka.Transit) {
         guard transit.record.key.starts(with: Self.startKey),
             let owner = self.group.owner(of: transit.logID.partition), owner != transit.producer,

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Judges, when everything is quiet, that starts have reached the start members that they were due to.
+/// Judges, when everything is quiet, that starts have reached the start members that should get them.
 extension SimulationWorld {
     func judgeStarts(_ audience: Int) {
         guard let start = self.phones[audience].audience?.start else { return }
@@ -11,9 +11,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a start reached a start member that it was due to. An owner that has started one member of its
+    /// Judges that a start reached a start member that should get it. An owner that has started one member of its
     /// partition, long before the start expires, must start all others in the audience. If the partition has changed
-    /// hands since then, an outcome may instead report that the start is in doubt.
+    /// hands since the start was written, an outcome may instead report that it is in doubt.
     private func judgeStart(_ start: Int, audience: Int, starter: Int) {
         let phone = self.starters[starter]
         let pushes = phone.pushes[start] ?? []
@@ -43,8 +43,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Number of starts of other audiences that an owner may count for the member within the hour, although the world
-    /// does not count them. Some were announced and never sent, which a new owner cannot know. Others were refused.
+    /// Number of starts of other audiences that an owner may count for the member within the hour, and the judge does
+    /// not. Some were announced and never sent, which a new owner cannot know. Others were refused.
     private func unknownStarts(of starter: Int, besides audience: Int, until expiresMillis: Int64) -> Int {
         let partition = self.home(ofStarter: starter)
         return self.audienceNumbers.count { other in
@@ -64,12 +64,12 @@ extension SimulationWorld {
             else { return false }
             let written = self.written[self.order[start]]!.writtenMillis
             // The start's round had begun when its audience ended, so some members were not started. No record names
-            // these members either.
+            // the members that were not started.
             let wasCut =
                 self.phones[other].audience?.ends.contains { $0.millis >= written && $0.millis <= expiresMillis }
                 ?? false
             if wasCut, self.wentRound(start, partition: partition, untilMillis: expiresMillis) { return true }
-            // The start counts as announced until it expires. After a takeover it counts for an hour from then on.
+            // The start counts as announced until it expires. After a takeover it counts for one more hour.
             return written <= expiresMillis
                 && self.moveTimes[partition]?.contains {
                     $0 >= written && $0 <= expiresMillis && $0 + 3_600_000 > expiresMillis - 900_000

@@ -5,7 +5,8 @@ import PushModel
 /// Start members whose worker died before it got the answer to their start. An outcome record must report each of them
 /// (fan-out contract: Starts of an audience).
 extension SimulationWorld {
-    /// How long a new owner needs to store all its reports in Kafka, with the session timeout of the former owner.
+    /// Time in which a new owner stores all its reports in Kafka, in milliseconds. It includes the session timeout of
+    /// the former owner.
     private static let reportMillis: Int64 = 120_000
 
     // MARK: What is heard
@@ -55,13 +56,13 @@ extension SimulationWorld {
         guard let takeover = moves.min() else { return }
         let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
         let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
-        // A start that is over when the new owner could report it is not reported.
+        // The new owner does not report a start that has expired, or whose audience has ended.
         guard takeover + Self.reportMillis + slack < expiresMillis,
             !ends.contains(where: { $0 < takeover + Self.reportMillis })
         else { return }
         self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
     }
-    /// Whether each owner that the partition had in this time has kept it long enough to report what it knew.
+    /// Whether each owner that the partition had in this time kept it long enough to report all doubtful starts.
     func mayJudgeTold(partition: Int32, since: Int64, until: Int64) -> Bool {
         guard self.plan.app.startOnUnknown == .drop, self.plan.produceFailurePercent == 0 else { return false }
         let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.reportMillis }

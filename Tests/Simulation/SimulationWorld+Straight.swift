@@ -79,8 +79,8 @@ extension SimulationWorld {
         self.fail("\(id) is kept for \(audience), and who sends there reads \(text)")
     }
 
-    /// Judges that each event that was sent directly to a kept channel has one of the allowed outcomes. It must not
-    /// have been broadcast.
+    /// Judges that each event that was sent directly to a kept channel has one of the allowed outcomes. `delivered` is
+    /// not one of them.
     func judgeStraightEvents() {
         let allowed: Set = ["rejected", "superseded", "late", "expired", "duplicate"]
         for position in self.straightOrder {
@@ -88,9 +88,9 @@ extension SimulationWorld {
             let seen = self.evidence.outcomes[position] ?? []
             let deletedMillis = self.apple[event.channel]?.deletedMillis ?? .max
             for outcome in seen where !allowed.contains(outcome.name) {
-                // The next owner cannot tell whether the former owner sent an event that is read again and has expired.
-                // A keeper also forgets channels that Apple no longer has, and the answer to a broadcast on such a
-                // channel may be lost.
+                // An event that is read again may have expired. The next owner cannot tell whether the former owner
+                // sent it. A keeper also forgets channels that Apple no longer has, and the answer to a broadcast on
+                // such a channel may be lost.
                 let isUnknown = outcome.name == "unknown" && (event.hasExpiry || outcome.saidMillis > deletedMillis)
                 if !isUnknown { self.fail("\(position) was sent straight to \(event.channel) and is \(outcome.name)") }
             }

@@ -7,7 +7,7 @@ import PushModel
 extension SimulationWorld {
     static let audienceStrikesMax = 16
     /// Whether a worker may die while it writes the activity's records. For audiences the number of such deaths is
-    /// limited. Each new owner writes an audience's records again, and would never finish if it always died.
+    /// limited, because each new owner writes an audience's records again. It would never finish if it always died.
     private func mayStrike(_ activity: Int) -> Bool {
         guard self.isAudience(activity) else { return true }
         self.audienceStrikes += 1
@@ -31,8 +31,8 @@ extension SimulationWorld {
         self.attend(to: activity, events: 8)
     }
 
-    /// Perhaps lets an owner die when a record has just been stored in `state`. The record is a former owner's, or its
-    /// worker still has outcomes on their way.
+    /// Perhaps lets an owner die when a record has just been stored in `state`. It does if the record is a former
+    /// owner's, or if the owner's outcomes are still on their way.
     func strikeAtState(_ transit: SimulatedKafka.Transit) {
         guard let activity = self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.logID.partition)
@@ -83,7 +83,7 @@ extension SimulationWorld {
         self.attend(to: flight.activity, events: 4)
     }
 
-    /// Perhaps delays an owner's marker while a former owner's record is on its way and may be stored before it.
+    /// Perhaps delays an owner's marker so that a former owner's record is stored before it.
     /// - Returns: the greatest delay, in milliseconds. 0: the marker is not delayed.
     func strikeAtMarker(
         _ record: LoggedRecord, to logID: SimulatedKafka.LogID, of worker: SimulatedWorker

@@ -63,7 +63,7 @@ extension SimulationWorld {
     }
 
     /// Begins the trace of a record that a worker reads, if the record has a sampled context.
-    /// - Returns: the trace context and state that the record's event gets in the engine. Empty: it gets none.
+    /// - Returns: the trace context and state that the engine gets with the record's event. Empty: it gets none.
     func carriedContext(_ input: inout InputRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> [UInt8] {
         guard input.kind == .event, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return []
@@ -108,7 +108,7 @@ extension SimulationWorld {
         if let traces = worker.traces { self.traceTally.add(traces.tally) }
     }
 
-    /// Judges the trace context of an outcome, with which a reader of outcomes continues the event's trace.
+    /// Judges the trace context of an outcome. A reader of outcomes continues the event's trace with this context.
     func rememberTraceOfOutcome(_ record: LoggedRecord) {
         guard self.plan.traces.isOn, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return

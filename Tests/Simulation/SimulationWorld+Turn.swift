@@ -106,8 +106,8 @@ extension SimulationWorld {
 
     // MARK: Records to Kafka
 
-    /// Whether the queue of Kafka's library has no room now. It can be full only if a record is on its way, because the
-    /// answer to that record makes room.
+    /// Whether the queue of Kafka's library has no room now. It is full only while one of the worker's records is on
+    /// its way, because the answer to that record makes room.
     func hasNoRoom(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.chance(self.plan.queueFullPercent) else { return false }
         self.rememberStruck()

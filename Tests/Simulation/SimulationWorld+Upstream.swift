@@ -100,7 +100,7 @@ extension SimulationWorld {
     private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
-        // If lives are short, the activity may have been forgotten, so the time does not depend on its last event.
+        // If lives are short, the activity may have been forgotten, so the timestamp does not depend on its last event.
         switch Int.random(in: self.plan.livesAreShort ? 2..<10 : 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)

@@ -51,8 +51,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether an event may have expired by the clock of a worker. An expired event stays expired for the worker, even
-    /// if clocks are set back later.
+    /// Whether a worker may have seen the event as expired since it learnt of the event. The event stays expired for
+    /// the worker, even if clocks are set back later.
     /// - Parameter millis: when the worker learnt of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
@@ -64,8 +64,8 @@ extension SimulationWorld {
         (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
     }
 
-    /// Whether the audience's owner had begun to push before it had read everything that was in its log at assignment.
-    /// Its wait for that has a limit.
+    /// Whether the audience's owner began to push before it had read everything that was in its log at assignment. An
+    /// owner waits for that for a limited time only.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),
@@ -110,9 +110,9 @@ extension SimulationWorld {
         self.checkNotWithdrawn(alert, body: body, in: tenure)
     }
 
-    /// Whether a member that may listen on a channel now gets an alert by token. The audience's owner had left the
-    /// alert to the channel, and cannot know whether the channel had it. So a version that falls back to tokens brings
-    /// the alert too (Audiences, "A channel for an audience").
+    /// Whether a later version rightly brings the alert to a member that is reported to listen on a channel. The owner
+    /// had left the alert to the channel. If the channel may not have brought it, a version that is pushed to tokens
+    /// does (Audiences, "A channel for an audience").
     private func wasLeftToChannel(
         _ alert: Int, besides body: MemberBody, _ movements: ArraySlice<SimulatedMember.Movement>
     ) -> Bool {

@@ -83,8 +83,8 @@ extension SimulationWorld {
     }
 
     private func judgeWays(_ audience: Int, event: Int, from millis: Int64) {
-        // The audience may have ended since the probe was written, because an end was still on its way or its time was
-        // over.
+        // The audience may have ended since the probe was written. An end may have been on its way, or the audience's
+        // time may be over.
         guard let versions = self.phones[audience].audience?.versions,
             let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp
         else { return }
@@ -94,7 +94,7 @@ extension SimulationWorld {
                 movement.writtenMillis < millis - Self.quietMillis
             else { continue }
             let listens = phone.listening[audience]
-            // A phone that listens and does not report it gets the version both ways.
+            // A phone that listens without a report of its app gets the version both ways.
             guard listens == movement.channel else { continue }
             let version = VersionName(audience: audience, stampSeconds: stamp)
             let (pushes, messages) = (phone.got[version] ?? 0, phone.heard[version] ?? 0)

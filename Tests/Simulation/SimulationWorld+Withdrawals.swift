@@ -42,7 +42,8 @@ extension SimulationWorld {
         self.withdrawals.read[worker.number, default: [:]][event.activity, default: []].append(position)
     }
 
-    /// Forgets withdrawals in a partition that the worker has just got. The worker now knows only what is in `state`.
+    /// Forgets withdrawals in a partition that the worker has just got. The worker knows only what is in `state` at
+    /// that moment.
     func forgetWithdrawals(_ partition: Int32, worker: SimulatedWorker) {
         for activity in self.phones.indices where self.home(of: activity) == partition {
             self.withdrawals.read[worker.number]?[activity] = nil

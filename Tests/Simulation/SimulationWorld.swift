@@ -44,7 +44,7 @@ package final class SimulationWorld {
     var written: [SourcePosition: WrittenEvent] = [:]
     var order: [SourcePosition] = []
     var flights: [Flight] = []
-    /// Workers' requests that read a channel's storage policy and have no answer yet.
+    /// Workers' requests for a channel's storage policy that are still unanswered.
     var questions: [ChannelQuestion] = []
     /// Randomness for channels. It is a separate generator, so that worlds without channels do not change.
     var channelRandom: SplitMix64
@@ -73,9 +73,9 @@ package final class SimulationWorld {
     var keptRequests: [KeptRequest] = []
     /// Records of kept channels in `state`, as their keeper has read them, by home and number.
     var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
-    /// Epoch of the keeper that has read `keptRecords`, by partition.
+    /// Epoch of the keeper that has read the records in `keptRecords`, by partition.
     var keptEpochs: [Int32: Int64] = [:]
-    /// Ids of channels that have been in some record of `state` as the workers' own.
+    /// Ids of all channels that some record of `state` has called the workers' own.
     var durableChannels: Set<String> = []
     /// Channels that outcomes have reported as opened, and not yet as closed.
     var openedChannels: [OpenedChannel] = []
@@ -89,13 +89,13 @@ package final class SimulationWorld {
     var keptSleepers: [String: KeptSleeper] = [:]
     /// The phone that only listens, by channel.
     var onlyListeners: [String: OnlyListener] = [:]
-    /// When APNs accepts broadcasts again, by the steady clock. Until then it refuses them.
+    /// Time until which APNs refuses broadcasts, by the steady clock.
     var broadcastsRefusedUntilMillis = Int64.min
-    /// Channels that Apple made as a second one for a single creation request.
+    /// Second channels that Apple made for one creation request.
     var secondChannels: Set<String> = []
     /// Randomness for outages of broadcasts, and for wrong answers to requests that create channels.
     var outageRandom: SplitMix64
-    /// Number of channels in the list that a worker has read since it last created one, by reader.
+    /// Number of channels in the list that a worker has read since its last creation request, by reader.
     var listedCounts: [ListReader: Int] = [:]
     /// The member that will begin to listen on the channel after the next broadcast, by audience.
     var comers: [Int: Int] = [:]
@@ -148,7 +148,7 @@ package final class SimulationWorld {
     var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
-    /// Number of times that a partition changed hands, crashes included.
+    /// How often partitions have changed hands, by crashes too.
     var moves = 0
     /// Events whose content or alert at least one phone has shown.
     var shown: Set<SourcePosition> = []
@@ -156,7 +156,7 @@ package final class SimulationWorld {
     /// stamp.
     var sentBodies: Set<String> = []
     var evidence = SimulationEvidence()
-    /// The activity that most of the next events concern, and how many of these events are left.
+    /// The activity that most of the next events concern, and the number of such events that are left.
     var focus: (activity: Int, events: Int)?
     var audienceStrikes = 0
     var voidStrikes = 0
@@ -165,7 +165,7 @@ package final class SimulationWorld {
     var progressMadeAt: [Int32: [String: [Int: Int]]] = [:]
     /// When voids of an audience's members were stored in `state`, by partition and audience's key, in steady time.
     var voidTimes: [Int32: [String: [Int64]]] = [:]
-    /// Tokens that are dead and that APNs has called dead.
+    /// Dead tokens that APNs has called dead.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
@@ -176,8 +176,8 @@ package final class SimulationWorld {
     var startStrikes: StartStrikes
     /// Randomness for lost answers to pushes with alerts, in addition to other lost answers.
     var lostAlertRandom: SplitMix64
-    /// Channels whose repeated `end` has failed, and when the worker got the answer, in steady time. The time moves on
-    /// while something else explains why the `end` is not repeated.
+    /// When a repeated `end` on a channel failed, by channel, in steady time. The time moves on while the keeper cannot
+    /// work.
     var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
@@ -219,8 +219,8 @@ package final class SimulationWorld {
         var partition: Int32 = 0
         /// Whether the worker still has the activity's partition.
         var partitionLives = true
-        /// Whether the activity's owner had not read everything that was in the log at its assignment. It went on
-        /// because its wait for that has a limit.
+        /// Whether the activity's owner had not read everything that was in the log at its assignment. An owner waits
+        /// for that for a limited time only.
         var isBehind = false
         /// The member that the push is for.
         var member: Int?
@@ -237,7 +237,7 @@ package final class SimulationWorld {
     /// Creates the world of a seed.
     /// - Parameters:
     ///   - audiencesPercent: percentage of worlds that have audiences. If it changes, the same seed makes another
-    /// world.
+    ///     world.
     ///   - startsPercent: percentage of worlds with audiences that also have start members.
     ///   - keptPercent: percentage of worlds with audiences that keep channels for them.
     ///   - movesPercent: percentage of worlds that move to another cluster.
@@ -317,14 +317,14 @@ package final class SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// The partition to which an activity's records are written. All its events go to one partition, like the records
-    /// of one key from one producer.
+    /// The partition to which an activity's records are written. All its events go to one partition, because one
+    /// producer sends them with one key.
     func writtenPartition(of activity: Int) -> Int32 {
         if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
-        // A question about an audience is sent to the partition that the audience's key names. So the audience's events
-        // must be there too.
+        // Other partitions send their questions about an audience to the partition that its key names. So the
+        // audience's events must be there too.
         let mayBeElsewhere = !self.plan.audiences.trustsPlacement || !self.isAudience(activity)
         guard activity % 3 == 2, self.plan.misplacedPercent > 0, mayBeElsewhere else { return partition }
         return (partition + 1) % self.plan.partitions
@@ -402,7 +402,7 @@ package final class SimulationWorld {
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
         // An audience stays for another lifetime if its only members joined after its last version.
         if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
-        // Start members stay for a longer time.
+        // Start members stay even longer than audiences.
         if !self.starters.isEmpty { self.runUntil(self.steadyMillis + AudiencePlan.starterLifeMillis) }
         self.checkSettled()
     }
@@ -465,8 +465,8 @@ package final class SimulationWorld {
             at(worker.stoppedUntilMillis)
             at(worker.isolatedUntilMillis)
             guard worker.runs else { continue }
-            // Only the first entry of a queue counts, because later ones follow it. An isolated worker gets no events
-            // of its group.
+            // Only the first entry of a queue counts, because later entries are handled after it. An isolated worker
+            // gets no events of its group.
             at(worker.inbox.first?.comesMillis)
             if worker.isolatedUntilMillis == nil { at(worker.events.first?.comesMillis) }
             for section in worker.sections { at(section.readDueMillis) }
