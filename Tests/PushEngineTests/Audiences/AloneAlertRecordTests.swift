@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the `pass` records when an alert does not fit beside newer content and goes alone. The simulation found each
-/// of these cases.
+/// Tests the `pass` records of an alert that does not fit beside newer content, and is therefore pushed alone with its
+/// own version. The simulation found each of these cases.
 @Suite struct AloneAlertRecordTests {
     /// The newest `pass` record of each version, the oldest version first.
     private static func passes(_ h: EngineHarness) -> [OutcomeRecord] {
@@ -12,7 +12,7 @@ import Testing
         for record in h.outcomes where record.outcome == "pass" { last[record.number("version") ?? 0] = record }
         return last.sorted { $0.key < $1.key }.map(\.value)
     }
-    /// Expects that nobody waits, and that every member of the record is accounted for.
+    /// Expects that no member of the record waits, and that its counts add up to the number of members.
     private static func expectOver(_ record: OutcomeRecord, members: Int64, accepted: Int64) {
         let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
         #expect(record.number("members") == members && record.number("accepted") == accepted)
@@ -69,8 +69,8 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
     }
 
-    /// The owner of the partition dies before everybody has the alert. The next owner's record of that version counts
-    /// the members of both owners.
+    /// The partition's owner dies before every member has the alert. The next owner's record of the alert's version
+    /// counts the members that both owners have served.
     @Test(arguments: [0, 2]) func anAlertThatGoesAloneIsCountedByTheNextOwnerToo(servedCount: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// A member that joins while the alert goes round alone does not get the alert. It gets the newest version once,
-    /// and nothing is left waiting.
+    /// and no member is left waiting.
     @Test(arguments: 1...12) func whoJoinsMeanwhileGetsTheNewestOnce(member: Int) throws {
         let h = AudienceTests.harness()
         for other in 21...26 { h.join(other) }
@@ -131,7 +131,7 @@ import Testing
         Self.expectOver(newest, members: 7, accepted: 7)
     }
 
-    /// The alert expires before every member has it. The record then counts nobody as waiting.
+    /// An alert that goes round alone expires before every member has it. Its record then counts no member as waiting.
     @Test func anAlertThatExpiresAloneIsTold() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

@@ -54,7 +54,8 @@ import Testing
         h.audienceUpdate(2, of: "other")
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [2])
-        // A record newer than the takeover is not a replay, whatever its offset. The topic may have been recreated.
+        // A record that is newer than the takeover is not a replay, even if its offset is low. Its topic may have been
+        // created anew.
         Self.forward(h, Self.join("match"), 0, at: h.now.wallMillis)
         h.advance(2_000)
         #expect(h.deliverAll().map(\.n) == [1])
@@ -90,8 +91,8 @@ import Testing
         #expect(h.counters.membersHeld == 1)
     }
 
-    /// A member goes to another audience and comes back at once. The other audience has nothing to show, but still
-    /// remembers when the phone got its last push.
+    /// A member goes to another audience and comes back at once. The minimum distance to its last push is kept,
+    /// although the other audience sends nothing.
     @Test func whoGoesAndComesBackAtOnceKeepsItsDistance() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -175,8 +176,8 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// The alert goes alone and fails for three of four members. The retries meet the round of the newest version, and
-    /// each member is counted once.
+    /// An alert is pushed alone, and fails for three of four members. Their retries meet the round of the newest
+    /// version, and each member is counted once.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -199,7 +200,8 @@ import Testing
         #expect(h.counters.members.waiting == 0)
     }
 
-    /// A version that fits beside the alert expires. The remaining version does not fit, so the alert goes alone again.
+    /// A version that fits beside an alert expires. The version that remains does not fit, so the alert is pushed alone
+    /// again.
     @Test func anAlertGoesAloneAgainWhenTheVersionBesideWhichItFitsExpires() {
         let h = AudienceTests.harness()
         for member in 1...6 { h.join(member) }
@@ -223,8 +225,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
-    /// A newer alert replaces an alert, but its version expires before anybody has got it. The version beneath still
-    /// brings the older alert.
+    /// A newer alert replaces an older one, but its version expires before any member has got it. The version beneath
+    /// still brings the older alert.
     @Test(arguments: [false, true], [false, true])
     func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
@@ -252,8 +254,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. A member gets the older alert only if it has not had it: that
-    /// push failed, too, or has no answer.
+    /// The newest alert expires while its pushes fail. A member then gets the older alert only if that alert has not
+    /// reached it: its push failed, too, or has no answer.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -268,7 +270,7 @@ import Testing
         h.advance(2_000)
         h.audienceUpdate(3, alert: "penalty", more: #""expires":\#(h.wallSeconds + 20)"#)
         if isOnItsWay { Self.fail(failed, h) }
-        // Fails all pushes that leave before the alert expires, but keeps one open to fail it afterwards.
+        // Fails every push that leaves before the alert expires, except one that fails only afterwards.
         var late: Push?
         for _ in 0..<19 {
             while let push = h.take() {
@@ -287,8 +289,8 @@ import Testing
         #expect(Set(pushes.map(\.token)).count == 3 && pushes.count == 3)
         #expect(h.counters.members.isConserved)
     }
-    /// A version withdraws older alerts and has a newer alert itself. The version beneath has that alert, too, and
-    /// brings it when the newest has expired.
+    /// A version withdraws older alerts and has a newer alert of its own. When that version expires, the version
+    /// beneath it brings the newer alert.
     @Test(arguments: [false, true]) func aWithdrawalSparesTheAlertThatCameAfterIt(isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -303,7 +305,7 @@ import Testing
                     "update", n, at: nil, priority: 10, alert: nil, padding: 0,
                     more: [#""to":{"audience":"match"}"#] + more))
         }
-        // The three events wait together, and become one version with another beneath it.
+        // The three events wait together. They become one version, with another version beneath it.
         consume(2, #""alert":null"#)
         consume(3, #""alert":{"title":"goal","body":"b"}"#)
         consume(4, #""expires":\#(h.wallSeconds + 10)"#)

@@ -4,8 +4,8 @@ import Testing
 
 /// Tests records of audiences in `state` that another owner wrote, and a partition that has no room for an audience.
 @Suite struct AudienceRepairTests {
-    /// A former owner's void is in `state` behind the next owner's marker. Members whose records are before it stay.
-    /// That holds even when compaction has removed what shows the void to be delayed.
+    /// A former owner's void is stored in `state` behind the next owner's marker. It does not remove members whose
+    /// records are before it. That holds even if compaction has removed the records that show that the void came late.
     @Test func aFormerOwnersVoidThatComesLateTakesNobody() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -104,8 +104,8 @@ import Testing
     }
 
     // MARK: No room
-    /// A partition has as many audiences as it can hold. It restores further members of these audiences, and reports
-    /// a member of another one.
+    /// A restore finds a partition with as many audiences as it can hold. It takes further members of these audiences,
+    /// and reports a member of any other audience.
     @Test func aFullPartitionReadsItsMembers() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

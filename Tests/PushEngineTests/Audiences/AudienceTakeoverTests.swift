@@ -40,8 +40,8 @@ import Testing
         #expect(pushes.map(\.n) == [3] && pushes.map(\.token) == [EngineHarness.memberToken(member)])
     }
 
-    /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote both at once, so
-    /// the void could be lost.
+    /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote both at once, so the
+    /// void could be lost. The tombstones alone end the life.
     @Test func tombstonesEndALifeWhoseVoidWasLost() {
         let h = AudienceTests.harness()
         func isVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") && !record.isNull }
@@ -73,7 +73,7 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// Kafka takes the void's record after everything else. Members that joined meanwhile stay.
+    /// Kafka stores the void's record after all others. Members that joined in the meantime stay.
     @Test func aVoidWrittenLateTakesNobodyOfTheNextLife() {
         let h = AudienceTests.harness()
         func isOfVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") }
@@ -109,7 +109,7 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// Records that wait for a void are given up with their partition. The next owner reads them again.
+    /// Records that wait for a void are dropped when their partition leaves. The next owner reads them again.
     @Test func whatWaitsForAVoidIsReadByTheNextOwner() {
         let h = AudienceTests.harness()
         Self.playLife(h) { !$0.keyText.hasPrefix("d/") }
@@ -126,8 +126,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// A restore reads a member of a crowd, and then the tombstones of that crowd's records. The member waits until a
-    /// join names the audience again.
+    /// A restore reads a member's record, and then tombstones of the records that name its crowd. The member waits
+    /// until a join names the audience again.
     @Test(arguments: [false, true]) func whatATombstoneTakesFromAMembersCrowdTrapsNothing(isStart: Bool) {
         let h = AudienceTests.harness()
         h.join(1)
@@ -266,9 +266,9 @@ import Testing
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
 
-    /// The alert goes round beside a newer version. The progress knows that version, but `state` has only the one
-    /// that brought the alert.
-    /// - Parameter joinsFirst: whether the late members join before the newer version, so that the progress names
+    /// A newer version has taken over an alert when the owner dies. The progress record knows that version, but `state`
+    /// does not have it. Members that joined after the alert still do not hear it.
+    /// - Parameter joinsFirst: whether these members join before the newer version, so that the progress record names
     ///   them.
     @Test(arguments: [false, true])
     func whoCameAfterAnAlertDoesNotHearItBesideAVersionThatComesAgain(joinsFirst: Bool) {
@@ -296,8 +296,8 @@ import Testing
         #expect(rest.count { $0.alert == "goal" } == 20 - first.count)
     }
 
-    /// The last progress names a member as unanswered, with an alert. The member has been in another audience since,
-    /// so it is not owed the alert.
+    /// The last progress record names a member as unanswered, with an alert. The member has been in another audience
+    /// since, so it is not owed the alert.
     @Test func whoHasComeBackIsNotOwedTheAlertThatItWaitedFor() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -315,7 +315,7 @@ import Testing
         #expect(rest.map(\.token) == [unanswered.token] && rest.first?.n == 1 && rest.first?.alert == nil)
     }
 
-    /// A member leaves and comes back while its push with the alert has no answer. It is then owed the version
+    /// A member leaves and comes back while its push with the alert has no answer. The member is then owed the version
     /// without the alert.
     @Test(arguments: [false, true]) func whoCameBackBeforeTheAnswerIsOwedNoAlert(isElsewhere: Bool) throws {
         let h = AudienceTests.harness()
@@ -337,7 +337,7 @@ import Testing
     // MARK: Unknown apps
 
     /// A worker takes the members' partition over and does not know their app. It cannot name their audience, and
-    /// leaves their records for a worker that can.
+    /// leaves their records for a worker that knows the app.
     @Test func membersOfAnAppThatIsNotConfiguredStay() {
         let other = "com.example.other"
         let h = EngineHarness {

@@ -49,7 +49,7 @@ import Testing
             key: EngineHarness.memberToken(1), value: #"{"event":"register","audience":"match"}"#,
             recordMillis: goal + joinedAfterMillis)
         #expect(h.counters.membersHeld == 1)
-        // The question is on its way: the bus is carried after the version has been made.
+        // The question stays on its way, because the bus is carried only after the version has been made.
         h.advance(3_000)
         h.consume(
             key: "match",
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Supersession
 
-    /// Members that have not got the alert get it with the newest content. The others get the content alone.
+    /// Members that have not got the alert get it with the newest content. The other members get the content alone.
     @Test func aNewerVersionTakesOverInMidPass() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -138,8 +138,8 @@ import Testing
         #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))
     }
 
-    /// Members with `frequent-updates` have units left, and the other members do not. The next version gives the former
-    /// priority 10, even if they joined late.
+    /// Members with `frequent-updates` have units left, and the other members do not. The next version gives members
+    /// with `frequent-updates` priority 10, even if they joined late.
     @Test func aFrequentMemberThatJoinsInMidPassHasTheTenOfTheNextVersion() {
         let h = Self.harness {
             $0.apps[0].budgetAudiencePerHour = 1
@@ -167,7 +167,7 @@ import Testing
         #expect(h.deliverAll().allSatisfy { $0.alert == nil && $0.n == 2 })
     }
 
-    /// Members without the alert first get it with its own version. Then all get the newest version.
+    /// Members that have not got the alert first get it with its own version. Then all members get the newest version.
     @Test func anAlertBesideWhichTheContentDoesNotFitGoesAlone() {
         let h = Self.harness()
         for member in 1...5 { h.join(member) }
@@ -217,7 +217,7 @@ import Testing
         let again = h.deliverAll()
         #expect(again.map(\.token) == [first.token])
         #expect(again.allSatisfy { $0.n == 1 && $0.alert == "goal" && $0.stamp == first.stamp && $0.priority == 10 })
-        // The distance counts from here on.
+        // The minimum distance counts from here on.
         h.advance(600)
         h.audienceUpdate(2)
         #expect(h.deliverAll().count == 2)

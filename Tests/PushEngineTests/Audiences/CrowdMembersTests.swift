@@ -71,7 +71,7 @@ import Testing
         func fail(_ push: MemberPush, dropsAlert: Bool = false) -> Crowd.FailedPush {
             self.crowd.failed(push, Crowd.Failure(notBeforeMillis: 70, dropsAlert: dropsAlert), in: self.table)
         }
-        /// Gives the crowd the state of the channel of the second pass.
+        /// Gives the crowd a new state of the channel on which members of the second pass listen.
         func declareChannel(serves: Bool, takenStampSeconds: Int64 = 0, takenAlertStampSeconds: Int64 = 0) {
             var version = self.version(self.crowd.versions.stampSeconds)
             version.channelRevision += 1

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests whether a crowd is stopped, without an engine around it.
+/// Tests the pause of a crowd, without an engine around it.
 @Suite struct CrowdPauseTests {
     @Test func itSaysWhatHasHappened() {
         var pause = CrowdPause.goesOn

@@ -27,7 +27,8 @@ import Testing
         records.progressWritten(nowMillis: 10)
         #expect(records.horizonCount == 6_000 && !records.isHorizonNear)
     }
-    /// Nobody is served before Kafka has both the versions and their progress. Either may be acknowledged first.
+    /// No member is served before Kafka has acknowledged both the versions and their progress. Either record may be
+    /// acknowledged first.
     @Test(arguments: [true, false]) func aVersionIsDurableWithBothRecords(versionsFirst: Bool) {
         var records = CrowdRecords()
         records.versionsWritten()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Versions come, expire and are answered in random order. No member is lost among the counts, and everything counted
-/// is reported in the end.
+/// Tests counts while versions come, expire and are answered in random order. The counts lose no member, and all of
+/// them are reported in the end.
 @Suite struct CrowdReportsPropertyTests {
     /// Members of a crowd, and what each of its versions owes them.
     private struct World {

@@ -17,7 +17,7 @@ import Testing
         let response = PushResponse(status: status, reason: "BadDeviceToken")
         return PushAnswer(id: PushID(rawValue: 1), result: .response(response), apnsMicros: 1)
     }
-    /// Reports on a version that is due to some members. All but one have been answered.
+    /// Reports on a version that `due` members are owed. All pushes but one are answered.
     private static func reports(_ stampSeconds: Int64 = 10, due: Int = 3) -> CrowdReports {
         var reports = CrowdReports()
         _ = reports.versionCame(Self.version(stampSeconds), listeners: ListenerCounts())
@@ -124,7 +124,8 @@ import Testing
         written = reports.record(nowMillis: 1_000)
         #expect(told.counts.due == 1 && written?.counts.accepted == 1)
     }
-    /// An alert that goes alone counts for its own version. Members that wait for it count for the newest.
+    /// The push of an alert alone is counted with the alert's version. Members that wait for such a push are counted
+    /// with the newest version.
     @Test func anAlertAloneIsCountedWithItsVersion() {
         var reports = Self.reports(due: 2)
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())
@@ -142,8 +143,8 @@ import Testing
         reports.aloneRestored(stampSeconds: 10, count: 2)
         #expect(reports.formerCounts(10)?.waitingCount == 2)
     }
-    /// A unit of the audience's budget is free only when its owner learns that no member is still being sent priority
-    /// 10.
+    /// A unit of an audience's budget is free only when the audience's owner learns that no push of priority 10 is
+    /// left.
     @Test func priorityTenIsToldOfAsDone() {
         var reports = CrowdReports()
         _ = reports.versionCame(Self.version(10, isHigh: true), listeners: ListenerCounts())

@@ -111,7 +111,7 @@ import Testing
         #expect(crowd.app == 1 && crowd.id == [2] && crowd.lastJoinSeconds == 70)
         #expect(crowd.resume(nowMillis: 9).joins.isEmpty)
     }
-    /// If a crowd is over, only its void counts. Its versions are dropped.
+    /// A restored void ends the crowd's life, so the crowd's versions are dropped.
     @Test func aVoidTakesTheVersions() {
         var crowd = Self.crowd()
         crowd.restored(Self.record([Self.version(3, alert: true)]))
@@ -122,7 +122,7 @@ import Testing
     }
 }
 
-/// Tests the life of a crowd, and what it knows of its members and their owner.
+/// Tests the life of a crowd, and what it knows of its members and of its audience's owner.
 @Suite struct CrowdLifeTests {
     @Test func aPlaceIsTakenAndGivenBack() {
         var crowd = Crowd()

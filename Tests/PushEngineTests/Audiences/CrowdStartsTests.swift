@@ -5,8 +5,8 @@ import Testing
 
 /// Tests a crowd's starts, without an engine around them.
 @Suite struct CrowdStartsTests {
-    /// Steps happen in random order, and the owner may die at any of them. Nobody is sent a start twice. Each member
-    /// was sent it, or is reported as being in doubt.
+    /// Steps happen in random order, and the owner may die at any of them. No member is sent a start twice. Each member
+    /// is sent the start, or is reported as being in doubt.
     @Test(arguments: UInt64(1)...120) func nobodyGetsTwoAndAllAreAccountedFor(seed: UInt64) {
         var play = StartPlay(seed: seed)
         for _ in 0..<250 { play.step(crashes: seed % 4 != 0) }
@@ -17,7 +17,7 @@ import Testing
         #expect(missing.isSubset(of: unheard), "seed \(seed): \(missing.subtracting(unheard).sorted())")
         #expect(missing.count <= unknownCount && waitingCount == 0)
     }
-    /// A partition that is released in order leaves nobody in doubt.
+    /// A partition that is released in good order leaves no member in doubt.
     @Test(arguments: UInt64(1)...20) func aReleaseLeavesNobodyInDoubt(seed: UInt64) {
         var play = StartPlay(seed: seed)
         for member in 1...60 { play.join(member) }
@@ -35,7 +35,7 @@ import Testing
         let (sentCount, unknownCount, unheard) = (play.sent.count, play.unknownCount, play.unheard)
         #expect(sentCount == 60 && unknownCount == 0 && unheard.isEmpty)
     }
-    /// If the app wants it, the start is sent again to members that may have got it. Nobody is left out, and nobody
+    /// If the app wants it, a start is sent again to members that may have got it. No member is left out, and no member
     /// waits in the end.
     @Test(arguments: UInt64(1)...120) func whereStartsAreResentNobodyIsLeftOut(seed: UInt64) {
         var play = StartPlay(seed: seed, resends: true)
@@ -73,7 +73,7 @@ import Testing
         case .begins(let order): "begins \(order.stampSeconds)"
         }
     }
-    /// What the start in a version means to a crowd, with and without a start that already goes round.
+    /// Tests what the start in a version means to a crowd, with and without a start that already goes round.
     @Test(arguments: [
         (false, nil, "nothing"), (false, 90, "nothing"), (false, 100, "nothing"), (false, 110, "begins 110"),
         (true, nil, "ceases"), (true, 100, "goesOn"), (true, 90, "ceases"), (true, 110, "begins 110"),
@@ -88,7 +88,7 @@ import Testing
         }
         #expect(Self.name(starts.coming(stampSeconds.map { Self.order($0) })) == meaning)
     }
-    /// A start's trace begins once. If it ends and may go on, it begins again.
+    /// A start's trace begins once. If the trace ends and the start may go on, the trace begins again.
     @Test func aTraceBeginsOnce() {
         var starts = CrowdStarts()
         var table = MemberTable(seed: 1)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests what a crowd answers when versions come and go, when it is due, and when its starts begin and end. There is no
-/// engine around it.
+/// Tests a crowd without an engine around it: what members are owed when versions come and go, when the crowd is due,
+/// and how its starts begin and end.
 @Suite struct CrowdTurnTests {
     /// A crowd with members in one ring and start members in another.
     private final class Scene {
@@ -71,7 +71,8 @@ import Testing
     }
 
     // MARK: Versions
-    /// A version is due to all members of the ring. What they were owed before is superseded.
+    /// A version is due to all members of the ring. It supersedes the version before for members that were still owed
+    /// that one.
     @Test func aVersionReplacesWhatWasOwed() {
         let scene = Scene()
         let first = scene.take(100)
@@ -81,7 +82,7 @@ import Testing
         let ended = scene.crowds[scene.crowd].endRounds(pass: 0, in: &scene.members.table)
         #expect(ended == Crowd.Settled(members: Pass.Owed(all: 3), alertStampSeconds: 0))
     }
-    /// An alert and a version each expire once. Then nothing is owed.
+    /// An alert and a version each expire once, and are then owed to no member.
     @Test func whatExpiresIsOwedToNobody() {
         let scene = Scene()
         _ = scene.take(90, hasAlert: true, expiresSeconds: 150)
@@ -201,8 +202,8 @@ import Testing
         _ = scene.queueStarts()
         #expect(scene.lanes[scene.lane].passes.first == reference)
     }
-    /// Announcements are withdrawn while a start goes round. When the partition leaves, those that no record covers are
-    /// withdrawn, too.
+    /// Announcements are withdrawn while a start goes round. When the partition leaves, those of an ended start are
+    /// withdrawn, too, if its end is not written yet.
     @Test func whatWasAnnouncedIsWithdrawn() {
         let scene = Scene()
         var isWritten = scene.crowds[scene.crowd].withdrawStart(isLeaving: true)

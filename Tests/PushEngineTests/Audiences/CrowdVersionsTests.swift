@@ -176,7 +176,7 @@ import Testing
         #expect(isNew && versions.channelRevision == 2 && versions.openChannel(.production) == Array("b".utf8))
         #expect(versions.kept.map(\.channelRevision) == [0, 2] && versions.kept[1].channels == newest.channels)
     }
-    /// A body is made once for all members. It is made again when its content changes.
+    /// The body of a push is made once for all members, and again when its content changes.
     @Test func bodiesSayWhatIsThere() {
         var versions = CrowdVersions()
         func body(hasAlert: Bool = false, isAlone: Bool = false) -> String {
@@ -235,8 +235,8 @@ import Testing
         #expect(versions.stage == .going && versions.stampSeconds == 4, "the one of 4 has expired")
         #expect(versions.newest?.stampSeconds == 3)
     }
-    /// Versions come, expire and end in random order. Every stage is reached, what is kept is in order, and a record
-    /// restores it.
+    /// Versions come, expire and end in random order. Every stage is reached, the kept versions are in order, and a
+    /// record restores them.
     @Test func whatIsKeptOutlivesWhatComesAfterIt() {
         var reached: Set<CrowdVersions.Stage> = []
         var counts: Set<Int> = []

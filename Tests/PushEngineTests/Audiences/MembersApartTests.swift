@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests members that are served apart from the round.
+/// Tests members that are served apart from the round: retries and late joins.
 @Suite struct MembersApartTests {
     static let distanceMillis: Int64 = 1_000
 
@@ -68,7 +68,7 @@ import Testing
         let isCounted = scene.fail(member, failure)
         #expect(isCounted == isOwed)
         #expect(scene.apart.owedCount == (isOwed ? 1 : 0))
-        // The second failure is already counted, or the round comes to the member.
+        // The second failure counts no further member. The member is counted already, or the round comes to it.
         let isNew = scene.fail(member, MemberFailure(notBeforeMillis: 90, failures: FailureStreak(count: 4)))
         #expect(!isNew)
         let entry = scene.apart.retries[member]

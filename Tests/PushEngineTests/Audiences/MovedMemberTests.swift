@@ -3,8 +3,8 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// A phone that comes from another audience may have used its pushes of priority 10 there. For an hour it gets none,
-/// however it came.
+/// A phone that comes from another audience may have used its pushes of priority 10 there. For an hour it gets none in
+/// the new audience.
 @Suite struct MovedMemberTests {
     private static let hourMillis: Int64 = 3_600_000
 

@@ -17,7 +17,7 @@ final class OwnerPlay {
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
     private(set) var stampSeconds: Int64 = 1_700_000_000
 
-    /// - Parameter channel: whether the app has channels, in production only.
+    /// - Parameter channel: whether the app keeps channels. If it does, it keeps them in production only.
     init(channel: Bool = false) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
@@ -105,7 +105,7 @@ final class OwnerPlay {
         errand.priority = sent.isHigh ? .high : .low
         return errand
     }
-    /// - Parameter delayMillis: delay of the next attempt, as back-off would draw it.
+    /// - Parameter delayMillis: delay of the next attempt, which back-off would otherwise draw.
     @discardableResult
     func answer(
         _ errand: ChannelErrand, _ result: PushAnswer.Result, delayMillis: Int64 = 2_000

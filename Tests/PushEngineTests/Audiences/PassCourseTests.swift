@@ -5,7 +5,8 @@ import Testing
 
 /// Compares a `PassCourse` with a plain list of its members' positions.
 @Suite struct PassCourseTests {
-    /// Members by position, each with the number of times it was met. No two have the same position.
+    /// A course, and its members by position, each with the number of times it was met. No two members have the same
+    /// position.
     private struct Ring {
         var course: PassCourse
         var metCounts: [UInt64: Int] = [:]

@@ -34,7 +34,7 @@ extension PassPlay {
         let serving = self.audiences[audience].pass.nextServing(
             hasAlert: self.audiences[audience].alert != nil, alertGoesAlone: self.goesAlone(audience),
             distanceMillis: Self.distanceMillis, nowMillis: self.nowMillis, in: &self.table, effects: &effects)
-        // The waiting count must fall by what was served or is no longer owed.
+        // The waiting count must fall by the number of members that were served or are no longer owed anything.
         let after = self.audiences[audience].pass
         let counted = effects.superseded.all - (effects.owesNewestBeside ? 1 : 0) + (serving == nil ? 0 : 1)
         if before.waitingCount - after.waitingCount != counted {

@@ -104,8 +104,8 @@ import Testing
         #expect(audience.number("finished") == 1 && audience.fields["unfinished"] as? [Int] == [])
     }
 
-    /// A partition with start members only writes no `pass` record. Such a record would replace one of another life
-    /// or owner.
+    /// A partition that has only start members writes no `pass` record. Such a record could replace a `pass` record of
+    /// another life or owner.
     @Test func aVersionThatIsDueToNobodyHasNoRecord() throws {
         let h = AudienceTests.harness()
         h.joinStart(1)
@@ -223,7 +223,7 @@ import Testing
         h.advance(2_000)
         h.carryBus()
         h.advance(61_000)
-        // The second event's content has the stamp before that of the third event.
+        // The second event's content has a stamp one second below the third event's.
         let expiring = try #require(h.outcomes.last { $0.outcome == "fanned-out" }?.number("version"))
         let pass = try #require(
             Self.last("pass", h) { $0.number("accepted") == 3 && $0.number("version") == expiring - 1 })
@@ -278,7 +278,7 @@ import Testing
         #expect(records.allSatisfy { Self.isConserved($0) })
     }
 
-    /// Thousands of members may join during a match. They must not cause a record each.
+    /// Thousands of members may join during a match. The partition does not write a record for each.
     @Test func lateMembersDoNotMakeARecordEach() throws {
         let h = AudienceTests.harness()
         h.join(1)

@@ -89,7 +89,8 @@ import Testing
 
     // MARK: Turns
 
-    /// `dueMillis` and `position` are inverse to each other: when a position is due, and which position is due then.
+    /// `dueMillis` says when a position is due, and `position` says which position is due at a time. Each is the
+    /// inverse of the other.
     @Test(arguments: [0, 1, 1_000, 60_000, 10_000_000] as [Int64]) func turnsAreSpread(wishedMillis: Int64) {
         let began = Self.now(5_000)
         let spread = StartSpread(

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests that no start goes twice, or to the wrong members, whatever clocks, takeovers and rejoins do.
+/// Tests that no start is sent twice, or to the wrong members, whatever clocks, takeovers and rejoins do.
 @Suite struct StartHazardTests {
     // MARK: A start that is over
     @Test func aStartThatIsOverIsNotDueAgainAfterATakeover() throws {
@@ -70,8 +70,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).count == 1)
     }
 
-    /// With `resend` no start is announced. A start that left just before the crash still counts as its token's start
-    /// of the hour.
+    /// With `resend` no start is announced. A start that left just before the crash still counts as the one start of
+    /// its token in that hour.
     @Test func whatWasNotAnnouncedCountsAfterATakeover() throws {
         let h = EngineHarness.starts {
             $0.apps[0].startsPerHour = 1
@@ -90,8 +90,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
     }
 
-    /// A start that may have left counts as its token's start of the hour, although it is sent again. That holds even
-    /// if the member has left the audience. Its result is unknown after a takeover as well as after a lost answer.
+    /// A start that may have left counts as the one start of its token in that hour, although it is sent again. This
+    /// holds after a takeover, after a lost answer, and if the member has left the audience.
     @Test(arguments: [true, false], [true, false])
     func whatMayHaveLeftCountsAlthoughItIsSentAgain(isTakeover: Bool, leaves: Bool) throws {
         let h = EngineHarness.starts {

@@ -112,7 +112,7 @@ import Testing
     }
 
     /// Records of start members and of their progress have kinds of their own. A release that does not know a kind
-    /// stops and names it.
+    /// stops the partition and names the kind.
     @Test func itsRecordsHaveKindsOfTheirOwn() {
         let h = EngineHarness.starts()
         h.joinStart(1)

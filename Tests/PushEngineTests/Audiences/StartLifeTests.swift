@@ -64,7 +64,7 @@ import Testing
     }
 
     // MARK: A start right behind an end
-    /// A start arrives while the end before it still waits. A log that was not read for a while holds both, for
+    /// A start arrives while the end before it still waits. Both may be in a log that was not read for a while, for
     /// example after a takeover.
     @Test(arguments: [0, 1, 2, 3]) func aStartBehindAnEndThatWaitsBeginsANewLife(situation: Int) {
         let h = Self.harness()
@@ -90,7 +90,7 @@ import Testing
         }
         #expect(h.outcomes(of: end) == ["fanned-out"] && h.outcomes(of: start) == ["fanned-out"])
         #expect(pushes.filter { $0.token == EngineHarness.memberToken(1) }.map(\.event) == ["start"])
-        // In situation 2 both versions are made together, and the end gives way to the newer one.
+        // In situation 2 both versions are made together, and the end gives way to the newer version.
         let updates = pushes.filter { $0.token == EngineHarness.memberToken(2) }.map(\.event)
         #expect(updates == (situation == 2 ? ["update"] : ["end", "update"]))
         h.joinStart(3)
@@ -125,7 +125,7 @@ import Testing
     }
 
     // MARK: Clocks set back
-    /// Lets time pass until the void is written. The partition must not ask again before.
+    /// Lets time pass until the void is written. The partition must not ask again before that.
     private static func advanceToVoid(_ h: EngineHarness, stepMillis: Int64 = 1_000) {
         for _ in 0..<60_000 where !h.written.contains(where: { $0.headers[RecordHeader.kind.text] == "void" }) {
             h.advance(stepMillis)
@@ -163,8 +163,8 @@ import Testing
         #expect(h.counters.membersHeld == 5, "start members stay")
     }
 
-    /// An audience with update members only is forgotten after twelve hours without an event. These members get the
-    /// next life although a clock was set back.
+    /// An audience with update members only is forgotten after twelve hours without an event. Its members get the
+    /// updates of the next life, although a clock was set back.
     @Test func updateMembersGetTheLifeAfterAClockWasSetBack() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -182,8 +182,8 @@ import Testing
     }
 
     // MARK: Records of other releases
-    /// The former release reads this tail of a record but does not write it. This release writes it, and also reads
-    /// records without it.
+    /// The former release reads the last fields of this record, and does not write them. This release writes them, and
+    /// also reads records without them.
     @Test func whoHasNoAnswerStandsAtTheEnd() throws {
         var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [

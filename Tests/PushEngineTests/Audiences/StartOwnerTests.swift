@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests a start at its audience's owner. Update members get it as an update; start members get the start. Both wait
-/// for the next version.
+/// Tests a start at its audience's owner. Update members get an update instead of the start; start members get the
+/// start. Both wait for the next version.
 @Suite struct StartOwnerTests {
     private static let update = EngineHarness.memberToken(1)
     private static let start = EngineHarness.memberToken(2)
@@ -15,7 +15,7 @@ import Testing
         return h
     }
 
-    /// An event that arrives while versions keep their distance.
+    /// An event that arrives while the next version waits for the minimum distance.
     enum Event { case start, goal, score, withdrawal }
     struct Row {
         var events: [Event]
@@ -168,7 +168,7 @@ import Testing
 
     // MARK: After the end
 
-    /// A void that is written twice does not remove members that joined in between.
+    /// A void that is sent twice does not remove members that joined in between.
     @Test func aVoidToldTwiceConcernsNobodyWhoCameAfterIt() throws {
         let h = Self.harness()
         h.audienceStart(1)

@@ -44,7 +44,7 @@ import Testing
         let play = Play(perMilli: perMilli, acknowledgeMillis: acknowledgeMillis)
         #expect(play.aheadMax <= max(StartPace.countMin, perMilli * 230))
         #expect(play.recordCount <= 110, "\(play.recordCount) records in 10 s")
-        // Connections wait only in the first moments.
+        // Connections wait for announcements only at the beginning.
         #expect(play.sentCount >= perMilli * 9_500)
     }
 

@@ -42,7 +42,7 @@ import Testing
         #expect(sum["partitions"] as? Int == 1)
     }
 
-    /// The sum of a start is kept while it goes round, however many versions follow.
+    /// The summary of a start is kept while the start goes round, however many versions follow.
     @Test(arguments: [1, 4, 5, 12]) func theSumOutlivesTheVersionsThatFollow(updates: Int) throws {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -69,7 +69,7 @@ import Testing
         #expect(sum["members"] as? Int == 10 && sum["accepted"] as? Int == 10 && sum["waiting"] as? Int == 0)
     }
 
-    /// A record names only a few reasons, whatever the answers, even after a takeover.
+    /// A record names only a few reasons, however many different ones APNs gives, even after a takeover.
     @Test func itNamesTheReasonsOfThoseNotStarted() throws {
         let h = EngineHarness.starts()
         for member in 1...30 { h.joinStart(member) }
@@ -111,8 +111,8 @@ import Testing
         #expect(Self.numbers(pass, ["members", "accepted", "superseded", "waiting"]) == [10, 4, 6, 0])
     }
 
-    /// The record at the end counts the open push as waiting. Another record follows its answer within a second, as
-    /// the worker may be gone a minute later.
+    /// The record at the start's end counts a push without an answer as waiting. Another record follows the answer
+    /// within a second, because the worker may be gone a minute later.
     @Test(arguments: [false, true]) func anAnswerAfterTheEndIsTold(hasEndedBefore: Bool) throws {
         let h = EngineHarness.starts()
         for member in 1...3 { h.joinStart(member) }

@@ -52,7 +52,7 @@ import Testing
         written = reports.record(isOver: false, nowMillis: 62_000)
         #expect(written?.returnedCount == 1)
     }
-    /// The last push of a start is answered when the start is over. This is written at once.
+    /// The last push of a start is answered after the start is over. The record is then written at once.
     @Test func whatFollowsAStartThatIsOverIsWrittenAtOnce() {
         var reports = Self.reports(due: 1)
         _ = reports.makeReport(nowMillis: 1_000)

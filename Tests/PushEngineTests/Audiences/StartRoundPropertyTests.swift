@@ -6,7 +6,7 @@ import Testing
 /// Compares start members with a plain loop, in random orders of events. Nobody gets two cards of one start, and each
 /// remaining member gets one.
 @Suite struct StartRoundPropertyTests {
-    /// What the test knows: who is a member, which start lives, and who was sent it.
+    /// What the test knows: who is a member, which start is the current one, and who was sent it.
     private struct Model {
         var members: Set<Int> = []
         var start = 0
@@ -64,7 +64,7 @@ import Testing
             h.audienceUpdate(model.start * 1_000 + Int.random(in: 1...900, using: &random))
         case 9:
             guard !model.isEnded, Int.random(in: 0..<3, using: &random) == 0 else { return }
-            // The owner has to know of the start before it ends and another comes.
+            // The owner must know of the start before the start ends and another comes.
             h.acknowledgesAtOnce = true
             h.acknowledgeAll()
             h.audienceEnd(model.start * 1_000 + 999)

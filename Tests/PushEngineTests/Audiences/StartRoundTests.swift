@@ -234,8 +234,8 @@ import Testing
         #expect(h.outcomes.contains { $0.outcome == "unknown" && $0.fields["audience"] as? String == "match" })
     }
 
-    /// APNs says that the token died before it joined. The member is tried again, and leaves when APNs has said so
-    /// several times.
+    /// APNs says that the token died before its member joined. The member is tried again, and leaves when APNs has said
+    /// so several times.
     @Test(arguments: [(7, true), (8, false)]) func aDeathFromBeforeJoiningIsIgnoredAWhile(answers: Int, stays: Bool) {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -6,8 +6,8 @@ import Testing
 /// Tests what a partition's next owner does with start members, and with a start that goes round.
 @Suite struct StartTakeoverTests {
     // MARK: No room
-    /// A restore that cannot take a membership reports it and stops the partition. If it were silent, the member
-    /// would get no card.
+    /// A restore that cannot take a membership reports this and stops the partition. Otherwise the member would
+    /// silently get no card.
     @Test func aMembershipMoreThanATokenCanHaveIsNotPassedOver() throws {
         let h = EngineHarness.starts()
         for audience in 1...64 { h.joinStart(1, of: "m\(audience)") }
@@ -22,8 +22,8 @@ import Testing
     }
 
     // MARK: Pauses
-    /// Members were announced but not sent the start when an operator paused the audience. When it is resumed, its
-    /// owner at that time starts them.
+    /// Members were announced but not sent the start when an operator paused the audience. When the audience is
+    /// resumed, the partition's owner at that time starts them.
     @Test(arguments: [true, false]) func aPauseLeavesNobodyUnknown(isLate: Bool) {
         let h = EngineHarness.starts()
         if isLate {
@@ -109,8 +109,8 @@ import Testing
         #expect(tokens.count == Set(tokens).count)
     }
 
-    /// Two records are on their way, and the older one, which names a member, may end up last. The member waits until
-    /// the newer one is acknowledged.
+    /// Two records are on their way to Kafka, and the older one, which names a member, may be stored last. The member
+    /// waits until the newer record is acknowledged.
     @Test func whoIsNamedByARecordUnderWayWaitsForTheNext() {
         var retries = StartRetries()
         let member = MemberID(rawValue: 7)
@@ -123,8 +123,8 @@ import Testing
     }
 
     // MARK: Records
-    /// More members are late than one record announces, and nothing leaves. Then no further records are written for the
-    /// others.
+    /// More late members wait than one record announces, and no start leaves. No further records are written for the
+    /// remaining members.
     @Test func whoCannotLeaveIsNotAnnouncedAgainAndAgain() {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -10,9 +10,9 @@ import Testing
     struct Death: CustomTestStringConvertible {
         /// Number of pushes that leave.
         var sent: Int
-        /// One push in this many has no answer. 0: all have one.
+        /// One push in this many gets no answer; 0: every push gets one.
         var unanswered: Int
-        /// One push in this many is refused for a while. 0: none is.
+        /// One push in this many is refused for a while; 0: no push is.
         var refused = 0
         /// Whether a record of the answers is written.
         var isWritten = false
@@ -53,7 +53,7 @@ import Testing
             names[$0.fields["token-hash"] as? String ?? ""] ?? "a stranger"
         }
     }
-    /// Plays a death of a worker.
+    /// Plays what a worker does before it dies.
     /// - Returns: tokens by how their pushes ended.
     private static func play(
         _ death: Death, _ h: EngineHarness
@@ -171,8 +171,8 @@ import Testing
     }
 
     // MARK: Limits
-    /// At most 1,024 members have an outcome of their own. Others are counted, also those that a further owner finds
-    /// in doubt.
+    /// At most 1,024 members have an outcome of their own. The others are only counted, including those that a later
+    /// owner finds in doubt.
     @Test func atMost1024AreToldOf() {
         let h = EngineHarness.starts()
         for member in 1...1_400 { h.joinStart(member) }
