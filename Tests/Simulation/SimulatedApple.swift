@@ -28,7 +28,7 @@ struct SimulatedApple {
         var endedMillis: Int64?
         /// When Apple took a repeated `end` for the channel, by the steady clock.
         var beacons: [Int64] = []
-        /// The newest message, which Apple keeps for phones that are off, and the time until which it is kept.
+        /// The newest message, kept for phones that are off, and the time at which Apple drops it.
         var stored: (body: [UInt8], untilSeconds: Int64)?
 
         var isRegistered: Bool { self.deletedMillis == nil }

@@ -122,7 +122,8 @@ struct SimulatedMember {
     }
 
     var movement: Movement? { self.movements.last }
-    /// The life of an audience that the member belongs to by the upstream service's records.
+    /// The life of an audience that the member belongs to, according to the upstream service's records. `nil`: it
+    /// belongs to none.
     var audience: Int? { self.movements.last?.audience }
 
     /// The join with which the member's present stay in its audience began. Later joins to the same audience do not

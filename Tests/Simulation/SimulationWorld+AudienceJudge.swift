@@ -60,7 +60,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the member is in the audience by the upstream service's records, and its token is not dead.
+    /// Whether the member is in the audience, according to the upstream service's records, and its token is not dead.
     private func isPresent(_ member: Int, in audience: Int) -> Bool {
         let phone = self.members[member]
         guard let movement = phone.movement, movement.audience == audience, !phone.isDead else { return false }

@@ -102,8 +102,8 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// Judges that a worker takes a record of an inlet only after all earlier records of its key are committed. This
-    /// concerns the partitions with lower numbers.
+    /// Judges that a worker takes a record of an inlet only after earlier records of its key are committed. The earlier
+    /// records are those in partitions with lower numbers.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {

@@ -8,7 +8,7 @@ import PushModel
 /// Judges kept channels by the requests that Apple gets, the channels that it has, and the records in `state`.
 extension SimulationWorld {
     /// Longest time, in milliseconds, from a request's departure until it is carried out
-    /// (`KeeperSettings.requestTimeoutMillis`). A list is no older than that either.
+    /// (`KeeperSettings.requestTimeoutMillis`). It is also the greatest age of a list.
     private static let requestMillisMax: Int64 = 35_000
     /// Number of channels from which on workers make no more: 95 % of Apple's maximum.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
@@ -217,7 +217,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a phone that was switched on early enough shows the end of its activity.
+    /// Judges that a phone shows the end of its activity if it was switched on early enough.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,

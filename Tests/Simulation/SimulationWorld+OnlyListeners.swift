@@ -58,7 +58,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges, at the end of the run, that a phone that listened when its audience ended shows that end.
+    /// Judges the ends of audiences when the run is over. A phone that listened when its audience ended must show that.
     func judgeEndsOfOnlyListeners() {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) {
             guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,

@@ -212,8 +212,8 @@ extension SimulationWorld {
             self.starters[starter].movements[event.movement].committedMillis = self.steadyMillis
         }
     }
-    /// The join with which the start member's stay in the audience began, by the member's first `count` movements.
-    /// `nil`: it is not in the audience.
+    /// The join with which the start member's stay in the audience began. Only the member's first `count` movements
+    /// count. `nil`: after these, it is not in the audience.
     func joined(_ starter: Int, audience: Int, upTo count: Int) -> SimulatedStarter.Movement? {
         var joined: SimulatedStarter.Movement?
         for movement in self.starters[starter].movements.prefix(count) {

@@ -51,8 +51,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether a worker may have seen the event as expired since it learnt of the event. The event stays expired for
-    /// the worker, even if clocks are set back later.
+    /// Whether the event may have been expired by a worker's clock at some time since the worker learnt of it. It stays
+    /// expired for the worker, even if clocks are set back later.
     /// - Parameter millis: when the worker learnt of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
@@ -65,7 +65,7 @@ extension SimulationWorld {
     }
 
     /// Whether the audience's owner began to push before it had read everything that was in its log at assignment. An
-    /// owner waits for that for a limited time only.
+    /// owner reads for a limited time before it pushes.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),

@@ -219,8 +219,8 @@ package final class SimulationWorld {
         var partition: Int32 = 0
         /// Whether the worker still has the activity's partition.
         var partitionLives = true
-        /// Whether the activity's owner had not read everything that was in the log at its assignment. An owner waits
-        /// for that for a limited time only.
+        /// Whether the activity's owner had not read everything that was in the log at its assignment. An owner reads
+        /// for a limited time before it pushes.
         var isBehind = false
         /// The member that the push is for.
         var member: Int?
