@@ -68,7 +68,7 @@ import Testing
         #expect(try BusRecord.KeptQuestion(question.span) == Self.question)
     }
 
-    /// A reason longer than a record can hold is cut, and the record can be read.
+    /// A reason that is too long for a record is cut. The record can still be read.
     @Test func aLongReasonIsCut() throws {
         let news = BusRecord.ChannelNews(
             bundleID: Self.bundleID, life: 1,

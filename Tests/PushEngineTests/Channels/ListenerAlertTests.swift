@@ -153,7 +153,7 @@ struct ListenerAlertTests {
         return h.deliverAll()
     }
     /// A member joins after an alert, listens for a while and then stops. It does not get the alert, although the
-    /// alert's version was made before the channel was known to have it.
+    /// alert's version does not say yet that the channel has had it.
     @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -235,8 +235,8 @@ struct ListenerAlertTests {
         #expect(alerts[EngineHarness.memberToken(3)] == [])
     }
 
-    /// A push fails that owes an alert to a listener, while the next version is broadcast. The member is still owed the
-    /// alert.
+    /// A push with an alert that a listener is owed fails while the next version is broadcast. The member is still owed
+    /// the alert.
     @Test(arguments: [false, true]) func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast(
         isTakenOver: Bool
     ) throws {
@@ -292,9 +292,9 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// An older version is in flight to a member that listens. The newest version is left to the channel and sent to
-    /// no token. A push by token would be without the alert, and the phone would then ignore the broadcast with the
-    /// same stamp.
+    /// An older version is in flight to a member that listens. The newest version is left to the channel and sent to no
+    /// token. A push of it by token would have no alert, and the phone would then ignore the broadcast with the same
+    /// stamp.
     @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
         isTakenOver: Bool
     ) throws {

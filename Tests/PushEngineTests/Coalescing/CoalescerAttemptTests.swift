@@ -23,7 +23,7 @@ import Testing
         #expect(bench.pending?.stampSeconds == nil, "other content needs another stamp")
         bench.advance(60_000)
         #expect(bench.expire() && bench.pending == nil && bench.updateCount == 0)
-        // If all expire in one call, the events beneath end before the newest.
+        // If all events expire in one call, the events beneath end before the newest.
         let cause = OutcomeDetails.Cause.expires
         #expect(bench.ended == [3, 1, 2].map { Ended(event: $0, outcome: .expired, cause: cause) })
     }
@@ -183,8 +183,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .superseded, cause: .mayBeSentBefore, into: 3)])
     }
 
-    /// Two updates arrive during an attempt that fails. Both are older than the failed update, so a device would ignore
-    /// them after it. Both give way.
+    /// Two updates arrive during an attempt that fails. Both are older than the failed update, and a device that has
+    /// that update would ignore them. So both give way.
     @Test func whatIsOlderDoesNotFollowWhatFailed() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)

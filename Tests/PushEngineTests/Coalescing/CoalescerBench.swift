@@ -32,7 +32,7 @@ final class CoalescerBench: PartBench {
     /// that number.
     /// - Parameters:
     ///   - seconds: timestamp of the event.
-    ///   - expires: seconds from now until the event expires; `nil`: never. For a start, its content does not expire.
+    ///   - expires: seconds from now until the event expires; `nil`: never. The content of a start never expires.
     ///   - isStart: whether the event brings the parts of a start.
     ///   - padding: bytes that make the content larger.
     ///   - attributesByteCount: size of a start's attributes.

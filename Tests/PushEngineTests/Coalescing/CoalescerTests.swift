@@ -56,7 +56,7 @@ import Testing
         #expect(bench.ended == expected)
     }
 
-    /// A device shows the newest alert, unless it got something newer than that alert before it.
+    /// A device shows the newest alert, unless it has already got something newer than that alert.
     @Test(
         arguments: [
             // Timestamp and alert of each event, the alert that is sent, and whether the older one's outcome says

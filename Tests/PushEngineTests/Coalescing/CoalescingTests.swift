@@ -239,8 +239,8 @@ import Testing
         #expect(h.outcomes(of: c) == ["delivered"])
     }
 
-    /// The first update waits only to bring its alert, and a newer alert replaces that. If the first update stayed, it
-    /// could be sent after a newer one when a crash has come in between.
+    /// The first update waits only to bring its alert, which a newer alert replaces. If the first update were kept, a
+    /// crash could make it leave after a newer one.
     @Test func aNewerAlertThatFitsLeavesOnePush() {
         let h = Self.alive()
         let a = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
@@ -283,7 +283,7 @@ import Testing
     }
 
     /// Two updates that do not fit together arrive during an attempt that fails. Both are older than the failed update,
-    /// so a device would ignore them after it. Both give way.
+    /// and a device that has that update would ignore them. So both give way.
     @Test func whatFailedTakesInWhatIsOlder() {
         let h = Self.alive()
         let a = h.update(1, at: 33, priority: 10)

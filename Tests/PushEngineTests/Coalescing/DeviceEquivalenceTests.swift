@@ -14,7 +14,7 @@ import Testing
         var random: SplitMix64
         let h: EngineHarness
         var device = Device()
-        /// The payload that each event would be on its own, by offset.
+        /// The payload that each event would be on its own, by the event's offset.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
         /// What happened, printed when the test fails.

@@ -224,7 +224,7 @@ import Testing
     }
 
     /// Events after an expired end are not `late`, even if no timer has run since it expired. Owners read the log in
-    /// batches of different sizes, and all must report the same.
+    /// batches of different sizes, and all must report the same outcomes.
     @Test(arguments: ["update", "end"]) func nothingIsLateForAnEndThatExpiredUnnoticed(kind: String) {
         let h = Self.alive()
         let end = h.end(1, more: Self.expires(30))

@@ -42,7 +42,7 @@ import Testing
         #expect(store.spent(&second, nowMillis: 1_000) == 1)
     }
 
-    /// A budget without units is removed. When it was kept, it was due at once, again and again.
+    /// A budget without units is removed. If it were kept, it would be due at once, again and again.
     @Test func aRefundedOnlyUnitLeavesNothing() {
         var store = BudgetStore()
         var slot = BudgetID.none

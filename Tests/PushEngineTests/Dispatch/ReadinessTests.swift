@@ -40,7 +40,7 @@ import Testing
         #expect(bench.readiness(slot) == .ready)
     }
 
-    /// A slot that waits for several times may send at the latest of them.
+    /// If a slot has to wait for several reasons, it may send when the last wait is over.
     @Test func whatTimeAloneChanges() {
         func wait(_ priority: PushPriority, _ change: (DispatchBench, SlotID) -> Void) -> Readiness {
             let bench = DispatchBench { $0.apps[0].lowPriorityWindowMillis = 700 }

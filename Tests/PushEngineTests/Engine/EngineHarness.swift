@@ -19,7 +19,7 @@ final class EngineHarness {
     private(set) var outstanding: [WrittenRecord] = []
     /// The partition of `state`, as Kafka has it.
     private(set) var stateLog: [WrittenRecord] = []
-    /// The records that were consumed of each input topic.
+    /// The records that were consumed from each input topic.
     private(set) var consumed: [UInt16: [(record: InputRecord, key: [UInt8], value: [UInt8])]] = [:]
     /// The committed offset of each input topic.
     private(set) var committed: [UInt16: Int64] = [:]
@@ -68,7 +68,7 @@ final class EngineHarness {
     /// How long claiming a partition and reading its `state` take.
     var restoreMillis: Int64 = 0
     private var actions: [PartitionAction] = []
-    /// When the former owner released the partition; `nil` if it crashed.
+    /// When the former owner released the partition, as the next owner is told; `nil` if it is not told.
     var releasedWallMillis: Int64?
 
     private func assign() {
@@ -426,6 +426,6 @@ final class EngineHarness {
         return found.first
     }
 
-    /// Whether all records consumed of a topic are committed.
+    /// Whether all records consumed from a topic are committed.
     func isCommitted(topic: UInt16 = 0) -> Bool { (self.committed[topic] ?? Self.firstOffset) == self.logEnd(topic) }
 }

@@ -240,8 +240,8 @@ import Testing
         #expect(h.engine.core.memory.formerTokens.count == 0)
     }
 
-    /// Another token is registered while the first push to a token is in flight. The token before is kept only if APNs
-    /// accepts that push.
+    /// A second token is registered while the first push to the first token is in flight. The first token is kept only
+    /// if APNs accepts that push.
     @Test(arguments: [false, true]) func theAnswerDecidesWhetherTheOneBeforeIsKept(isAccepted: Bool) throws {
         let h = EngineHarness()
         h.register(token: Self.living)

@@ -6,7 +6,7 @@ import Testing
 /// Tests the life cycle of an activity: one test for each line of the contract's table, and what follows from the lines
 /// (contract: Life cycle).
 @Suite struct LifeCycleTests {
-    /// A harness whose activity has a token and has shown something.
+    /// A harness whose activity has a token and shows an update.
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
         h.register()

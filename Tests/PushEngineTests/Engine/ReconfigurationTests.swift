@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Changes the configuration while the engine runs. After every step the harness checks that events are conserved.
+/// Tests changes of the configuration while the engine runs. After every step the harness checks that events are
+/// conserved.
 @Suite struct ReconfigurationTests {
     // MARK: Budgets
 

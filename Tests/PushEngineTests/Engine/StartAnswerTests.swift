@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests what an answer to a `start` means, and what a missing answer means. The engine rather starts no card than a
-/// second one (contract: Unknown answers).
+/// Tests what an answer to a `start` means, and what a missing answer means. A second card is worse than a missing one
+/// (contract: Unknown answers).
 @Suite struct StartAnswerTests {
     // MARK: Refused
 

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A `start` leaves once, with the newest content, before anything else (contract: Life cycle).
+/// Tests that a `start` leaves once, with the newest content, before anything else (contract: Life cycle).
 @Suite struct StartTests {
     @Test func aStartCarriesWhatAppleWants() {
         let h = EngineHarness()

@@ -12,7 +12,7 @@ import Testing
         /// Unacknowledged records: their slot, and the offsets that a state record covers.
         var underWay: [(record: EngineRecord, slot: SlotID, covers: [Int64])] = []
 
-        /// Takes in the records that were just made.
+        /// Adds the records that were just made to the model.
         mutating func written(_ bench: JournalBench) {
             for record in bench.takeWritten() {
                 let slot = bench.journal.acknowledgements.slot(of: record.acknowledgement)

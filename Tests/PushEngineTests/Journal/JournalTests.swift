@@ -101,8 +101,8 @@ import Testing
         #expect(bench.watermark() == offset + 1)
     }
 
-    /// No ledger entry guards an event that is already in `state`. So the next state record waits for its outcome,
-    /// even beyond `stateWaitExtensionsMax`.
+    /// No ledger entry guards an event that is already in `state`. So the next state record waits for that event's
+    /// outcome, even beyond `stateWaitExtensionsMax`.
     @Test func whatStandsInStateIsWaitedFor() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

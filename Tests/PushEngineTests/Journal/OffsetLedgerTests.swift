@@ -122,7 +122,7 @@ import Testing
         ledger.takeAdvanced(nowMillis: 0) { _ in Issue.record("nothing has moved since") }
     }
 
-    /// Later events of a busy slot have offsets above its entry's, and take no memory in the ledger.
+    /// Later events of a busy slot have greater offsets than its entry, and take no memory in the ledger.
     @Test func memoryIsBoundedByOpenEntries() {
         var ledger = OffsetLedger()
         let log = ledger.openLog(topic: 0, partition: 0, startOffset: 0)

@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Kafka has an outcome before the state record that says its event is done. If a crash lost the outcome in between,
-/// a replay could only say `duplicate`.
+/// Tests that Kafka gets an outcome before the state record that says that its event is done. If a crash lost the
+/// outcome in between, a replay could only report `duplicate`.
 @Suite struct OutcomeBeforeStateTests {
     /// Outcomes of events that need no push are written before `state`.
     @Test(arguments: ["register", "unregister", "late update", "older update"])

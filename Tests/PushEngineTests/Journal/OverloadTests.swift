@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Under overload content arrives later, but memory stays bounded (contract: Overload).
+/// Tests that content arrives later under overload, but that memory stays bounded (contract: Overload).
 @Suite struct OverloadTests {
     @Test func slotsWithSomethingToSendAreBounded() {
         let h = EngineHarness { $0.settings.pendingMax = 10 }
@@ -30,7 +30,8 @@ import Testing
         #expect(!h.wantsRecords)
     }
 
-    /// When the limit of members is reached, reading goes on. A crowd of phones must not delay single activities.
+    /// When the limit of members is reached, records are still read. A crowd of phones must not delay single
+    /// activities.
     @Test func membersOfAudiencesAreBounded() throws {
         let h = AudienceTests.harness { $0.settings.membersMax = 3 }
         for member in 1...3 { h.join(member) }

@@ -125,8 +125,8 @@ import Testing
         #expect(bench.former.takeovers.count == Int(FormerOwners.countMax))
     }
 
-    /// Stamps begin behind those of every former owner. An owner whose clock was too far ahead counts only up to a
-    /// limit.
+    /// A new owner's stamps begin behind those of every former owner. An owner whose clock was too far ahead counts
+    /// only up to a limit.
     @Test(
         arguments: [
             (-60_000, -59_000), (10_000, 11_000), (300_000, 301_000), (9_000_000, 301_000),
@@ -141,9 +141,9 @@ import Testing
         #expect(bench.former.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
     }
 
-    /// Owners crash one after the other, each after an unrecorded push. Some gave up events that may have left. Clocks
-    /// do not move, and the recorded stamp or the event's time is ahead of them. Each owner's stamp is still newer than
-    /// the one before.
+    /// Owners crash one after the other, each after an unrecorded push. Some owners gave up events that may have left.
+    /// Clocks do not move, and the recorded stamp or the event's time is ahead of them. Each owner's stamp is still
+    /// newer than the one before.
     @Test(arguments: [0, 1, 5], [0, 1_000] as [Int64])
     func eachOwnerStepsOnceHoweverMuchItGivesUp(givenUp: Int, aheadSeconds: Int64) {
         var stamps: [Int64] = []
@@ -236,7 +236,8 @@ import Testing
         #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 30)
     }
 
-    /// The earliest due time of all partitions counts. It is computed again on each walk through all partitions.
+    /// The earliest due time of all partitions is the next deadline. It is computed again on each walk through all
+    /// partitions.
     @Test func theEarliestOfAllIsDue() {
         var ownership = Ownership()
         #expect(ownership.nextDeadlineMillis == .max && !ownership.isCatchingUp)

@@ -143,8 +143,9 @@ import Testing
         #expect(h.counters.slots == 1)
     }
 
-    /// `state` was copied to another cluster, where the log of events is new. Its events are pushed, although the
-    /// former cluster had applied the same offsets. The owner after that finds positions of its own cluster.
+    /// `state` was copied to another cluster, where the log of events is new. Events of the new log are pushed,
+    /// although the former cluster had applied the same offsets. The owner after that finds positions of its own
+    /// cluster.
     @Test func positionsOfAnotherClusterAreVoid() {
         let h = Self.harness { $0.clusterID = "old" }
         h.consume(key: "order-1", value: Self.update)
@@ -246,8 +247,8 @@ import Testing
         #expect(h.counters.slots == 2)
     }
 
-    /// Owners crash one after the other, each with an unrecorded push. Each has newer stamps than the one before, so a
-    /// delayed push is older than what the phone shows. The event here is ahead of the clock.
+    /// Owners crash one after the other, each with an unrecorded push. Each owner has newer stamps than the one before,
+    /// so a delayed push is older than what the phone shows. The event's timestamp here is ahead of the clock.
     @Test func eachOwnerStampsFurtherThanTheOneBefore() throws {
         let h = Self.harness()
         let ahead = h.now.wallSeconds + 100

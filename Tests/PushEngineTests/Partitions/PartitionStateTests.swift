@@ -12,7 +12,7 @@ import Testing
         case marker, markerSomewhere, restored, inlet, gap, gapTaken, gapRepaired, catchUp, caughtUp, claim, claimed,
             claimedSomewhere, release, finish, left
     }
-    /// A partition after some events, and what the last one led to.
+    /// A partition to which events happen, and the effect of the last event.
     private struct Play {
         var state = PartitionState(number: 3, generation: 0)
         var effect = PartitionState.MarkerEffect.nothing
@@ -109,7 +109,7 @@ import Testing
             var (isMarked, isOpen, isCatchingUp, isRepairing, gaps) = (false, false, false, false, 0)
             for _ in 0..<60 {
                 let event: Event = Event.allCases.randomElement(using: &random) ?? .marker
-                // The engine asks for these events only in certain phases.
+                // The engine lets these events happen only in certain phases.
                 let (phase, claim) = (play.state.phase, play.state.claim)
                 switch event {
                 case .restored where phase != .restoring: continue

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A new owner begins with what `state` has (contract: At least once): pending updates, budget, stamps, positions and
-/// life.
+/// Tests that a new owner begins with what `state` has (contract: At least once): pending updates, budget, stamps,
+/// positions and life.
 @Suite struct RestoreTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()

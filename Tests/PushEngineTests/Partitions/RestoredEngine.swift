@@ -17,7 +17,8 @@ enum RestoredEngine {
         return ShardEngine(configuration: configuration, randomSeed: 1)
     }
 
-    /// Restores any record as an activity's and works with it. Nothing traps, and no event appears or vanishes.
+    /// Restores any record under an activity's key, and then uses the engine. Nothing traps, and no event appears or
+    /// vanishes.
     static func run(on value: [UInt8], id: [UInt8], random: inout StateRandom) {
         Self.run(on: value, key: Array("a/com.example.pizza/".utf8) + id, id: id, random: &random)
     }

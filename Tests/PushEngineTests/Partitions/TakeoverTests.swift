@@ -13,7 +13,7 @@ import Testing
     }
     private static func expires(_ at: Int64) -> String { #""expires":\#(EngineHarness.seconds(at))"# }
 
-    /// Releases the partition as a worker does that is told to stop. Everything is acknowledged.
+    /// Releases the partition as a worker does when it is told to stop. Everything is acknowledged.
     private static func release(_ h: EngineHarness) {
         h.engine.beginRelease(partition: 0, now: h.now)
         h.engine.finishRelease(partition: 0, now: h.now)

@@ -36,7 +36,7 @@ import Testing
         func members(of partition: PartitionIndex) -> [SlotID] { self.table.members(of: partition) }
         func routedPositions(of slot: SlotID) -> RoutedPositions { self.table.routedPositions(of: slot) }
         subscript(_ slot: SlotID) -> Slot { self.table[slot] }
-        /// Numbers of live slots, of slots in the index, and of all entries of the table.
+        /// Counts of live slots, of slots in the index, and of all entries of the table.
         var counts: [Int] {
             [self.table.count, self.table.indexedCount, self.table.identifiers.reduce(0) { count, _ in count + 1 }]
         }

@@ -123,7 +123,7 @@ enum GoldenReading {
         }
         return bytes
     }
-    /// The bus record that brings a partition versions.
+    /// The bus record that brings versions to a partition.
     static func told(_ told: BusRecord.Versions) -> [UInt8] {
         Self.written {
             told.write(topicHashes: Self.topicHashes, to: &$0)

@@ -42,7 +42,7 @@ import Testing
         for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
     }
 
-    /// A marker with nothing void has the same bytes as in former releases.
+    /// A marker that declares nothing void has the same bytes as in former releases.
     @Test func aMarkerSaysWhatIsVoid() throws {
         var marker = MarkerRecord(
             epoch: 7, takenOverWallMillis: 1_700_000_000_000, partitionCount: 64, clusterID: Array("ours".utf8))
@@ -66,8 +66,8 @@ import Testing
         #expect(read.token == written.token)
         #expect(read.isReleased == written.isReleased)
         #expect(read.routed == written.routed)
-        // Both sides have the same clocks. Units that have not returned keep their time to the millisecond, and one
-        // in flight counts as answered now.
+        // Writer and reader have the same clocks. Units that have not returned keep their time to the millisecond, and
+        // a unit in flight counts as answered now.
         let over = Self.now.steadyMillis - RollingBudget.windowMillis
         let units =
             written.budget.answers.filter { $0 > over } + (written.budget.inFlight ? [Self.now.steadyMillis] : [])
@@ -142,8 +142,8 @@ import Testing
         }
     }
 
-    /// Bytes of a record are changed, inserted and removed at random. The engine reads or refuses each form, and can
-    /// go on.
+    /// Bytes of a record are changed, inserted and removed at random. The engine reads or refuses each form, and keeps
+    /// working.
     @Test(arguments: 1...25 as ClosedRange<UInt64>)
     func everyMutationIsAnErrorOrAValue(seed: UInt64) {
         var random = StateRandom(seed: seed)

@@ -62,7 +62,7 @@ import Testing
         let told = try #require(Self.passes(h, began).first)
         #expect(told.end == .finished)
         #expect(told.tally?.counts.due == 20 && told.tally?.counts.accepted == 20 && told.tally?.waitingCount == 0)
-        // Some of its pushes are reported as examples.
+        // Some of the pass's pushes are reported as examples.
         #expect(told.pushes.count == PassTraces.examplesMax)
         #expect(told.pushes.allSatisfy { $0.sentMillis == sentMillis && $0.priority == .high && $0.route == 0 })
         #expect(told.pushes.allSatisfy { $0.answer.result == .accepted && $0.attempt == 0 })
@@ -130,7 +130,7 @@ import Testing
         #expect(Set(told.map(\.pass.stampSeconds)).count == 1 && told.last?.tally?.counts.accepted == 10)
     }
 
-    /// A channel did not bring a version, so the tokens do. That resumes the version's pass.
+    /// A channel did not bring a version, so members get it by token. That resumes the version's pass.
     @Test func whatAChannelHasNotBroughtGoesOn() throws {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...3 { h.join(member, channel: AudienceChannelTests.channel) }
