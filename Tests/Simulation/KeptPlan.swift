@@ -48,7 +48,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // A worker needs a long time to read such a long list, so few worlds have one.
+        // A worker needs a long time to read a list of thousands of channels, so few worlds have one.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst

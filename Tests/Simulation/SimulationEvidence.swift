@@ -137,7 +137,7 @@ struct SimulationEvidence {
         let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]) else { return false }
-        // An outcome with such a name is about a version at many phones, or about a channel.
+        // An outcome with one of these names is about a version at many phones, or about a channel.
         if Self.namesAboutMany.contains(name) { return true }
         guard let position = Self.position(in: parts[0]) else { return false }
         if isOfMany(position), parts[0].contains("\"token-hash\":\"") { return true }

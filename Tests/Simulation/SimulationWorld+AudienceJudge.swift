@@ -7,8 +7,8 @@ import ShardLoop
 /// Judges what phones of audiences show when everything is quiet. The judge knows which records were stored and which
 /// pushes left, and reads no engine's tables.
 extension SimulationWorld {
-    /// The events that phones of an audience may have been sent. The judge cannot always know whether an event was sent,
-    /// so it makes one account for each combination.
+    /// The events that phones of an audience may have been sent. The judge cannot always know whether an event was
+    /// sent, so it makes an account for each possible combination of events.
     private struct Account {
         /// Events that are in a version, in order of the log. Updates with an older timestamp than an event before them
         /// are left out.
@@ -97,7 +97,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Simulates a phone that got all these events without their alerts.
+    /// Simulates a phone that got the given events without their alerts.
     private func phone(after events: some Sequence<Int>) -> Device {
         var device = Device()
         var stamp = Int64(0)

@@ -10,7 +10,7 @@ extension SimulationWorld {
     /// Longest time until a failed end is broadcast again, by the steady clock. The worker tries every 30 s. The rest
     /// is tolerance, because the worker looks for due ends only from time to time.
     private static let retryMillisMax: Int64 = 90_000
-    /// Time after an end in which the audience's owner broadcasts it. Later the keeper does.
+    /// Time after an end in which the audience's owner broadcasts the end. Later the keeper does.
     private static let firstMillis: Int64 = 59_000
 
     /// Remembers that the worker has the answer to a broadcast.

@@ -5,8 +5,8 @@ import PushModel
 /// Tokens that are already dead when an app registers them, while the activity's former token still works. An app may
 /// report a token that it has kept from an earlier card.
 extension SimulationWorld {
-    /// Plan and state of these registrations. They are drawn with a separate generator, so that worlds without them do
-    /// not change.
+    /// Plan and state of registrations of dead tokens. They are drawn with a separate generator, so that worlds without
+    /// them do not change.
     struct DeadArrivals {
         var random: SplitMix64
         /// Percentage of steps at which an app reports a dead token for an activity whose token works.

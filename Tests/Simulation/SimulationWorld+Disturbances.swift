@@ -58,7 +58,8 @@ extension SimulationWorld {
             self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, until)
         case .clockStep:
             let step = Int64.random(in: -190_000...30_000, using: &self.random)
-            // If clocks were set back by more than this, events that had been accepted would be too far in the future.
+            // If clocks were set back by more than 190 s in total, events that had been accepted would be too far in
+            // the future.
             guard self.behindMillis - step <= 190_000 else { return }
             self.behindMillis += max(0, -step)
             if Bool.random(using: &self.random) {

@@ -22,7 +22,7 @@ extension SimulationWorld {
         /// Percentage of writes before which the publisher learns of the added partitions.
         private let learnPercent: Int
         fileprivate(set) var hasGrown = false
-        /// The added partition to which a publisher writes after it has learnt of it, by activity or audience.
+        /// The added partition to which a publisher writes after it has learnt of the growth, by activity or audience.
         fileprivate(set) var moved: [Int: Int32] = [:]
 
         /// One world in this many grows.

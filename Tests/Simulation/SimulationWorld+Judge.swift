@@ -294,7 +294,7 @@ extension SimulationWorld {
     /// combinations.
     static let doubtfulMax = 8
 
-    /// Simulates a phone that got all these events in order, and lists the alerts that it may have shown. A withdrawn
+    /// Simulates a phone that got the given events in order, and lists the alerts that it may have shown. A withdrawn
     /// alert may have been shown before.
     /// - Parameters:
     ///   - doubtful: for each event with an unknown outcome, whether it is assumed to have been pushed.

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// How a worker gives a partition back or loses it. In a real worker, `GroupCoordinator` does this.
+/// How a worker gives a partition back or loses it. A real worker has `GroupCoordinator` for that.
 extension SimulationWorld {
     /// Times for a release in a rebalance, which has enough time.
     private static var releaseTimes: ReleaseTimes {

@@ -249,8 +249,8 @@ extension SimulationWorld {
         }
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
-    /// Whether some member of the audience in that partition has got a push of priority 10 since then, in this life or
-    /// an earlier one. The owner knows only one such time for all members together.
+    /// Whether some member of the audience in the partition has got a push of priority 10 since then, in this life or
+    /// an earlier one. The owner keeps only one time of the last such push, for all members together.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {
@@ -330,7 +330,7 @@ extension SimulationWorld {
         guard !self.members[member].isDead else {
             guard case .accepted = flight.result else { return }
             self.members[member].isRefused = true
-            // This reason is rare, because a wrong configuration of the sender can cause it too.
+            // `BadDeviceToken` is rare, because a wrong configuration of the sender can cause it too.
             self.flights[index].result = .response(
                 Int.random(in: 0..<12, using: &self.audienceRandom) == 0
                     ? PushResponse(status: 400, reason: "BadDeviceToken")

@@ -68,7 +68,7 @@ extension SimulationWorld {
             worker.inbox[index].refusal = nil
             worker.inbox[index].comesMillis = self.steadyMillis
         }
-        // Each of these records may be written a second time while the first one still counts as unacknowledged.
+        // Each unacknowledged record may be written a second time while the first one still counts as unacknowledged.
         worker.outdatedMax += worker.unacknowledgedCount
         worker.inbox += self.kafka.clientEnded(
             worker.number, nowMillis: self.steadyMillis, lateMillisMax: self.plan.lateMillisMax,

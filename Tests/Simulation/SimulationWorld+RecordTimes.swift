@@ -4,8 +4,8 @@ import PushModel
 /// clock. Such an event counts as newer than everything written before it, and as older than everything written later.
 /// This holds whenever and however often the event is read.
 extension SimulationWorld {
-    /// Plan and state of such records. They are drawn with a separate generator, so that worlds without them do not
-    /// change.
+    /// Plan and state of records with an impossible time. They are drawn with a separate generator, so that worlds
+    /// without them do not change.
     struct RecordTimes {
         var random: SplitMix64
         /// Percentage of events with content whose record has an impossible time.

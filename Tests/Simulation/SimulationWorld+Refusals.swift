@@ -85,7 +85,7 @@ extension SimulationWorld {
         self.stranded.insert(position)
     }
 
-    /// Restarts workers with a halted partition when this is due, as an operator would.
+    /// Restarts workers with a halted partition when their restart is due, as an operator would.
     func restartHalted() {
         guard !self.restarts.isEmpty else { return }
         for worker in self.workers where worker.runs {

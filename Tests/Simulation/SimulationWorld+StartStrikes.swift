@@ -3,7 +3,8 @@ import PushModel
 /// Deaths of workers while a record about a start is on its way to `state`. At random times, a worker would die at such
 /// a moment only once in hundreds of runs.
 extension SimulationWorld {
-    /// Plan and state of these deaths. They have a separate generator, so that worlds without them do not change.
+    /// Plan and state of the deaths that are aimed at starts. They have a separate generator, so that worlds without
+    /// them do not change.
     struct StartStrikes {
         var random: SplitMix64
         /// Percentage of suitable moments at which a worker dies.
@@ -16,8 +17,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Maximum number of these deaths in one world. Each takes the time of a takeover, and a start is valid for only a
-    /// quarter of an hour.
+    /// Maximum number of deaths that are aimed at starts in one world. Each takes the time of a takeover, and a start
+    /// is valid for only a quarter of an hour.
     private static let countMax = 6
     private static let startKey = Array("r/".utf8)
 

@@ -62,7 +62,8 @@ extension SimulationWorld {
         else { return }
         self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
     }
-    /// Whether each owner that the partition had in this time kept it long enough to report all doubtful starts.
+    /// Whether each owner that the partition had from `since` to `until` kept it long enough to report all doubtful
+    /// starts.
     func mayJudgeTold(partition: Int32, since: Int64, until: Int64) -> Bool {
         guard self.plan.app.startOnUnknown == .drop, self.plan.produceFailurePercent == 0 else { return false }
         let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.reportMillis }

@@ -83,8 +83,8 @@ extension SimulationWorld {
     }
 
     private func judgeWays(_ audience: Int, event: Int, from millis: Int64) {
-        // The audience may have ended since the probe was written. An end may have been on its way, or the audience's
-        // time may be over.
+        // The audience may have ended since the probe was written. An end may have been on its way, or the audience may
+        // have expired.
         guard let versions = self.phones[audience].audience?.versions,
             let stamp = versions.first(where: { $0.value.event == event })?.key, versions.keys.max() == stamp
         else { return }
