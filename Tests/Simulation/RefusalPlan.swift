@@ -3,8 +3,8 @@ import PushModel
 /// Everything that Kafka refuses in a world. The plan is drawn with a separate generator, so that worlds without
 /// refusals do not change.
 package struct RefusalPlan {
-    /// Which dead letters of malformed events Kafka takes: all, only those with an empty value, or none. It takes dead
-    /// letters of other events.
+    /// Which dead letters of malformed events Kafka takes: all, only those with an empty value, or none. This choice
+    /// does not affect dead letters of well-formed events.
     enum DeadLetters: CaseIterable { case taken, onlyShrunk, refused }
     var deadLetters = DeadLetters.taken
     /// Percentage of batches with at least two records that Kafka refuses as a whole. It takes each of their records

@@ -27,8 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // The present owner's first marker means that this owner restores now. A marker of a former owner, or of a
-            // Kafka client that has ended, does not mean that.
+            // The present owner writes its first marker before it restores. A marker of a former owner, or of a Kafka
+            // client that has ended, is ignored.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }

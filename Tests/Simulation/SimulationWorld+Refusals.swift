@@ -75,7 +75,7 @@ extension SimulationWorld {
     }
 
     /// Remembers an event that its worker reports as dead-lettered because it could not be forwarded. The worker may
-    /// die in the same turn, before the world takes its notice, and its records may still arrive.
+    /// die before the world reads the notice about that, and its records may still arrive.
     func rememberStranded(_ record: LoggedRecord, on topic: SimulatedKafka.Topic) {
         guard topic == .outcomes, self.plan.refusals.mayStrand else { return }
         let text = String(decoding: record.value, as: UTF8.self)
