@@ -125,8 +125,8 @@ import Testing
         #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
     }
 
-    /// Kafka has the progress of the passes, but not the record of their version. The owner sends the version again,
-    /// and the partition takes it.
+    /// Kafka has the progress record, but not the record of the version that it is about. The owner sends the version
+    /// again, and the partition takes it.
     @Test func progressAloneDoesNotMakeAVersionKnown() {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -225,8 +225,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
-    /// A newer alert replaces an older one, but its version expires before any member has got it. The version beneath
-    /// still brings the older alert.
+    /// A version with a newer alert replaces one with an older alert, and expires before any member has got it. The
+    /// version beneath still brings the older alert.
     @Test(arguments: [false, true], [false, true])
     func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
@@ -254,8 +254,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. A member then gets the older alert only if that alert has not
-    /// reached it: its push failed, too, or has no answer.
+    /// The newest alert expires while its pushes fail. A member then gets the older alert only if the push of the older
+    /// alert failed, too, or has no answer.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

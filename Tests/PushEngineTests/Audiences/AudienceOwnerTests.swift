@@ -7,8 +7,8 @@ import Testing
 
 /// Tests an audience's owner without an engine around it: versions, questions, reports and starts.
 @Suite struct AudienceOwnerTests {
-    /// No partition is sent a version before `state` has it. The version's event gets its outcome when Kafka has the
-    /// version for all partitions.
+    /// No partition is sent a version before `state` has the version. The version's event gets its outcome when Kafka
+    /// has the version for all partitions.
     @Test func aVersionGoesFromStateToEveryPartition() {
         let play = OwnerPlay()
         for partition in [6, 2] as [Int32] { play.ask(partition) }
@@ -212,8 +212,8 @@ import Testing
         }
         #expect(rollUp.missing == [0] && !rollUp.isComplete)
     }
-    /// A version's summary stops counting when there are too many newer versions. It is then written, unless it has
-    /// been.
+    /// When there are too many versions, the oldest one's summary stops counting. That summary is written then, unless
+    /// it has been written before.
     @Test func soManyVersionsAreSummed() {
         let play = OwnerPlay()
         play.ask(0)

@@ -4,8 +4,9 @@ import Testing
 
 /// Tests records of audiences in `state` that another owner wrote, and a partition that has no room for an audience.
 @Suite struct AudienceRepairTests {
-    /// A former owner's void is stored in `state` behind the next owner's marker. It does not remove members whose
-    /// records are before it. That holds even if compaction has removed the records that show that the void came late.
+    /// A former owner's void is stored in `state` behind the next owner's marker. The void does not remove members
+    /// whose records are before it. That holds even if compaction has removed the records that show that the void came
+    /// late.
     @Test func aFormerOwnersVoidThatComesLateTakesNobody() {
         let h = AudienceTests.harness()
         h.join(1)
@@ -54,8 +55,8 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.membersHeld == 0)
     }
-    /// A start member stays when its audience ends. Its record can be written again while the audience's void is being
-    /// carried out.
+    /// A start member stays when its audience ends. The member's record can be written again while the audience's void
+    /// is being carried out.
     @Test func aStartMemberIsSaidAgainWhileAVoidIsUnderWay() throws {
         let h = EngineHarness.starts()
         h.join(1)

@@ -55,8 +55,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// A void's record is lost when the owner crashes, while its other records are not. The next owner reads the void
-    /// from the bus again, and obeys it.
+    /// A void's record is lost when the owner crashes, while the owner's other records are not. The next owner reads
+    /// the void from the bus again, and obeys it.
     @Test(arguments: [false, true]) func aVoidLostWithItsOwnerIsObeyedByTheNext(hasStarts: Bool) {
         let h = AudienceTests.harness()
         if hasStarts { h.joinStart(3) }
@@ -267,7 +267,7 @@ import Testing
     }
 
     /// A newer version has taken over an alert when the owner dies. The progress record knows that version, but `state`
-    /// does not have it. Members that joined after the alert still do not hear it.
+    /// has no record of the version. Members that joined after the alert still do not hear it.
     /// - Parameter joinsFirst: whether these members join before the newer version, so that the progress record names
     ///   them.
     @Test(arguments: [false, true])

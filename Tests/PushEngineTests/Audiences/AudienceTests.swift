@@ -167,7 +167,8 @@ import Testing
         #expect(h.deliverAll().allSatisfy { $0.alert == nil && $0.n == 2 })
     }
 
-    /// Members that have not got the alert first get it with its own version. Then all members get the newest version.
+    /// Members that have not got the alert first get it with the alert's own version. Then all members get the newest
+    /// version.
     @Test func anAlertBesideWhichTheContentDoesNotFitGoesAlone() {
         let h = Self.harness()
         for member in 1...5 { h.join(member) }

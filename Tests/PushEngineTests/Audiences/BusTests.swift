@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the routed topic as a bus. A record that a release does not understand stops its partition. A release that
-/// understands it reads it again.
+/// Tests the routed topic as a bus. A record that a release does not understand stops the record's partition. A later
+/// release that understands the record reads it again.
 @Suite struct BusTests {
     @Test(arguments: RoutedKind.allCases.filter { $0 != .event && $0 != .unknown })
     func whatIsDamagedStopsThePartitionAndIsNotPassedOver(kind: RoutedKind) {

@@ -107,8 +107,8 @@ import Testing
         #expect(counts.due == 4 && counts.superseded == 0, "one gave way, one has joined since")
         #expect(reports.newest.waitingCount == 2 && reports.schedule.owner == .toReport)
     }
-    /// A new owner does not know what another owner has counted of a version. Its reports must not replace those
-    /// counts.
+    /// A new owner does not know what another owner has counted of a version. The new owner's reports must not replace
+    /// those counts.
     @Test func whatOthersHaveCountedStands() {
         var reports = CrowdReports()
         _ = reports.newestExpired(leaving: 10, listeners: ListenerCounts())

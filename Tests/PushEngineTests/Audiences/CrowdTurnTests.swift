@@ -71,8 +71,8 @@ import Testing
     }
 
     // MARK: Versions
-    /// A version is due to all members of the ring. It supersedes the version before for members that were still owed
-    /// that one.
+    /// A version is due to all members of the ring. Members that were still owed the version before are counted as
+    /// superseded there.
     @Test func aVersionReplacesWhatWasOwed() {
         let scene = Scene()
         let first = scene.take(100)
@@ -112,7 +112,8 @@ import Testing
     }
 
     // MARK: Turns
-    /// A pass enters its lane's queue once, and not while the lane has no route or the crowd may not serve.
+    /// A pass enters its lane's queue a single time. It does not enter while the lane has no route or the crowd may not
+    /// serve.
     @Test func aPassIsQueuedOnce() {
         let scene = Scene()
         #expect(scene.queuePasses() == .max && scene.lanes[scene.lane].passes.isEmpty, "there is no version")
@@ -186,7 +187,8 @@ import Testing
         ended = scene.crowds[scene.crowd].endStart(into: \.expired, in: &scene.members.table, nowMillis: 0)
         #expect(ended == nil)
     }
-    /// A start round is queued once it may leave. Until then the crowd is due when the start ends.
+    /// A start round enters its lane's queue a single time, when it may leave. Until then the crowd is due at the end
+    /// of the start.
     @Test func aStartIsQueuedWhenItMayLeave() {
         let scene = Scene()
         _ = scene.beginStart()

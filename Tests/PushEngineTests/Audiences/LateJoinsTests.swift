@@ -17,7 +17,7 @@ import Testing
         var random = SplitMix64(seed: seed)
         var late = LateJoins()
         var list: [Join] = []
-        // A crowd that counts joins over several rounds skips numbers.
+        // Numbers have gaps in a crowd that counts the joins of several rounds together.
         let leavesOut = seed % 2 == 1
         var number = leavesOut ? UInt32.max - 20 : UInt32.max
         for _ in 0..<300 {

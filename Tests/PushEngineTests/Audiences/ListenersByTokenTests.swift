@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests which members have had an alert by token, so that they do not get it again if APNs never takes its broadcast.
+/// Tests which members have had an alert by token. They do not get the alert again if APNs never takes its broadcast.
 struct ListenersByTokenTests {
     private static let (first, second) = (MemberID(rawValue: 1), MemberID(rawValue: 2))
 

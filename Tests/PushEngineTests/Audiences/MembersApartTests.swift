@@ -136,7 +136,7 @@ import Testing
         #expect(scene.late(nowMillis: 0) == MemberServing(member: first))
         #expect(scene.late(nowMillis: 0) == MemberServing(member: second))
         #expect(scene.late(nowMillis: 0) == nil)
-        // The round skips the member, since it has just been served.
+        // The round skips the member, because the member has just been served.
         #expect(scene.apart.skipped == [second] && scene.apart.owedCount == 0)
         let comesRound = scene.apart.comesRound(to: second, scene.course, in: scene.table)
         #expect(!comesRound)

@@ -3,8 +3,8 @@ import APNSProtocol
 import PushModel
 import Testing
 
-/// A phone that comes from another audience may have used its pushes of priority 10 there. For an hour it gets none in
-/// the new audience.
+/// A phone that comes from another audience may have used its pushes of priority 10 there. For an hour the phone gets
+/// none in the new audience.
 @Suite struct MovedMemberTests {
     private static let hourMillis: Int64 = 3_600_000
 
@@ -121,7 +121,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [5])
     }
 
-    /// A member leaves an audience that sent nothing at priority 10. It may get priority 10 in the next one at once.
+    /// A member leaves an audience that sent nothing at priority 10. The member may get priority 10 in the next
+    /// audience at once.
     @Test func whoLeavesAQuietAudienceIsNot() {
         let h = AudienceTests.harness()
         h.join(1, of: "match")

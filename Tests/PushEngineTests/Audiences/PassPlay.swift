@@ -135,7 +135,8 @@ final class PassPlay {
             stampSeconds: self.stampSeconds, hasAlert: kind < 4, withdrawsAlert: kind == 4,
             expiresMillis: self.chance(30) ? self.nowMillis + Int64.random(in: 1...20_000, using: &self.random) : .max)
         self.take(play, audience)
-        // `state` has a version before any member is met. So the next owner knows it, with or without newer progress.
+        // `state` has a version before any member is met. So the next owner knows the version, with or without newer
+        // progress.
         if self.chance(10) { self.restore() } else { self.write(audience) }
         self.expire(audience)
     }

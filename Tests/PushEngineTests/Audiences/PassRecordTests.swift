@@ -182,8 +182,8 @@ import Testing
         #expect(pass.number("accepted") == 1 && pass.number("expired") == 3 && Self.isConserved(pass))
     }
 
-    /// A version expires, and members that have not got it are owed the version before. Members that already got that
-    /// version stay counted.
+    /// A version expires, and members that have not got it are owed the version before. Members that already have the
+    /// version before stay counted.
     @Test func aVersionThatReturnsGoesOnCounting() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// An update is merged into a newer one, whose version expires before anybody gets it. All members then get the
-    /// older update. It is summed like a version, although it was never published as one.
+    /// older update, which is summed like a version, although it was never published as one.
     @Test func whatOutlivesAVersionIsSummedToo() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// A version expires after a takeover, and members are owed the version before. The new owner does not know how far
-    /// that version had come, so it must not replace its record.
+    /// the version before had come, so it must not replace that version's record.
     @Test func aVersionThatReturnsAfterATakeoverLeavesItsRecord() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

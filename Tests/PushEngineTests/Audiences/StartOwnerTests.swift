@@ -75,8 +75,8 @@ import Testing
         #expect(priorities == [10, 10, 10, 5])
     }
 
-    /// A start that is older than the newest update does not replace what phones show. It still starts the other
-    /// members, with the newer content.
+    /// A start that is older than the newest update does not replace what phones show. The start still goes to members
+    /// without a card, with the newer content.
     @Test func aLateStartBringsNothingOlder() {
         let h = Self.harness()
         h.audienceUpdate(5, more: #""timestamp":\#(h.now.wallSeconds + 60)"#)
@@ -152,8 +152,8 @@ import Testing
         }
     }
 
-    /// A start's version expires only if the event has `expires`. Otherwise update members get its content however late
-    /// they join.
+    /// A start's version expires only if the start's event has `expires`. Otherwise update members get the version's
+    /// content, however late they join.
     @Test func theVersionExpiresWithTheEventAlone() {
         for expires in [true, false] {
             let h = Self.harness()

@@ -24,8 +24,8 @@ import Testing
         let written = reports.record(isOver: true, nowMillis: 0)
         #expect(reports.dueMillis(nowMillis: 0) == .max && told == nil && written == nil)
     }
-    /// A start is reported at most once a second. Its record is written once no member waits for it, and at most once a
-    /// minute.
+    /// A start is reported at most once a second. Its record is written when no member waits for the start, and at most
+    /// once a minute.
     @Test func itIsToldOnceASecondAndWrittenAtTheEnd() {
         var reports = Self.reports()
         #expect(reports.dueMillis(nowMillis: 1_000) == 1_000, "the first at once")

@@ -54,7 +54,7 @@ import Testing
         #expect(h.deliverAll(withinMillis: 5_000).map(\.n) == [2])
     }
 
-    /// A start waited when its worker died, and is stale when the next owner reads it. It is not sent.
+    /// A start waited when its worker died. It is stale when the next owner reads it, and is not sent.
     @Test func whoTakesOverSendsNoStartThatIsStaleByThen() {
         let h = EngineHarness.starts()
         h.joinStart(1)

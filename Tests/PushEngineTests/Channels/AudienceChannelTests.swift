@@ -139,7 +139,7 @@ import Testing
         h.deliver(route: 2)
     }
 
-    /// A member that names a channel that is not its audience's is served by token.
+    /// A member is served by token if it names a channel that is not its audience's.
     @Test func aForeignChannelIsNoWay() {
         let (h, _) = Self.harness()
         for number in 2...20 { h.join(number, channel: "Zm9yZWlnbg\(number % 2 == 0 ? "A" : "B")=") }
@@ -171,8 +171,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
     }
 
-    /// A member is owed a version by token when the next version reaches it by broadcast. It counts as superseded in
-    /// the record of the older version.
+    /// A member is still owed a version by token when the next version reaches it by broadcast. The member counts as
+    /// superseded in the record of the older version.
     @Test func whatGivesWayToAChannelIsCountedWhereItWasDue() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)

@@ -194,8 +194,8 @@ import Testing
         #expect(broadcasts.map(\.event) == (storage == .none ? ["end", "end"] : ["end"]))
     }
 
-    /// An audience is forgotten before APNs has taken its end. The keeper broadcasts the end until APNs takes it, and
-    /// repeats it afterwards if the channel stores nothing.
+    /// An audience is forgotten before APNs has taken its end. The keeper broadcasts the end until APNs takes it. If
+    /// the channel stores nothing, the keeper repeats the broadcast afterwards.
     @Test(arguments: [AudienceChannelStorage.none, .mostRecent]) func aForgottenAudiencesEndIsBroadcastByTheKeeper(
         storage: AudienceChannelStorage
     ) throws {

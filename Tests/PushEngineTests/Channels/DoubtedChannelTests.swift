@@ -34,7 +34,7 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// APNs may not know a new channel on all its servers yet. If its list has the channel, the broadcast is tried
+    /// APNs may not know a new channel on all its servers yet. If APNs' list has the channel, the broadcast is tried
     /// again.
     @Test func aChannelThatIsThereAfterAllIsBroadcastOnAgain() throws {
         let (h, apple) = AudienceChannelTests.harness()

@@ -119,8 +119,8 @@ import Testing
         #expect(h.counters.channelKeeperQuestions == 0, "the new owner has not asked")
     }
 
-    /// An older record does not say whether its channel is kept, because its writer did not ask. So the next owner
-    /// asks.
+    /// An older record does not say whether its channel is kept, because the record's writer did not ask. So the next
+    /// owner asks.
     @Test func anOlderRecordAsksAgain() throws {
         let former = ChannelTests.harness()
         former.broadcast(n: 1, channel: Self.own)

@@ -23,8 +23,8 @@ struct ListenerAlertTests {
         for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
         return h
     }
-    /// The worker dies before its progress record says which members are owed the alert. The next owner still sends it
-    /// to them.
+    /// The worker dies before its progress record says which members are owed the alert. The next owner still sends the
+    /// alert to these members.
     @Test func itIsOwedTheAlertByTheNextOwner() {
         let h = Self.harnessOwingAlerts()
         h.crash()
@@ -152,8 +152,8 @@ struct ListenerAlertTests {
         }
         return h.deliverAll()
     }
-    /// A member joins after an alert, listens for a while and then stops. It does not get the alert, although the
-    /// alert's version does not say yet that the channel has had it.
+    /// A member joins after an alert, listens for a while and then stops. The member does not get the alert, although
+    /// the alert's version does not say yet that the channel has had it.
     @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)

@@ -35,8 +35,8 @@ struct RecentListenerTests {
             value: #"{"event":"register","audience":"match","channel":"\#(Self.channel)"}"#)
     }
 
-    /// A member begins to listen just after a broadcast that it missed. It gets the version and its alert by token.
-    /// Earlier listeners get no push.
+    /// A member misses a broadcast and begins to listen just after it. The member gets the version and its alert by
+    /// token. Earlier listeners get no push.
     @Test(arguments: [false, true]) func whoMissedTheBroadcastIsServedByToken(isTakenOver: Bool) throws {
         let h = Self.harness()
         let broadcast = try Self.broadcastUnread(2, alert: "goal", h)
@@ -53,8 +53,8 @@ struct RecentListenerTests {
     }
 
     /// A member begins to listen at the record time of an alert's event, a millisecond earlier or a millisecond later.
-    /// If it may have missed the broadcast, it gets the alert by token. Its phone would ignore a later broadcast of
-    /// that version.
+    /// If the member may have missed the broadcast, it gets the alert by token. Its phone would ignore a later
+    /// broadcast of that version.
     @Test(arguments: [-1, 0, 1]) func theTimesInKafkaTell(millisAfter: Int64) throws {
         let h = Self.harness()
         if millisAfter < 0 { Self.joinUnread(3, h) }
@@ -68,7 +68,8 @@ struct RecentListenerTests {
         #expect(pushes.map(\.alert) == (millisAfter < 0 ? [] : ["goal"]))
     }
 
-    /// The worker dies before it has sent a recent listener the version that it missed. The next owner sends it.
+    /// The worker dies before it has sent a version to a recent listener that missed the broadcast. The next owner
+    /// sends it.
     @Test func whatIsOwedIsOwedByTheNextOwner() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)

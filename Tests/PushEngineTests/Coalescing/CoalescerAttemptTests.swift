@@ -251,8 +251,8 @@ import Testing
         #expect(bench.heldCount == 0 && bench.updateCount == 0)
     }
 
-    /// After an unknown answer the update may be on the phone. With `dropsAlert` its alert is removed, so that it
-    /// cannot sound twice.
+    /// After an unknown answer the update may be on the phone. With `dropsAlert` the update's alert is removed, so that
+    /// the alert cannot sound twice.
     @Test(arguments: [false, true])
     func anUnknownAttemptMayBeOnThePhone(dropsAlert: Bool) {
         let bench = CoalescerBench()

@@ -281,8 +281,8 @@ import Testing
         #expect(bench.ended.map(\.event) == [2] && bench.updateCount == 2)
     }
 
-    /// A start has more updates above it than are kept, and each expires before the one it replaced. If all expire
-    /// unsent, the start still puts up the card.
+    /// A start has more updates above it than are kept, and each expires before the update that it replaced. If all
+    /// expire unsent, the start still puts up the card.
     @Test(arguments: [false, true])
     func theStartIsNotGivenUp(comesLate: Bool) {
         let bench = CoalescerBench()

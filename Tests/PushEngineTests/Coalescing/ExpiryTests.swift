@@ -327,7 +327,7 @@ import Testing
     }
 
     /// An alert that is older than the pending update stays beneath it, in case everything newer expires. A phone would
-    /// ignore it. When the attempt in flight fails, the end must not take that alert along.
+    /// ignore that alert. When the attempt in flight fails, the end must not take the alert along.
     @Test func whatWasIgnoredWhenItCameIsNotTakenAlong() {
         let h = Self.alive()
         h.update(1, at: 0, priority: 10)
@@ -358,9 +358,9 @@ import Testing
         #expect(next.body.contains(#""n":1"#) && !next.body.contains("goal"))
     }
 
-    /// A large update is older than the pending one and expires later. An alert beneath it does not fit beside its
-    /// content. When everything newer has expired, the alert goes first with its own content, and the large update
-    /// follows.
+    /// A large update is older than the pending update and expires later. Beneath the large update is an alert that
+    /// does not fit beside the large content. When everything newer has expired, the alert goes first with its own
+    /// content, and the large update follows.
     @Test(arguments: [false, true])
     func anAlertBeneathThatDoesNotFitGoesFirst(hasFollower: Bool) throws {
         let h = EngineHarness()
@@ -389,8 +389,9 @@ import Testing
         if let follower { #expect(h.outcome(of: follower)?.outcome == "expired") }
     }
 
-    /// A large update is older than the pending one and expires later. An alert beneath it does not fit beside its
-    /// content. All of them wait for a token when the owner crashes. The next owner also sends the alert first.
+    /// A large update is older than the pending update and expires later. Beneath the large update is an alert that
+    /// does not fit beside the large content. All of them wait for a token when the owner crashes. The next owner also
+    /// sends the alert first.
     @Test func anAlertBeneathThatDoesNotFitGoesFirstAfterACrash() throws {
         let h = EngineHarness()
         h.advance(1_000)

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Content waits behind an alert that is too large for it. Beneath the content is an older alert that arrived last.
-    /// When the first alert is withdrawn, the two updates are merged and nothing is lost. The older alert does not
+    /// When the alert in front is withdrawn, the two updates are merged and nothing is lost. The older alert does not
     /// sound, because a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])
     func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
@@ -204,7 +204,7 @@ import Testing
         #expect(h.outcome(of: goal)?.reason == reason)
     }
 
-    /// The withdrawal gives way to the newer update in flight. That update is sent again without its alert, so it needs
+    /// The withdrawal gives way to the newer update in flight. That update is sent again without an alert, so it needs
     /// another stamp.
     @Test func whatIsInFlightAndNewerGoesAgainWithout() {
         let h = Self.alive()

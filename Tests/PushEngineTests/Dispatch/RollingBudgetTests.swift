@@ -6,7 +6,8 @@ import Testing
 @Suite struct RollingBudgetTests {
     private static let hour: Int64 = 3_600_000
 
-    /// A model of one push at high priority. Its unit is taken from its departure until an hour after the answer.
+    /// A model of one push at high priority. The push's unit is taken from the push's departure until an hour after the
+    /// answer.
     private struct Spent {
         var answeredMillis: Int64?
         func holds(at now: Int64) -> Bool { self.answeredMillis.map { now < $0 + RollingBudgetTests.hour } ?? true }

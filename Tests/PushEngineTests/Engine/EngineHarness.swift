@@ -68,7 +68,7 @@ final class EngineHarness {
     /// How long claiming a partition and reading its `state` take.
     var restoreMillis: Int64 = 0
     private var actions: [PartitionAction] = []
-    /// When the former owner released the partition, as the next owner is told; `nil` if it is not told.
+    /// When the former owner released the partition; `nil` if the next owner does not know.
     var releasedWallMillis: Int64?
 
     private func assign() {

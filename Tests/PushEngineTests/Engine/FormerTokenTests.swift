@@ -144,7 +144,7 @@ import Testing
         #expect(h.outcomes(of: update) == ["rejected"])
     }
 
-    /// A restart takes the former token for the activity's token if the former token is in use.
+    /// If the former token is in use at a restart, it is the activity's only token afterwards.
     @Test func aRestartGoesOnWithTheTokenInUse() throws {
         let (h, _) = try Self.refused()
         h.deliver()

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests pushes whose connection was lost or whose answer never came. It is unknown whether APNs has such a push
+/// Tests pushes whose connection was lost or whose answer never came. Nobody knows whether APNs has such a push
 /// (contract: Unknown answers).
 @Suite struct UnknownAnswerTests {
     private static func alive(_ policy: AppConfiguration.UnknownAnswerPolicy = .resend) -> EngineHarness {

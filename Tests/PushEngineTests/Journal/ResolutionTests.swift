@@ -105,8 +105,8 @@ import Testing
 
     // MARK: Updates that are held long
 
-    /// A pending update that is held for more than a second is written to `state`, which resolves its offset. Its
-    /// outcome follows with the push.
+    /// A pending update that is held for more than a second is written to `state`, which resolves its event's offset.
+    /// The event's outcome follows with the push.
     @Test func aPendingUpdateHeldForASecondIsWrittenDown() {
         let h = EngineHarness()
         h.register()

@@ -105,7 +105,7 @@ import Testing
     }
 
     /// Members at one position are not split between two portions. Such members are too rare for a random test, so this
-    /// one makes them.
+    /// test makes them.
     @Test(
         arguments: [
             // Cases: positions, the wanted number, how many stay, and the next position.

@@ -52,8 +52,8 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// A log's end may never be reached, for example because its last offset is a transaction's marker. The wait for it
-    /// is limited.
+    /// A log's end may never be reached, for example because its last offset is a transaction's marker. The wait for
+    /// the log's end is limited.
     @Test func theLogIsWaitedForSoLongAndNoLonger() throws {
         let (h, offsets) = Self.afterCrash { $0.settings.catchUpMaxMillis = 10_000 }
         h.replay(offset: offsets[0])

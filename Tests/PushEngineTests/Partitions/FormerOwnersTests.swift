@@ -171,8 +171,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// A restore notices `state` of another cluster, because its offsets mean nothing in this one. It also notices
-    /// another number of partitions, because activities are then on other partitions.
+    /// A restore notices `state` of another cluster, whose offsets mean nothing in this cluster. The restore also
+    /// notices another number of partitions, which moves activities to other partitions.
     @Test func stateOfAnotherLogIsNoticed() {
         let bench = Bench()
         let theirs = VoidCause.cluster("theirs")
@@ -195,8 +195,8 @@ import Testing
         #expect(text.contains("3 partitions") && text.contains("have 2"))
     }
 
-    /// Positions are void below the first marker of this cluster that follows those of other clusters. It does not
-    /// matter whether a marker says so.
+    /// Positions are void below a cluster's first marker that follows the markers of other clusters. It does not matter
+    /// whether a marker says so.
     @Test func whatFollowsTheFirstClaimIsNotVoid() {
         let bench = Bench()
         bench.readMarker(at: 10)
@@ -222,8 +222,9 @@ import Testing
         #expect(bench.partition.voids.cause == .newLog && bench.partition.voids.before == Bench.ownEpoch)
     }
 
-    /// A person accepts a loss, which voids the positions before it. This ends when a later owner's marker says which
-    /// positions are void. Records alone do not end it, because their owner may have died before it wrote that marker.
+    /// A person accepts a loss, which voids the positions before it. This lasts until a later owner's marker says which
+    /// positions are void. A later owner's other records do not end it, because that owner may have died before its
+    /// marker.
     @Test func anAcceptedLossVoidsUntilAnOwnerSaysSo() {
         let bench = Bench()
         bench.readMarker(at: 10, epoch: 5)

@@ -4,8 +4,8 @@ import Testing
 @testable import PushEngine
 
 /// Tests events that were forwarded twice before everything was moved to another cluster. The forwarding worker died
-/// before it had committed the first copy. Original positions do not identify events there, because they may be
-/// positions of the former cluster.
+/// before it had committed the first copy. In the new cluster original positions do not identify events, because they
+/// may be positions of the former cluster.
 @Suite struct ForwardedCopiesTests {
     private static let update = #"{"event":"update","content-state":{"n":1}}"#
     private static let newerUpdate = #"{"event":"update","content-state":{"n":2}}"#

@@ -144,8 +144,8 @@ import Testing
     }
 
     /// `state` was copied to another cluster, where the log of events is new. Events of the new log are pushed,
-    /// although the former cluster had applied the same offsets. The owner after that finds positions of its own
-    /// cluster.
+    /// although the former cluster had applied the same offsets. A further owner in the new cluster keeps the positions
+    /// of events that were applied there.
     @Test func positionsOfAnotherClusterAreVoid() {
         let h = Self.harness { $0.clusterID = "old" }
         h.consume(key: "order-1", value: Self.update)
@@ -264,8 +264,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// A worker that lost the partition writes its marker again. The owner writes its own marker behind it, so that a
-    /// restore does not follow the wrong one.
+    /// A worker that lost the partition writes its marker again. The owner writes its own marker behind that marker, so
+    /// that a restore follows the owner's.
     @Test func anOlderOwnersMarkerIsOverwritten() {
         let h = Self.harness()
         h.crash()

@@ -215,7 +215,7 @@ import Testing
     }
 
     /// Kafka may store a marker without reporting its offset, for example when a batch is sent twice. The owner then
-    /// writes another, because it does not know how far to read.
+    /// writes another marker, because it does not know how far to read.
     @Test func aMarkerWithoutAnOffsetIsWrittenAgain() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)

@@ -37,7 +37,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// An update that waits in `state` may have left. When it has expired, it ends as `unknown`.
+    /// An update that waits in `state` may have left. So it ends as `unknown` when it expires.
     @Test func whatWaitedMayHaveLeft() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -139,8 +139,8 @@ import Testing
         #expect(h.outcomes(of: soon) == ["unknown"])
     }
 
-    /// One owner delivers an event. The next owner has read a newer one, so the first event gives way. Its outcome
-    /// then says that it may have been sent before.
+    /// One owner delivers an event. The next owner has read a newer event, so the first event gives way. The first
+    /// event's outcome then says that the event may have been sent before.
     @Test func aReplayThatGivesWaySaysThatItMayHaveBeenSent() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -156,8 +156,8 @@ import Testing
         #expect(h.outcome(of: second)?.outcome == "delivered")
     }
 
-    /// The first owner pushed an event without a record. The second released the partition before it had read that
-    /// event. The third must still doubt it. Found by the simulation.
+    /// The first owner pushed an event without a record. The second owner released the partition before it had read
+    /// that event. The third owner must still doubt the event. Found by the simulation.
     @Test func whoLeavesBeforeReadingHandsNothingOver() throws {
         let h = Self.alive()
         h.update(1, priority: 10)

@@ -26,8 +26,8 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    /// The storage of a channel is written only if APNs has reported it. Storage from the settings is not written,
-    /// because it may change.
+    /// The storage of a channel is written only if APNs has reported it. Storage that comes from the settings is not
+    /// written, because settings may change.
     @Test(
         arguments: [
             (ChannelStoragePolicy.ask, true, "most-recent"), (.ask, false, "none"), (.ask, nil, nil),
