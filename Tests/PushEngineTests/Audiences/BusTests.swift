@@ -20,7 +20,8 @@ import Testing
         #expect(!h.isCommitted(topic: 1))
     }
 
-    /// After a record that is not understood, nothing more is taken from any topic until a person has looked at it.
+    /// After a record that is not understood, nothing more is taken from any topic until a person has looked at the
+    /// record.
     @Test func nothingIsReadBehindIt() {
         let h = EngineHarness()
         h.consume(keyBytes: Array("match".utf8), valueBytes: [1], topic: 1, kind: .unknown, traceparent: "telegram")

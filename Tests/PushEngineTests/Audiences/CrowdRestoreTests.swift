@@ -208,7 +208,7 @@ import Testing
         crowd.progressed()
         #expect(crowd.nextDueMillis(now: now) == 1_000, "the first progress is written at once")
     }
-    /// A member that came from another audience is marked for an hour, or longer if its record was delayed.
+    /// A member that came from another audience is marked for an hour, or longer if the member's record was delayed.
     @Test func aMoveIsOverAfterAnHour() {
         var crowd = Crowd()
         crowd.moved(joinedSeconds: 1_000, nowSeconds: 1_001)

@@ -65,7 +65,7 @@ import Testing
         #expect(h.stateLog.count { $0.keyText == Self.key } == count, "nobody has to write it again")
     }
 
-    /// A worker that has lost the partition wrote over the record. The owner writes the record again, because
+    /// A worker wrote over the record after it had lost the partition. The owner writes the record again, because
     /// compaction would remove the original.
     @Test(arguments: [true, false])
     func whatAStrangerWroteOverItIsMended(isNull: Bool) throws {

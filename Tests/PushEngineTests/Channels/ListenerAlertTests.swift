@@ -293,8 +293,8 @@ struct ListenerAlertTests {
     }
 
     /// An older version is in flight to a member that listens. The newest version is left to the channel and sent to no
-    /// token. A push of it by token would have no alert, and the phone would then ignore the broadcast with the same
-    /// stamp.
+    /// token. A push of the newest version by token would have no alert, and the phone would then ignore the broadcast
+    /// with the same stamp.
     @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
         isTakenOver: Bool
     ) throws {

@@ -137,7 +137,8 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// The budget's reserve is for alerts. Without its alert the update waits, or goes at low priority.
+    /// The budget's reserve is for alerts. An update whose alert is withdrawn waits for a unit, or goes at low
+    /// priority.
     @Test(arguments: [AppConfiguration.BudgetPolicy.defer, .downgrade])
     func theReserveIsNotForAnAlertThatWasWithdrawn(policy: AppConfiguration.BudgetPolicy) {
         let h = Self.alive {

@@ -120,8 +120,8 @@ import Testing
         #expect(h.isCommitted())
     }
 
-    /// A push is in flight for longer than an update behind it would wait for a token. The engine must not report that
-    /// as a deadline again and again.
+    /// A push is in flight for longer than an update behind it would wait for a token. The engine must not report the
+    /// end of that wait as a deadline again and again.
     @Test func waitingBehindAPushInFlightIsNotADeadline() {
         let h = EngineHarness { $0.apps[0].registrationWaitMillis = 1_000 }
         h.start(1)

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests that `state` says that a start may have left before the start leaves. So no crash leads to a second card
-/// (contract: Unknown answers).
+/// Tests that the engine first writes to `state` that a start may have left, and then sends the start. So no crash
+/// leads to a second card (contract: Unknown answers).
 @Suite struct StartAnnouncementTests {
     @Test func itLeavesOnlyAfterStateSaysSo() {
         let h = EngineHarness()

@@ -5,7 +5,8 @@ import Testing
 
 /// Compares the journal with a model. Events arrive, end and are written down, and Kafka acknowledges in any order.
 @Suite struct JournalModelTests {
-    /// A model of what must come before a state record, and of the events that the record covers.
+    /// A model of the events and of the state records that cover them. It knows which outcomes must come before a state
+    /// record.
     private struct Model {
         /// Events by offset: their slot, and whether Kafka has a state record that was made after they were taken.
         var events: [Int64: (slot: SlotID, isCovered: Bool)] = [:]

@@ -50,7 +50,7 @@ import Testing
         init(_ events: [Event]) { for event in events { self.happen(event) } }
     }
 
-    /// Each sequence of events leads to this phase and effect.
+    /// Each sequence of events leads to the phase and the effect that the test names.
     @Test func whereEachStepLeads() {
         func ends(_ events: [Event], at phase: Phase, _ effect: PartitionState.MarkerEffect = .nothing) -> Bool {
             let play = Play(events)
