@@ -131,7 +131,8 @@ import Testing
         Self.expectOver(newest, members: 7, accepted: 7)
     }
 
-    /// An alert that goes round alone expires before every member has it. Its record then counts no member as waiting.
+    /// An alert that goes round alone expires before every member has it. The alert's record then counts no member as
+    /// waiting.
     @Test func anAlertThatExpiresAloneIsTold() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

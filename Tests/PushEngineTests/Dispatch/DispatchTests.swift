@@ -101,7 +101,7 @@ import Testing
         #expect(DispatchBench().pendingRoom == .max, "an app may take all there is")
     }
 
-    /// An app whose topic APNs refuses rests. The other apps of the route still send.
+    /// APNs refuses the topic of one app. This app rests, while the other apps of the route still send.
     @Test func anAppWhoseTopicIsRefusedRests() {
         let bench = DispatchBench.withTwoApps()
         let refused = bench.ready("a", app: 0)

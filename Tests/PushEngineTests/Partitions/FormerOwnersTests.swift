@@ -98,7 +98,8 @@ import Testing
         #expect(bench[bench.makeSlot("new")].ownersSinceRecord == FormerOwners.countMax)
     }
 
-    /// The takeover time of an owner is in its first marker, or in a later one if compaction has removed that.
+    /// An owner's first marker has the time of its takeover. If compaction has removed the first marker, a later marker
+    /// of the owner has that time.
     @Test func whenAnOwnerTookOverIsReadFromItsMarkers() {
         let bench = Bench()
         bench.readMarker(at: 10, takenOverMillis: 111)
@@ -223,8 +224,8 @@ import Testing
     }
 
     /// A person accepts a loss, which voids the positions before it. This lasts until a later owner's marker says which
-    /// positions are void. A later owner's other records do not end it, because that owner may have died before its
-    /// marker.
+    /// positions are void. Other records of that owner do not end it, because the owner may have died before it wrote
+    /// the marker.
     @Test func anAcceptedLossVoidsUntilAnOwnerSaysSo() {
         let bench = Bench()
         bench.readMarker(at: 10, epoch: 5)
