@@ -1,14 +1,14 @@
-/// The form in which brokers are named. It is stricter than librdkafka, which accepts nearly everything. It reads a
-/// port up to the first non-digit, modulo 65,536, and waits for a broker without a name.
+/// Checks how an operator names brokers. The check is stricter than librdkafka's, which accepts nearly everything:
+/// librdkafka reads a port up to the first non-digit, modulo 65,536, and waits for a broker without a name.
 public enum BrokerList {
-    /// Description of the accepted form, completing "expected …".
+    /// The accepted form in words, for a message that says "expected …".
     public static let expected = "brokers as host:port, separated by commas, ports from 1 to 65535"
 
     /// librdkafka's names of protocols, which may precede a host.
     private static let protocols: Set<Substring> = ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]
 
     /// Whether `text` is a list of `host:port` or `host`, separated by commas. A protocol may precede each; an IPv6
-    /// address is in brackets. No user is accepted, because it would be shown wherever brokers are.
+    /// address is in brackets. A user before the host is refused, because logs and messages show brokers.
     public static func isValid(_ text: String) -> Bool {
         let brokers = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
         // A list that a program has put together may end with a comma.

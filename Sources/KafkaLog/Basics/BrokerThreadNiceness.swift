@@ -1,14 +1,14 @@
 import CRDKafka
 import Glibc
 
-/// Lets a client's threads that talk to brokers give way to the rest of the process. It uses `setpriority(2)`: on Linux
-/// each thread has a nice value of its own.
+/// Makes a client's broker threads, those that talk to brokers, give way to the rest of the process. It uses
+/// `setpriority(2)`: on Linux each thread has a nice value of its own.
 ///
-/// Where processors are scarce, such a thread shares one with an event loop, and the kernel divides it fairly. With a
-/// thousand records to write, librdkafka keeps the loop from its sockets for ten milliseconds and more. The total work
-/// is the same either way, but phones wait for the loop, and nobody waits for librdkafka's thread.
+/// With few processors, a broker thread shares one with an event loop, and the kernel gives each an equal share of
+/// time. While the thread writes a thousand records, the loop cannot serve its sockets for ten milliseconds or more.
+/// The total work is the same either way, but phones wait for the loop, and nobody waits for the broker thread.
 enum BrokerThreadNiceness {
-    /// Adds `niceness` (1…19) to the nice value of the threads of the client that is made from `configuration`.
+    /// Adds `niceness` (1…19) to the nice value of each broker thread of the client that is made from `configuration`.
     static func install(_ niceness: Int32, in configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, self.name,
@@ -27,7 +27,7 @@ enum BrokerThreadNiceness {
 
     private static let name = "mailboat-niceness"
 
-    /// Raises the calling thread's nice value, which every thread may do. The kernel stops at 19.
+    /// Raises the calling thread's nice value, which needs no right. The kernel limits it to 19.
     private static func give(_ niceness: Int32) {
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         setpriority(process, 0, getpriority(process, 0) + niceness)

@@ -1,12 +1,12 @@
 import CRDKafka
 import Redaction
 
-/// One `rd_kafka_conf_t` being filled: first our defaults, then the operator's properties, then the properties that
-/// Mailboat's promises depend on.
+/// One `rd_kafka_conf_t` that is being filled. It gets Mailboat's defaults, then the operator's properties, then the
+/// properties that Mailboat's promises depend on. A later value replaces an earlier one.
 struct ClientConfiguration: ~Copyable {
     let pointer: OpaquePointer
     let role: KafkaSettings.Role
-    /// Secret values, to be removed from what librdkafka writes, since it may repeat them.
+    /// Secret values to remove from librdkafka's messages, which may repeat them.
     private var withheld = WithheldValues()
     /// Source of the tokens for a login by OAUTHBEARER; `nil` when the client logs in otherwise, or not at all.
     private var tokens: KafkaTokens?
@@ -21,8 +21,8 @@ struct ClientConfiguration: ~Copyable {
 
     deinit { if !self.isTakenOver { rd_kafka_conf_destroy(self.pointer) } }
 
-    /// A configuration for a client that reads or asks but joins no group: `group.…` properties are left out.
-    /// - Parameter defaults: properties that differ from a consumer's.
+    /// Makes the configuration of a client that reads or queries but joins no group. `group.…` properties are left out.
+    /// - Parameter defaults: defaults that replace those of a consumer.
     static func withoutGroup(
         _ settings: KafkaSettings, defaults: KafkaSettings = KafkaSettings([])
     ) throws(KafkaError) -> ClientConfiguration {
@@ -85,7 +85,7 @@ struct ClientConfiguration: ~Copyable {
         return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    /// Whether the program has to bring a token. This build of librdkafka makes only tokens for tests by itself.
+    /// Whether the program must provide a login token. By itself, this build of librdkafka makes only tokens for tests.
     private var needsToken: Bool {
         self.value(of: "sasl.mechanisms")?.uppercased() == "OAUTHBEARER"
             && self.value(of: "security.protocol")?.lowercased().hasPrefix("sasl") == true
@@ -93,7 +93,8 @@ struct ClientConfiguration: ~Copyable {
             && self.value(of: "sasl.oauthbearer.method")?.lowercased() != "oidc"
     }
 
-    /// Throws for a client that needs a token and has no source of one: it would wait for ever and say nothing.
+    /// Throws if the client needs a token and has no source of tokens. Such a client would wait for ever without an
+    /// error.
     private func requireSource() throws(KafkaError) {
         guard self.needsToken, self.tokens == nil else { return }
         throw KafkaError(
@@ -103,11 +104,11 @@ struct ClientConfiguration: ~Copyable {
             subject: .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
     }
 
-    /// Makes the client and destroys it again before it returns. The configuration must name no brokers, so that nobody
-    /// is contacted.
-    /// - Throws: what the client would be refused for, in librdkafka's words.
+    /// Makes a client and destroys it before this call returns. The configuration must name no brokers, so that the
+    /// client contacts none.
+    /// - Throws: the reason why librdkafka refuses to make the client, in librdkafka's words.
     consuming func tryOut() throws(KafkaError) {
-        // Without this property, Kerberos would be asked for a ticket. Not every build has the property.
+        // Without this property, the client would ask Kerberos for a ticket. Not every build has the property.
         _ = rd_kafka_conf_set(self.pointer, "sasl.kerberos.min.time.before.relogin", "0", nil, 0)
         do throws(KafkaError) {
             try self.makeClient(log: { _ in }, isNeeded: false).destroyAndWait()
@@ -119,11 +120,12 @@ struct ClientConfiguration: ~Copyable {
 
     private static let refusalStart = "librdkafka could not start a client: "
 
-    /// Makes the client, which takes this configuration over.
+    /// Makes a client, which then owns this configuration.
     /// - Parameters:
     ///   - joinWatch: observes the client's requests to its group.
-    ///   - brokerThreadNiceness: see `BrokerThreadNiceness`; 0: none.
-    ///   - isNeeded: whether the client is to log in. Otherwise nobody is asked for a token.
+    ///   - brokerThreadNiceness: number to add to the nice value of the broker threads (`BrokerThreadNiceness`).
+    ///   - isNeeded: `false` for a client that is only made to be destroyed. It asks for no token, and its connections
+    ///     are not counted.
     consuming func makeClient(
         log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0, isNeeded: Bool = true
     ) throws(KafkaError) -> ClientHandle {
@@ -153,8 +155,8 @@ struct ClientConfiguration: ~Copyable {
         let type = self.role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let client = rd_kafka_new(type, self.pointer, &reason, reasonCapacity) else {
             retained.release()
-            // librdkafka 2.0.2 has destroyed the interceptors already and would destroy them again with the
-            // configuration. So the configuration is leaked.
+            // librdkafka 2.0.2 has destroyed the interceptors already, and would destroy them again with the
+            // configuration. So a configuration that has interceptors is leaked.
             self.isTakenOver = isNeeded
             throw KafkaError(
                 code: .invalidArgument,
@@ -192,16 +194,16 @@ public struct KafkaLogLine: Sendable {
     /// The text as librdkafka wrote it.
     public var text: String
 
-    /// Whether nobody has to act on the line. One list of properties serves producers and consumers here, and
-    /// librdkafka warns each about properties for the other. It also warns of brokers too old to be told not to create
-    /// topics.
+    /// Whether an operator can ignore the line. Producers and consumers get the same list of properties, and librdkafka
+    /// warns each of them about properties that only the other uses. It also warns about old brokers that cannot be
+    /// asked not to create topics.
     public var isChatter: Bool {
         (self.facility == "CONFWARN" && self.text.contains("will be ignored by this")) || self.facility == "AUTOCREATE"
     }
 }
 
-/// Receives log lines on the librdkafka thread that writes them. Must be quick and must not call back into the client.
-/// Without a handler, librdkafka writes all but chatter to standard error.
+/// Receives log lines on the librdkafka thread that writes them. A handler must be quick and must not call back into
+/// the client. Without a handler, all lines but chatter go to standard error.
 public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 
 /// The part of a client that C callbacks can reach.
@@ -209,7 +211,7 @@ final class ClientContext: Sendable {
     let log: KafkaLogHandler?
     /// The watch is kept here so that it lives as long as the client.
     private let joinWatch: JoinWatch?
-    /// Secret values that are removed from every text of librdkafka and of brokers.
+    /// Secret values that are removed from every text of librdkafka or of a broker.
     private let withheld: WithheldValues
     /// Source of the tokens for a login by OAUTHBEARER; `nil` when the client logs in otherwise, or not at all.
     let tokens: KafkaTokens?

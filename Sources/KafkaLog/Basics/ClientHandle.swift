@@ -9,7 +9,8 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// Whether releasing the client leaves it undestroyed. Its threads and memory then stay until the process ends.
+    /// Whether `deinit` does not destroy the client. Its threads and memory then stay until the process ends, unless
+    /// `destroyAndWait` frees them.
     let isIndestructible = Atomic<Bool>(false)
 
     init(_ pointer: OpaquePointer, context: Unmanaged<ClientContext>) {
@@ -23,15 +24,16 @@ final class ClientHandle: @unchecked Sendable {
     /// Whether the client logs in with tokens that the program brings.
     var logsInByToken: Bool { self.context.takeUnretainedValue().tokens != nil }
 
-    /// The error of a failed call. A missing login token is a more useful cause than "no answer", and replaces it.
+    /// The error of a failed call. If no broker answered because a login token is missing, the error says that instead.
     func error(_ code: rd_kafka_resp_err_t, subject: KafkaError.Subject = .client) -> KafkaError {
         let error = KafkaError(code, subject: subject)
         guard [.timedOut, .transport, .allBrokersDown].contains(error.code) else { return error }
         return self.context.takeUnretainedValue().tokens?.failure ?? error
     }
 
-    /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
-    /// close). It runs on a thread of its own, so that the thread that releases the last reference cannot hang with it.
+    /// Destroys the client on a thread of its own. In librdkafka 2.0.2 this can hang, because it waits for librdkafka's
+    /// threads. The thread that releases the last reference must not hang with it. The flag skips the consumer's close,
+    /// which can hang, too.
     deinit {
         guard !self.isIndestructible.load(ordering: .acquiring) else { return }
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.
@@ -45,15 +47,15 @@ final class ClientHandle: @unchecked Sendable {
         }
     }
 
-    /// Destroys a client and waits until it is gone. Only for a client that never connected or joined anything and has
-    /// no other owner. The process may end afterwards, which is not safe while another thread destroys a client.
+    /// Destroys a client and waits until it is gone. Only for a client that never connected, joined no group and has no
+    /// other owner. Afterwards the process may end, which is not safe while a thread is still destroying a client.
     consuming func destroyAndWait() {
         self.isIndestructible.store(true, ordering: .releasing)
         rd_kafka_destroy_flags(self.pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         self.context.release()
     }
 
-    /// The cluster's identifier, waiting for metadata at most this long; `nil` when no broker gave it in time. Blocks.
+    /// The cluster's identifier; `nil` when no broker gave it within `limit`. Blocks until then.
     func clusterID(within limit: Duration) -> String? {
         guard let text = rd_kafka_clusterid(self.pointer, limit.wholeMillis) else { return nil }
         defer { rd_kafka_mem_free(self.pointer, text) }
@@ -77,19 +79,19 @@ struct KafkaQueue: ~Copyable, @unchecked Sendable {
             Unmanaged.passUnretained(wakeUp).toOpaque())
     }
 
-    /// Ends the wake-ups. When this returns, no call is running and none will follow: librdkafka calls under the
-    /// queue's lock, and this takes it.
+    /// Ends the wake-ups. When this method returns, no `wakeUp` is running and none will follow. This is certain
+    /// because librdkafka calls `wakeUp` under the queue's lock, and this method takes that lock.
     func disableWakeUp() { rd_kafka_queue_cb_event_enable(self.pointer, nil, nil) }
 }
 
-/// A closure that C can point at.
+/// A closure in an object, so that C code can hold a pointer to it.
 final class WakeUp: Sendable {
     let call: @Sendable () -> Void
     init(_ call: @escaping @Sendable () -> Void) { self.call = call }
 }
 
 extension Duration {
-    /// The duration in milliseconds, rounded up, within the range of librdkafka's `int` arguments.
+    /// The duration in milliseconds, rounded up, for an `int` argument of librdkafka: from 0 to 1,000,000,000.
     var wholeMillis: Int32 {
         let (seconds, attoseconds) = self.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

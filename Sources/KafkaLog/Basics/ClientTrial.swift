@@ -1,6 +1,6 @@
-/// Makes a librdkafka client with its whole configuration, and destroys it again. Some properties are refused only
-/// then: two that contradict each other, or one that this build of librdkafka does not support. Contacts nobody,
-/// because brokers are left out.
+/// Tries out the configuration of a librdkafka client: makes the client and destroys it. Only then does librdkafka
+/// refuse two properties that contradict each other, or one that this build does not support. The trial leaves the
+/// brokers out, so that it contacts none.
 public enum ClientTrial: Sendable, CaseIterable {
     /// A `KafkaConsumer`.
     case consumer
@@ -11,12 +11,12 @@ public enum ClientTrial: Sendable, CaseIterable {
     /// A `KafkaAdmin`.
     case admin
 
-    /// Makes such a client and destroys it.
+    /// Makes a client of this kind and destroys it.
     /// - Parameters:
-    ///   - settings: as such a client gets them.
+    ///   - settings: the settings of such a client. Its brokers are left out.
     ///   - group: `group.id` and `group.instance.id` of a consumer.
-    /// - Throws: what the client would be refused for, in librdkafka's words; also for a property that cannot be set at
-    ///   all.
+    /// - Throws: the reason why librdkafka refuses the client, in librdkafka's words, or the error of a property that
+    ///   Mailboat does not let an operator set.
     public func run(_ settings: KafkaSettings, group: (id: String, instanceID: String?)) throws(KafkaError) {
         let offline = settings.keeping { !KafkaSettings.namesBrokers($0.name) }
         switch self {

@@ -4,17 +4,17 @@ import CRDKafka
 struct ClusterMetadata {
     private struct Topic {
         var error: rd_kafka_resp_err_t
-        /// The leading broker of each partition; `-1`: none.
+        /// Id of the broker that leads each partition; -1: no broker leads it.
         var leaders: [Int32: Int32] = [:]
     }
 
     private var topics: [String: Topic] = [:]
 
-    /// Asks the cluster. Blocks, at most until `deadline`.
+    /// Asks the cluster about the topics. Blocks, at most until `deadline`.
     init(
         client: ClientHandle, topics names: Set<String>, until deadline: ContinuousClock.Instant
     ) throws(KafkaError) {
-        // librdkafka asks only for topics that it knows, and it knows those that have a handle.
+        // This call asks only about the client's known topics, and a topic is known while it has a handle.
         var handles: [KafkaTopic] = []
         for name in names { handles.append(try KafkaTopic(name, client: client)) }
         var found: UnsafePointer<rd_kafka_metadata>?
@@ -33,13 +33,13 @@ struct ClusterMetadata {
         }
     }
 
-    /// Number of partitions of a topic; `nil` when the cluster does not show it.
+    /// Number of partitions of a topic; `nil` when the cluster does not show the topic, or returned an error for it.
     func partitionCount(of name: String) -> Int? {
         guard let topic = self.topics[name], topic.error == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return topic.leaders.count
     }
 
-    /// The broker that leads a partition, or why none can be asked about it.
+    /// Id of the broker that leads a partition, or the reason why no broker can be asked about the partition.
     func leader(of partition: TopicPartition) -> Result<Int32, KafkaError> {
         guard let topic = self.topics[partition.topic] else {
             return .failure(KafkaError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, subject: .partition(partition)))

@@ -2,11 +2,12 @@ import CRDKafka
 import Glibc
 import Synchronization
 
-/// Number of connections to brokers that all clients of this process have opened, logged in where that is needed.
+/// Counts the connections to brokers that the clients of this process have opened. A connection that needs a login
+/// counts after its login.
 public enum ConnectionCount {
     private static let up = Atomic<UInt64>(0)
 
-    /// The number since the process began.
+    /// Number of connections opened since the process began, including those closed since.
     public static var value: UInt64 { self.up.load(ordering: .relaxed) }
 
     private static let name = "mailboat-connections"
@@ -19,8 +20,8 @@ public enum ConnectionCount {
                 rd_kafka_interceptor_add_on_broker_state_change(
                     client, ConnectionCount.name,
                     { _, _, _, host, _, state, _ in
-                        // This runs on librdkafka's threads: it must be quick and must not call back into the client.
-                        // The broker without a name is librdkafka's internal one.
+                        // This runs on librdkafka's threads, so it must be quick and must not call back into the
+                        // client. A broker without a host is internal to librdkafka and not counted.
                         guard let state, let host, strcmp(state, "UP") == 0, host.pointee != 0 else {
                             return RD_KAFKA_RESP_ERR_NO_ERROR
                         }

@@ -1,12 +1,12 @@
 import CRDKafka
 import Synchronization
 
-/// Makes librdkafka look again at which partitions it may fetch. Works from any thread; never blocks the caller.
+/// Makes librdkafka check again which partitions it may fetch. Works from any thread; never blocks the caller.
 ///
-/// Before each Fetch, the thread that talks to a broker decides what to ask for. It leaves out paused partitions and
-/// those whose queue is full. When nothing is left it sleeps, up to a second. Neither a drained queue nor the end of a
-/// pause wakes it (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). Any request wakes it,
-/// so this asks the leaders of the partitions for an offset.
+/// Before each Fetch, the thread that talks to a broker decides which partitions to ask for. It leaves out paused
+/// partitions and those whose queue is full. If no partition is left, the thread sleeps for up to a second. Neither a
+/// drained queue nor the end of a pause wakes it (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume`
+/// of 2.0.2). Any request wakes it, so a `FetchWaker` asks the leaders of the partitions for an offset.
 final class FetchWaker: Sendable {
     private struct State {
         var wanted: Set<TopicPartition> = []
@@ -17,16 +17,16 @@ final class FetchWaker: Sendable {
     private let client: ClientHandle
     private let state = Mutex(State())
 
-    /// Longest wait for the answer. A later one is of no use: the thread has woken by itself.
+    /// Maximum time to wait for the answer. After that time the thread has woken by itself.
     private static let answerDurationMax: Duration = .seconds(1)
 
     init(client: ClientHandle) { self.client = client }
 
-    /// Number of questions asked so far.
+    /// Number of requests that were sent only to wake a thread.
     var askedCount: Int { self.state.withLock { $0.askedCount } }
 
-    /// Wakes the threads that fetch these partitions. Calls made while a question is under way are combined into one
-    /// question after it.
+    /// Wakes the threads that fetch these partitions. Calls made while a request is unanswered are combined into one
+    /// request after it.
     func wake(_ partitions: some Sequence<TopicPartition>) {
         let mustStart = self.state.withLock { state in
             state.wanted.formUnion(partitions)

@@ -1,10 +1,10 @@
 import CRDKafka
 
-/// An error of Kafka, or of librdkafka in front of it, and what it is about. It is a value: nothing in this module
-/// traps because of a broker.
+/// An error of Kafka or librdkafka, and the object that the error is about. Nothing that a broker sends makes this
+/// module trap.
 public struct KafkaError: Error, Sendable, Hashable {
-    /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's
-    /// own.
+    /// A value of librdkafka's `rd_kafka_resp_err_t`. Positive codes come from the broker (Kafka protocol), negative
+    /// ones from librdkafka.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The number as librdkafka and the Kafka protocol write it.
         public var rawValue: Int32
@@ -29,18 +29,18 @@ public struct KafkaError: Error, Sendable, Hashable {
 
     /// The error's code, for a program to decide by.
     public var code: Code
-    /// The short constant's name, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
+    /// The code's short name in librdkafka, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
     public var name: String
     /// One sentence for an operator, without secrets.
     public var text: String
     /// Whether the same call can succeed later although nobody changes anything.
     public var isRetriable: Bool
-    /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static
-    /// member).
+    /// Whether the client can no longer be used: close it and make another. Idempotent producers and fenced static
+    /// members can have such errors.
     public var isFatal: Bool
     /// The object that the error is about.
     public var subject: Subject
-    /// The right that the refused operation needs, for authorization errors that do not name it; see `remedy`.
+    /// The right that the refused operation needs. Kafka's authorization errors do not name it, but `remedy` does.
     public var right: KafkaRight?
 
     /// An error with this code. `name` follows from the code, as do `text` and `isRetriable` where they are `nil`.
@@ -51,7 +51,7 @@ public struct KafkaError: Error, Sendable, Hashable {
         self.code = code
         self.name = String(cString: rd_kafka_err2name(raw))
         let text = text.map { Self.foreign($0) ?? $0 } ?? String(cString: rd_kafka_err2str(raw))
-        // More may follow on the same line, and some of librdkafka's reasons end with a line break.
+        // `description` adds words after the text, and some of librdkafka's reasons end with a line break.
         var sentence = text[...]
         while let last = sentence.last, last.isNewline || last == " " { sentence.removeLast() }
         self.text = String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
@@ -74,14 +74,14 @@ extension KafkaError.Code {
     public static let queueFull = Self(rawValue: -184)
     /// A setting or an argument is not acceptable (`_INVALID_ARG`).
     public static let invalidArgument = Self(rawValue: -186)
-    /// The broker does not offer the request at all (`_UNSUPPORTED_FEATURE`), as the embedded one does not offer
-    /// administration.
+    /// The broker does not offer the request at all (`_UNSUPPORTED_FEATURE`). The embedded Kafka, for example, offers
+    /// no administration.
     public static let unsupportedFeature = Self(rawValue: -165)
     /// The position to read from is outside the log and `auto.offset.reset` is `error` (`_AUTO_OFFSET_RESET`).
     public static let autoOffsetReset = Self(rawValue: -140)
     /// The handle is closed or closing (`_DESTROY`).
     public static let closed = Self(rawValue: -197)
-    /// The broker refused user or password, and did not say so in a code of its own (`_AUTHENTICATION`).
+    /// The login failed, says librdkafka, without an error code of the broker (`_AUTHENTICATION`).
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
     public static let ssl = Self(rawValue: -181)
@@ -93,11 +93,11 @@ extension KafkaError.Code {
     public static let clusterAuthorizationFailed = Self(rawValue: 31)
     /// The broker does not offer the SASL mechanism that was asked for.
     public static let unsupportedSASLMechanism = Self(rawValue: 33)
-    /// The broker refused user or password.
+    /// The broker refused the user or the password (`SASL_AUTHENTICATION_FAILED`).
     public static let saslAuthenticationFailed = Self(rawValue: 58)
-    /// The broker does not know the topic or the partition; it may know it soon.
+    /// The broker does not know the topic or the partition yet, or no longer.
     public static let unknownTopicOrPartition = Self(rawValue: 3)
-    /// librdkafka's own: the partition is no longer in the topic's metadata.
+    /// The topic's metadata no longer has the partition, says librdkafka (`_UNKNOWN_PARTITION`).
     public static let unknownPartition = Self(rawValue: -190)
     /// The record is larger than the topic or the broker allows.
     public static let messageTooLarge = Self(rawValue: 10)
@@ -109,27 +109,28 @@ extension KafkaError.Code {
     public static let unknownMember = Self(rawValue: 25)
     /// The group is being rebalanced: the member has to join again.
     public static let rebalanceInProgress = Self(rawValue: 27)
-    /// The broker does not take a setting's value (`INVALID_CONFIG`).
+    /// The broker does not accept a setting's value (`INVALID_CONFIG`).
     public static let invalidConfiguration = Self(rawValue: 40)
-    /// A policy of the cluster forbids what was asked for (`POLICY_VIOLATION`).
+    /// A policy of the cluster forbids the request (`POLICY_VIOLATION`).
     public static let policyViolation = Self(rawValue: 44)
-    /// The group's members use another assignment strategy than this one (`INCONSISTENT_GROUP_PROTOCOL`).
+    /// The group's members use another assignment strategy than this client (`INCONSISTENT_GROUP_PROTOCOL`).
     public static let inconsistentGroupProtocol = Self(rawValue: 23)
-    /// The group does not exist.
+    /// The consumer group does not exist (`GROUP_ID_NOT_FOUND`).
     public static let groupIDNotFound = Self(rawValue: 69)
     /// Another process with the same `group.instance.id` has replaced this one.
     public static let fencedInstance = Self(rawValue: 82)
 
-    /// Whether the partition has no leader now, or another than the one that was asked. Its leader is known soon.
+    /// Whether the partition has no leader now, or is led by another broker than the one that was asked. Such an error
+    /// usually passes soon.
     var isOfLeader: Bool {
         // LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REPLICA_NOT_AVAILABLE, FENCED_LEADER_EPOCH,
         // UNKNOWN_LEADER_EPOCH, OFFSET_NOT_AVAILABLE.
         [5, 6, 9, 74, 75, 78].contains(self.rawValue)
     }
 
-    /// Whether errors with this code are usually retriable, by a table here, because librdkafka marks only some of its
-    /// answers. For broker codes the table follows the "retriable" column of the protocol guide. It also has
-    /// librdkafka's own codes for a state that passes.
+    /// Whether errors with this code are usually retriable. librdkafka itself says so only for some errors. For broker
+    /// codes this table follows the "retriable" column of Kafka's protocol guide. It also has librdkafka's own codes
+    /// for a state that passes.
     var isUsuallyRetriable: Bool {
         switch self.rawValue {
         case -195, -192, -187, -185, -184, -193, -190, -172, -171, -170, -167, -166: true
@@ -172,14 +173,15 @@ extension KafkaError {
 }
 
 extension KafkaError.Code {
-    /// Finds a code by its number or by librdkafka's name of it, in any case: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`.
-    /// `nil` when no code has it.
+    /// Finds a code by its number or by its name in librdkafka: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`. Upper and lower
+    /// case are alike. `nil` when no code has this name.
     public init?(text: String) {
         if let number = Int32(text) {
             self.init(rawValue: number)
             return
         }
-        // librdkafka's own codes are between -200 and -100, the protocol's from 0 up; 2.0.2 knows 99 of them.
+        // librdkafka's own codes are between -200 and -100. The protocol's codes begin at -1, and 2.0.2 knows them up
+        // to 97.
         guard
             let found = (Int32(-200)...200).first(where: {
                 String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: $0))).uppercased() == text.uppercased()

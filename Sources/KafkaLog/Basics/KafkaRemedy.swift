@@ -11,19 +11,20 @@ public enum KafkaRight: String, Sendable, Hashable {
 }
 
 extension KafkaError {
-    /// What an operator can do about a cause outside this process, such as a password, a certificate or a right. One
-    /// clause without secrets; `nil` when nothing is known beyond the text.
+    /// What an operator can do about a cause outside this process, such as a password, a certificate or a right. It is
+    /// one clause without secrets; `nil` when the error's text says all there is to say.
     public var remedy: String? {
         switch self.code {
         case .authentication where self.text.contains("Unsupported SASL mechanism"), .unsupportedSASLMechanism:
             "sasl.mechanisms must be one that the brokers offer"
-        // The error's text names the source of tokens already.
+        // The error's text already names the source of tokens.
         case .authentication where self.isWithoutToken: nil
         case .authentication where self.text.hasPrefix(Self.refusedTokenStart):
             "check that the token is meant for these brokers (audience, scope, issuer), that this machine's clock and theirs agree, and kafka.oauth.extensions"
         case .authentication, .saslAuthenticationFailed:
             "check sasl.username, sasl.password and sasl.mechanisms, and that the brokers know this user"
-        // librdkafka's names of what a connection does: AUTH_LEGACY, AUTH_HANDSHAKE, AUTH_REQ.
+        // librdkafka's names for the states of a connection during the login are AUTH_LEGACY, AUTH_HANDSHAKE and
+        // AUTH_REQ.
         case .transport, .timedOut, .allBrokersDown:
             self.text.contains("in state AUTH_") || self.text.contains(Self.cutShort)
                 ? "the broker closed the connection during the login: check sasl.username, sasl.password and sasl.mechanisms, and that security.protocol is the listener's"
@@ -66,8 +67,8 @@ extension KafkaError {
         return error
     }
 
-    /// Whether the brokers were reached and refuse this client, or the client refuses them. Waiting does not help; a
-    /// person has to act.
+    /// Whether the brokers were reached and refuse this client, or the client refuses the brokers. Waiting does not
+    /// help: a person has to act.
     public var isRefusal: Bool {
         switch self.code {
         case .authentication, .saslAuthenticationFailed, .unsupportedSASLMechanism, .ssl, .topicAuthorizationFailed,

@@ -1,8 +1,8 @@
-/// Properties as text: `name=value` on each line, as in the files of Kafka's own tools. Empty lines and those that
-/// begin with '#' are ignored.
+/// Reads properties from text with `name=value` on each line, as in the files of Kafka's own tools. Empty lines and
+/// lines that begin with '#' are ignored.
 extension KafkaSettings {
-    /// Reads properties from the text of a file; spaces around names and values are left out.
-    /// - Throws: for the first line that is not a property.
+    /// Reads properties from the text of a file. Spaces around names and values are removed.
+    /// - Throws: `PropertiesFault` for the first line that is not a property.
     public init(lines text: String) throws(PropertiesFault) {
         self.init()
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {

@@ -3,9 +3,8 @@ import CRDKafka
 /// librdkafka properties, passed through as they are:
 /// https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md
 ///
-/// The order counts: a later property overrides an earlier one. Nothing here is interpreted, so every broker that
-/// librdkafka can talk to by itself (SASL, TLS …) is reached by configuration alone. Printing a value of this type never
-/// shows a secret.
+/// The order counts: a later property overrides an earlier one. Because properties are passed through, an operator can
+/// use any login and encryption that librdkafka has (SASL, TLS …). Printing a value of this type never shows a secret.
 public struct KafkaSettings: Sendable, Hashable {
     /// One librdkafka property, as written.
     public struct Property: Sendable, Hashable {
@@ -24,7 +23,7 @@ public struct KafkaSettings: Sendable, Hashable {
 
     /// The properties in the order they were given; a later one overrides an earlier one.
     public var properties: [Property]
-    /// Source of the tokens for a login by OAUTHBEARER; `nil` when nobody brings any.
+    /// Source of the tokens for a login by OAUTHBEARER; `nil` without one.
     public var tokens: KafkaTokens?
 
     public init(_ properties: [Property] = [], tokens: KafkaTokens? = nil) {
@@ -32,7 +31,7 @@ public struct KafkaSettings: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    /// Settings with nothing but the brokers, `host:port,…`.
+    /// Settings that have only the brokers, `host:port,…`.
     public init(bootstrap: String) { self.properties = [Property("bootstrap.servers", bootstrap)] }
 
     /// Adds a property that overrides those of the same name.
@@ -56,22 +55,23 @@ public struct KafkaSettings: Sendable, Hashable {
     /// The last value given for `name`.
     public subscript(name: String) -> String? { self.properties.last { $0.name == name }?.value }
 
-    /// Asks librdkafka about every property without connecting to anything. `ClientTrial` finds what librdkafka refuses
-    /// only when it makes a client.
+    /// Asks librdkafka whether it accepts each property, without connecting. Some faults show only when a client is
+    /// made: `ClientTrial` finds these.
     ///
-    /// - Throws: for the first unacceptable property, `.setting(name, value)` with librdkafka's reason. Also for a
-    ///   property that Mailboat sets itself because a promise depends on it (offset storage, acknowledgements …).
+    /// - Throws: an error about the first property (`.setting`) that librdkafka refuses, with its reason. A property
+    ///   that Mailboat sets itself because a promise depends on it is refused, too (offset storage, acknowledgements
+    ///   …).
     public func validate(for role: Role) throws(KafkaError) {
         var configuration = ClientConfiguration(role: role)
         try configuration.apply(self)
     }
 
-    /// Whether `name` is the property that names the brokers, or its other name.
+    /// Whether `name` is the property that lists the brokers, under either of its two names.
     public static func namesBrokers(_ name: some StringProtocol) -> Bool {
         name == "bootstrap.servers" || name == "metadata.broker.list"
     }
 
-    /// Whether `name` is a property whose value must not be shown, whether librdkafka knows it or not. For other
+    /// Whether `name` looks like a property whose value is a secret. librdkafka need not know the name. For other
     /// properties, `shownValue` decides what may be shown.
     public static func isSecret(_ name: String) -> Bool {
         let lowered = name.lowercased()

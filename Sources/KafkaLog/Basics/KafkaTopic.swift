@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// A topic as one client knows it. A producer's is made once with `KafkaProducer.topic` and used for every record.
+/// A client's handle of a topic. For a producer, make it once with `KafkaProducer.topic` and use it for every record.
 ///
 /// `@unchecked Sendable`: the pointer never changes and librdkafka's topics may be used from any thread.
 public final class KafkaTopic: @unchecked Sendable {
@@ -10,8 +10,8 @@ public final class KafkaTopic: @unchecked Sendable {
     private let client: ClientHandle
 
     /// Makes the handle for a topic name (1–249 bytes). Contacts nobody.
-    /// - Parameter timesOut: whether `message.timeout.ms` applies to a producer's records. `false`: a record is tried
-    ///   for as long as the client lives.
+    /// - Parameter timesOut: whether a producer gives a record up after `message.timeout.ms`. `false`: it tries the
+    ///   record as long as the client exists.
     init(_ name: String, client: ClientHandle, timesOut: Bool = true) throws(KafkaError) {
         var configuration: OpaquePointer?
         if !timesOut {
@@ -19,7 +19,7 @@ public final class KafkaTopic: @unchecked Sendable {
             // 0 means no limit. The name is known and the value valid, so the call cannot fail.
             rd_kafka_topic_conf_set(configuration, "message.timeout.ms", "0", nil, 0)
         }
-        // librdkafka takes the configuration over, unless it fails.
+        // librdkafka owns the configuration from here on, unless this call fails.
         guard let pointer = rd_kafka_topic_new(client.pointer, name, configuration) else {
             if let configuration { rd_kafka_topic_conf_destroy(configuration) }
             throw KafkaError(rd_kafka_last_error(), subject: .topic(name))
@@ -29,7 +29,8 @@ public final class KafkaTopic: @unchecked Sendable {
         self.client = client
     }
 
-    /// Ends the run of the consume callback that is executing now.
+    /// Makes librdkafka return from the consume call whose callback is running now. Only the callback itself calls
+    /// this.
     func yield() { rd_kafka_yield(self.client.pointer) }
 
     deinit { rd_kafka_topic_destroy(self.pointer) }

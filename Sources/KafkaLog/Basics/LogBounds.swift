@@ -2,8 +2,8 @@ import CRDKafka
 
 /// Asks for the first and next offsets of many partitions, with one request per leader instead of one per partition.
 enum LogBounds {
-    /// Asks for the offsets at both ends. ListOffsets takes -2 and -1 instead of a timestamp for "earliest" and
-    /// "latest", and `rd_kafka_offsets_for_times` passes the number on.
+    /// Asks for the first and next offset of each partition. Instead of a timestamp, Kafka's ListOffsets takes -2 for
+    /// "earliest" and -1 for "latest". `rd_kafka_offsets_for_times` passes the number on.
     static func query(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> (low: [Int64], end: [Int64]) {
@@ -22,7 +22,7 @@ enum LogBounds {
             } catch {
                 // A partition is without a leader for a moment when its topic is new, or when a broker goes.
                 guard error.code.isOfLeader, ContinuousClock.now + self.leaderPause < deadline else {
-                    // It names the partition for which nobody answered in time.
+                    // The earlier error is thrown, because it names the partition without a leader.
                     throw error.code == .timedOut ? withoutLeader ?? error : error
                 }
                 withoutLeader = error
@@ -31,7 +31,7 @@ enum LogBounds {
         }
     }
 
-    /// How long a partition without a leader is left alone. librdkafka looks for the new leader meanwhile.
+    /// Pause before the leader of a partition is asked again. Meanwhile librdkafka looks for the new leader.
     private static let leaderPause = Duration.milliseconds(100)
 
     private static func ask(

@@ -1,15 +1,16 @@
 import CRDKafka
 
-/// First and next offsets of many partitions when some of them cannot be asked.
+/// Asks for the first and next offsets of many partitions, even if some of them have no answer.
 extension LogBounds {
-    /// The offsets of one partition, or why they are not known.
+    /// The first and next offset of one partition, or why they are not known.
     typealias Answer = Result<(low: Int64, end: Int64), KafkaError>
 
-    /// Works like `query`, but with an answer for each partition, in order. When a partition has no leader, librdkafka
-    /// waits for one, and then answers for no partition (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2). A
-    /// leader that does not answer has the same effect. So when not all can be asked at once, the metadata says which
-    /// can be, and each leader is asked separately.
-    /// - Throws: when none can be asked, for a reason that is not one partition's own.
+    /// Works like `query`, but returns an answer or an error for each partition, in order. If one partition has no
+    /// leader, librdkafka waits for one, and then gives no answer for any partition
+    /// (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2). A leader that does not answer has the same effect. So
+    /// if the question about all partitions fails, this method reads each partition's leader from the metadata and asks
+    /// each leader separately.
+    /// - Throws: a fatal error of the client, or the error of reading the metadata.
     static func queryEach(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> [Answer] {
@@ -67,7 +68,7 @@ extension LogBounds {
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(failure) }
         return partitions.indices.map { index in
             let element = list[index]
-            // The question is returned unchanged where nobody was asked.
+            // If no broker was asked about a partition, its element still has the negative number of the question.
             guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR, element.offset >= 0 else {
                 let code =
                     element.error == RD_KAFKA_RESP_ERR_NO_ERROR ? RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION : element.error

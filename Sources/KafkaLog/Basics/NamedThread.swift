@@ -21,7 +21,7 @@ public enum NamedThread {
         pthread_detach(thread)
     }
 
-    /// Runs a blocking `body` on a thread of its own and waits for it without blocking the caller's.
+    /// Runs a blocking `body` on a thread of its own and waits for its result without blocking the caller's thread.
     public static func run<Result: Sendable>(
         _ name: String, _ body: @escaping @Sendable () -> Result
     ) async -> Result {

@@ -2,8 +2,8 @@ import CRDKafka
 import Glibc
 import Redaction
 
-/// The kind of a property that librdkafka knows, read from librdkafka's own list. It says what may be shown of the
-/// value. A property that is not in the list may be a misspelt password.
+/// The kind of a property that librdkafka knows, by librdkafka's own list. The kind decides what may be shown of the
+/// value. A property that is not in the list may be a misspelt password, so its value is not shown.
 enum PropertyKind: Sendable, Equatable {
     /// A number, a boolean, or one of a few words.
     case closed
@@ -30,8 +30,8 @@ enum PropertyKind: Sendable, Equatable {
     ]
     private static let paths: Set<String> = ["sasl.kerberos.keytab", "offset.store.path"]
 
-    /// Reads what `rd_kafka_conf_properties_show` writes: a table in Markdown with one property on each line, its type
-    /// at the end.
+    /// Reads the output of `rd_kafka_conf_properties_show`: a Markdown table with one property on each line and the
+    /// property's type at the end of the line.
     private static func read() -> [String: PropertyKind] {
         var bytes: UnsafeMutablePointer<CChar>?
         var count = 0
@@ -61,15 +61,17 @@ enum PropertyKind: Sendable, Equatable {
 }
 
 extension KafkaSettings {
-    /// Names of properties that librdkafka knows, in order.
+    /// Names of all properties that librdkafka knows, in alphabetical order.
     public static var knownNames: [String] { PropertyKind.all.keys.sorted() }
 }
 
 extension KafkaSettings.Property {
-    /// librdkafka's name of the property. A name that librdkafka does not know is shown only if it looks like a name.
+    /// The property's name as it may be shown. A name that librdkafka does not know is shown only if it looks like a
+    /// name; otherwise its length is described.
     public var shownName: String { PropertyKind.all[self.name] == nil ? ShownText.unknownName(self.name) : self.name }
 
-    /// What may be shown of the value: stars for a secret, a description of what may be a secret.
+    /// The value as it may be shown: stars for a known secret, a description for a possible secret, otherwise the value
+    /// itself.
     public var shownValue: String {
         if KafkaSettings.isSecret(self.name) { return "***" }
         switch PropertyKind.all[self.name] {
@@ -84,11 +86,11 @@ extension KafkaSettings.Property {
         }
     }
 
-    /// Whether text that contains the value must not be shown.
+    /// Whether the value must not be shown, nor a text that contains it.
     var isWithheld: Bool { self.shownValue != self.value }
 
-    /// Whether the value is also removed from what librdkafka says. A short text that is not a password is left, since
-    /// it may be part of a broker's name.
+    /// Whether the value is also removed from librdkafka's messages. A short value that is not a password stays,
+    /// because it may be part of a broker's name.
     var isStruck: Bool {
         let isPassword = KafkaSettings.isSecret(self.name) && self.name != "sasl.username"
         return self.isWithheld && (isPassword || self.value.utf8.count >= 8)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Sleeping for threads of our own.
+/// Sleeping on threads that may block (see `NamedThread`).
 public enum Sleeping {
-    /// Blocks the calling thread, at most about an hour.
+    /// Blocks the calling thread for `duration`, at most about an hour.
     public static func sleep(_ duration: Duration) { usleep(UInt32(clamping: Int64(duration.wholeMillis) * 1_000)) }
 }

@@ -15,13 +15,14 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(self.topic)[\(self.partition)]" }
 }
 
-/// An offset in a partition's log. In a commit it is the *next* offset to read, as everywhere in Kafka.
+/// An offset in a partition's log. In a commit it is the *next* offset to read, as always in Kafka.
 public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible {
     /// The partition that the log belongs to.
     public var topicPartition: TopicPartition
     /// The offset, from 0.
     public var offset: Int64
-    /// Metadata that Kafka keeps with a commit until the partition's next one, under 4,096 bytes; `nil`: none.
+    /// Metadata that Kafka keeps with a commit until the partition's next commit. It has fewer than 4,096 bytes; `nil`:
+    /// none.
     public var metadata: String?
 
     public init(topic: String, partition: Int32, offset: Int64, metadata: String? = nil) {
@@ -50,7 +51,7 @@ public enum LogStart: Sendable, Hashable {
     /// `PartitionFailure.noCommittedOffset`.
     case committed
 
-    /// The number that librdkafka takes for this start: its logical offsets are negative.
+    /// The number that librdkafka expects for this start. Its logical offsets, such as "end", are negative.
     var rawOffset: Int64 {
         switch self {
         case .beginning: -2

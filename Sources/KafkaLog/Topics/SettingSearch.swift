@@ -1,21 +1,24 @@
-/// Finds out which settings of a topic a cluster refuses. The cluster's answer names at most one, so it is asked about
-/// the same topic with some of the settings. This type only decides the questions; the caller asks them.
+/// Finds out which settings of a topic a cluster refuses. A refusal names at most one setting, so the search asks about
+/// the topic again and again, each time with some of its settings. This type only decides the questions; the caller
+/// asks the cluster.
 public struct SettingSearch: Sendable {
     /// What the caller does next.
     public enum Step: Sendable, Hashable {
         /// Ask whether the cluster would create this topic.
         case ask(NewTopic)
-        /// These settings are refused, in order. When empty, the refusal is not about single settings.
+        /// The names of the refused settings, in the order in which they were tried. If empty, the refusal is not about
+        /// single settings.
         case found([String])
     }
 
     private enum Phase {
-        /// Asks without any setting, then with only the `first` ones. The search grows from one of the two.
+        /// `bare` asks about the topic without settings. If that is refused, `firstOnly` asks with the `first` settings
+        /// alone. The search grows from the one that is accepted.
         case bare, firstOnly
-        /// Adds each setting to those that were accepted.
+        /// Asks with the accepted settings and one more, for each setting.
         case growing(index: Int)
-        /// Leaves out one setting after the other. No small set is accepted: a policy may demand what the topic then
-        /// lacks.
+        /// Asks with all settings but one, for each setting. This phase follows if neither `bare` nor `firstOnly` was
+        /// accepted: a policy may demand a setting that they lacked.
         case lacking(index: Int)
         case over
     }
@@ -29,8 +32,9 @@ public struct SettingSearch: Sendable {
     private var refused: [String] = []
 
     /// - Parameters:
-    ///   - topic: refused with all its settings.
-    ///   - first: settings that are asked about first. When two contradict each other, the second counts as refused.
+    ///   - topic: a topic that the cluster has refused with all its settings.
+    ///   - first: settings that are tried first. If two settings contradict each other, the one that is tried later
+    ///     counts as refused.
     public init(_ topic: NewTopic, first: Set<String>) {
         self.topic = topic
         let names = topic.configuration.keys.sorted()
@@ -55,7 +59,8 @@ public struct SettingSearch: Sendable {
     public mutating func answered(isAccepted: Bool) {
         switch self.phase {
         case .bare:
-            // All settings together are the set that was refused in the first place.
+            // If all settings are `first` settings, `firstOnly` would repeat the question that was refused before the
+            // search.
             self.phase =
                 isAccepted
                 ? .growing(index: 0)
@@ -74,7 +79,7 @@ public struct SettingSearch: Sendable {
         }
     }
 
-    /// Ends the search because the cluster did not answer. The findings so far remain.
+    /// Ends the search because the cluster did not answer. `step` then returns the settings found so far.
     public mutating func gaveUp() { self.phase = .over }
 
     private func with(_ names: Set<String>) -> NewTopic {
@@ -87,18 +92,18 @@ public struct SettingSearch: Sendable {
 extension KafkaError {
     /// Whether the cluster may accept the topic with other settings.
     public var isOfTopicSettings: Bool {
-        // Some brokers with Kafka's protocol call this an invalid request.
+        // Some brokers other than Apache Kafka call this an invalid request, code 42.
         [.invalidConfiguration, .policyViolation, Code(rawValue: 42)].contains(self.code)
     }
 }
 
 extension KafkaAdmin {
-    /// Finds the settings that make the cluster refuse these topics. It does so by asking about each topic with only
-    /// some of its settings. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
+    /// Finds the settings that make the cluster refuse these topics, by asking about each topic with some of its
+    /// settings. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
     /// - Parameters:
-    ///   - topics: each refused with all its settings.
+    ///   - topics: topics that the cluster has refused with all their settings.
     ///   - first: see `SettingSearch`.
-    /// - Returns: refused settings by topic; a topic without any is refused for something else.
+    /// - Returns: the refused settings by topic. If a topic has none, it is refused for another reason.
     public func refusedSettings(
         of topics: [NewTopic], first: Set<String>, within limit: Duration
     ) throws(KafkaError) -> [String: [String]] {

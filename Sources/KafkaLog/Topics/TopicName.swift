@@ -1,6 +1,6 @@
 /// Kafka's rule for topic names.
 public enum TopicName {
-    /// Description of the accepted form, completing "expected …".
+    /// The accepted form in words, for a message that says "expected …".
     public static let expected = "a topic name of 1 to 249 letters, digits, '.', '_' and '-'"
 
     /// Whether `name` has 1 to 249 ASCII letters, digits, '.', '_' and '-', and is neither "." nor "..".

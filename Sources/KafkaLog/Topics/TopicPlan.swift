@@ -1,5 +1,5 @@
-/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. It only decides;
-/// the caller asks the cluster.
+/// The topics that a deployment needs. The plan says which of them to create, and what is wrong with those that exist.
+/// It only decides; the caller asks the cluster.
 public struct TopicPlan: Sendable {
     /// A topic that the deployment needs.
     public struct Topic: Sendable, Hashable {
@@ -15,23 +15,22 @@ public struct TopicPlan: Sendable {
 
     /// All topics of the deployment.
     public var topics: [Topic]
-    /// Number of partitions for topics to be created when no co-partitioned one exists yet. An existing count is never
-    /// changed.
+    /// Number of partitions of new topics while no co-partitioned topic exists yet. The number of an existing topic is
+    /// never changed.
     public var partitionCount: Int
-    /// Number of copies of each partition, for topics to be created. Expected of those that exist.
+    /// Number of copies of each partition that new topics get, and that existing topics should have at least.
     public var replicationFactor: Int
-    /// Number of copies that must have a record before it counts as written.
+    /// Number of copies that must have a record before Kafka acknowledges the record.
     public var inSyncReplicasMin: Int
-    /// Whether somebody chose `inSyncReplicasMin`. Otherwise it is only advised.
+    /// Whether the caller chose `inSyncReplicasMin`. If not, `isRequiredOnly` leaves the setting out of new topics.
     private let isInSyncMinGiven: Bool
-    /// Whether topics to be created get only the settings that a promise depends on. The cluster's defaults decide the
-    /// rest.
+    /// Whether new topics get only the settings that a promise depends on. The cluster's defaults decide the others.
     public var isRequiredOnly = false
-    /// Settings that topics to be created do not get, by Kafka's names.
+    /// Kafka's names of settings that new topics do not get.
     public var leftOut: Set<String> = []
 
-    /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at
-    ///   least 1.
+    /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, but at least 1, so that one broker may
+    ///   be down.
     public init(topics: [Topic], partitionCount: Int = 64, replicationFactor: Int = 3, inSyncReplicasMin: Int? = nil) {
         self.topics = topics
         self.partitionCount = partitionCount
@@ -40,17 +39,18 @@ public struct TopicPlan: Sendable {
         self.isInSyncMinGiven = inSyncReplicasMin != nil
     }
 
-    /// The number of partitions that counts. It is that of `state` and `routed` (one of them may have been given more),
-    /// or the first input topic's while neither exists. Input topics with more partitions were given them later. The
-    /// worker uses the number written in `state`, which this does not read.
+    /// Number of partitions that all co-partitioned topics should have; `nil` while none exists. It is the smaller
+    /// number of `state` and `routed`, because one of them may have been given more partitions later. While neither
+    /// exists, it is the number of the first input topic. A worker uses the number that is written in a record of
+    /// `state`, which this method does not read.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
         let kept = self.topics.filter { $0.role == .state || $0.role == .routed }.compactMap { counts[$0.name] }
         return kept.min() ?? self.topics.filter { $0.role == .events }.compactMap { counts[$0.name] }.first
     }
 
-    /// The missing topics, with every setting they need except those in `leftOut`. All get the number of partitions of
-    /// the existing co-partitioned topics, though outcomes and dead letters need not.
+    /// The missing topics, with every setting they need except those in `leftOut`. All of them get the number of
+    /// partitions of the existing co-partitioned topics. Outcomes and dead letters get it too, but do not depend on it.
     public func missing(existing: [TopicDescription]) -> [NewTopic] {
         let names = Set(existing.map(\.name))
         let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
@@ -69,9 +69,9 @@ public struct TopicPlan: Sendable {
         }
     }
 
-    /// Settings that a promise depends on, by Kafka's names; perhaps only in some topics.
+    /// Kafka's names of the settings that a promise depends on, in at least one of the topics.
     public static let requiredSettings = Self.settings { $0.weight == .required }
-    /// All settings that topics may be created with, by Kafka's names.
+    /// Kafka's names of all settings that new topics may get.
     public static let createdSettings = Self.settings { !$0.isOptional }.union(["min.insync.replicas"])
 
     private static func settings(_ isWanted: (TopicRule) -> Bool) -> Set<String> {
@@ -104,8 +104,8 @@ public struct TopicPlan: Sendable {
         }
     }
 
-    /// Whether an optional setting, which not every Kafka has, exists and has a meaning. A topic that sets the time of
-    /// its records itself has no bounds.
+    /// Whether an optional setting exists on this cluster and has an effect. The bounds on a record's time have none if
+    /// the broker sets the time (`LogAppendTime`).
     private static func applies(_ rule: TopicRule, _ values: [String: String]?) -> Bool {
         values?[rule.name] != nil && values?["message.timestamp.type"] != "LogAppendTime"
     }

@@ -2,9 +2,9 @@
 public enum TopicRole: String, Sendable, Hashable, CaseIterable {
     /// The input events.
     case events
-    /// The second hop of records that were written to the wrong partition.
+    /// Records from one partition to another: forwarded events, and messages such as the versions of an audience.
     case routed
-    /// The compacted changelog: the only durable memory besides offsets.
+    /// What must survive of each slot, in a compacted topic. Besides offsets, workers store nothing else.
     case state
     /// The outcomes of events.
     case outcomes
@@ -19,7 +19,7 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The topic settings that matter, in the order they are shown.
+    /// The rules for the topic's settings, in the order in which they are shown.
     public var rules: [TopicRule] {
         switch self {
         case .events: Self.inputRules

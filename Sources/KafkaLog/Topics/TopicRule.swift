@@ -1,7 +1,7 @@
 /// One topic setting that matters to Mailboat: the value it is created with, and the values that an existing topic may
 /// have.
 public struct TopicRule: Sendable, Hashable {
-    /// How much depends on a setting.
+    /// How important a rule is.
     public enum Weight: Sendable, Hashable {
         /// A promise depends on the setting.
         case required
@@ -21,25 +21,26 @@ public struct TopicRule: Sendable, Hashable {
 
     /// Kafka's name of the setting.
     public let name: String
-    /// How much depends on the setting.
+    /// How important the rule is.
     public let weight: Weight
     /// The value that `topics create` sets.
     public let createdValue: String
     /// Why the setting matters, in a few words.
     public let reason: String
     let acceptable: Acceptable
-    /// Whether not every Kafka has the setting. It is checked where the cluster returns it, and `topics create` leaves
-    /// it alone.
+    /// Whether some versions of Kafka lack the setting. It is checked only if the cluster returns it, and `topics
+    /// create` does not set it.
     public private(set) var isOptional = false
 
-    /// A bound on how far a record's time may be from the broker's. A topic that sets the time itself has no bound.
+    /// A rule for a bound on how far a record's time may be from the broker's time. The bound has no effect if the
+    /// broker sets the time itself.
     static func timestampBound(_ name: String, _ low: Int64, _ reason: String) -> TopicRule {
         var rule = TopicRule.atLeast(name, low, .advised, created: low, reason)
         rule.isOptional = true
         return rule
     }
 
-    /// Bounds that a topic needs for the times of records that workers write.
+    /// Rules for topics that workers write to: the broker must accept the time that a worker gave a record.
     static let timestampBounds: [TopicRule] = [
         .timestampBound(
             "message.timestamp.before.max.ms", TopicRule.dayMillis, "a record that waited for an outage is taken"),
@@ -72,7 +73,8 @@ public struct TopicRule: Sendable, Hashable {
         TopicRule(name: name, weight: .advised, createdValue: value, reason: reason, acceptable: .anything)
     }
 
-    /// Whether a topic may have this value. In Kafka -1 means no bound, so it is more than any number.
+    /// Whether a topic may have this value of the setting. In Kafka -1 means "no bound", so it counts as more than any
+    /// number.
     func accepts(_ value: String) -> Bool {
         switch self.acceptable {
         case .anything: true

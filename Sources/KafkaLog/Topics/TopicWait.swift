@@ -1,5 +1,6 @@
-/// Waits for topics that were just created or deleted: a KRaft controller acknowledges either a moment before the
-/// brokers' metadata shows it. It only decides; the caller asks the cluster and passes the time.
+/// Decides how long to wait for topics that were just created or deleted. A KRaft controller acknowledges the change a
+/// moment before the brokers' metadata shows it. This type only decides; the caller asks the cluster and passes the
+/// time.
 public struct TopicWait: Sendable {
     /// What the caller does after one look at the cluster.
     public enum Step: Sendable, Hashable {
@@ -25,7 +26,7 @@ public struct TopicWait: Sendable {
     private static let distanceMillisMax: Int64 = 500
 
     /// Waits until the cluster shows the topics with their partitions.
-    /// - Parameter limitMillis: time limit, from the first look on.
+    /// - Parameter limitMillis: time limit, counted from the first look at the cluster.
     public init(for topics: [NewTopic], limitMillis: Int64) {
         self.goals = topics.map { ($0.name, .shown(partitionCount: $0.partitionCount)) }
         self.limitMillis = limitMillis
@@ -38,7 +39,7 @@ public struct TopicWait: Sendable {
     }
 
     /// Waits until the cluster shows none of the topics.
-    /// - Parameter limitMillis: time limit, from the first look on.
+    /// - Parameter limitMillis: time limit, counted from the first look at the cluster.
     public init(untilGone names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .gone) }
         self.limitMillis = limitMillis
