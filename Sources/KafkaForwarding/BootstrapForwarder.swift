@@ -11,16 +11,16 @@ package struct ForwardingFailure: Error, CustomStringConvertible {
     fileprivate init(_ description: String) { self.description = description }
 }
 
-/// Forwards connections to the brokers of an embedded cluster, whose own ports cannot be chosen. Most clients ask here
-/// for the brokers' addresses and then connect to them directly. Java's client reaches the brokers through here
-/// (`JavaConversation`).
+/// Gives an embedded cluster a port that the caller chooses, because librdkafka chooses the brokers' own ports.
+/// Connections are forwarded to the brokers. Most clients ask at this port for the brokers' addresses and then connect
+/// to the brokers directly. Java's client makes all its connections through the forwarder (`JavaConversation`).
 package final class BootstrapForwarder: Sendable {
     /// Maximum number of connections that are forwarded at a time; further ones are closed at once.
     package static let connectionCountMax = 1_024
 
     /// The port that clients connect to.
     package let port: Int
-    /// The server for the first question, and one in front of each broker.
+    /// The listening sockets: one in front of each broker, then the one at `port`.
     private let servers: [any Channel]
     private let group: MultiThreadedEventLoopGroup
 
@@ -30,23 +30,25 @@ package final class BootstrapForwarder: Sendable {
         self.group = group
     }
 
-    /// Starts to listen. Throws `ForwardingFailure`.
+    /// Starts to listen.
     /// - Parameters:
     ///   - host: an address of this machine.
     ///   - port: the port; 0: any free one.
     ///   - setting: the option or setting that gave host and port.
-    ///   - brokers: `host:port,…`; connections are forwarded to the first.
+    ///   - brokers: the brokers as `host:port,…`. Connections to `port` are forwarded to the first of them.
+    ///   - Throws: `ForwardingFailure`.
     package static func start(
         host: String, port: Int, setting: String = "host and port", brokers: String
     ) async throws -> BootstrapForwarder {
         let targets = try Self.addresses(of: brokers)
-        // Both sides of a connection share one loop, so that nothing here needs a lock.
+        // Both sides of a connection use one loop, so that relays need no lock.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (limit, table) = (ConnectionLimit(), PortTable())
             var servers: [any Channel] = []
             for target in targets {
-                // These addresses are the ones that the brokers report for themselves.
+                // Brokers report 127.0.0.1 as their address, and `JavaConversation` only replaces ports. So these
+                // sockets listen there.
                 let server = try await Self.listen(
                     ("127.0.0.1", 0), to: target, table: table, limit: limit, group: group)
                 servers.append(server)
@@ -62,7 +64,7 @@ package final class BootstrapForwarder: Sendable {
         }
     }
 
-    /// Closes every connection; returns when all have ended.
+    /// Stops listening and closes every connection. Returns when all are closed.
     package func stop() async {
         for server in self.servers { try? await server.close() }
         try? await self.group.shutdownGracefully()
@@ -79,7 +81,7 @@ package final class BootstrapForwarder: Sendable {
             .bind(host: address.host, port: address.port).get()
     }
 
-    /// The brokers' addresses.
+    /// Reads the brokers' addresses.
     /// - Returns: at least one address.
     private static func addresses(of brokers: String) throws -> [SocketAddress] {
         try brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
@@ -90,7 +92,7 @@ package final class BootstrapForwarder: Sendable {
         }
     }
 
-    /// Connects to the broker, then lets both sides read.
+    /// Connects a client's new connection to the broker, then starts reading on both sides.
     private static func connect(
         _ channel: any Channel, to target: SocketAddress, table: PortTable, limit: ConnectionLimit
     ) -> EventLoopFuture<Void> {
@@ -117,9 +119,9 @@ package final class BootstrapForwarder: Sendable {
     }
 }
 
-/// The number of open connections.
+/// Counts the open connections of clients, and refuses more than `connectionCountMax`.
 ///
-/// `@unchecked Sendable`: only used on the forwarder's one loop, by the initializer and by the close future.
+/// `@unchecked Sendable`: only used on the forwarder's one loop, when a connection begins and when it has closed.
 private final class ConnectionLimit: @unchecked Sendable {
     private var count = 0
 
@@ -132,7 +134,7 @@ private final class ConnectionLimit: @unchecked Sendable {
     func leave() { self.count -= 1 }
 }
 
-/// The forwarder's ports, one in front of each broker's.
+/// The forwarder's port for each broker's port.
 private final class PortTable: Sendable {
     private let table = Mutex<[Int32: Int32]>([:])
 
@@ -144,14 +146,14 @@ private final class PortTable: Sendable {
     }
 }
 
-/// The conversation of a connection, which both of its sides share.
+/// Holds the state of one client's conversation, which both relays of the connection share.
 private final class Conversation {
     var words: JavaConversation
 
     init(_ ports: [Int32: Int32]) { self.words = JavaConversation(ports: ports) }
 }
 
-/// Writes to one side what the other sends, and reads no faster than it can write.
+/// Reads from one side of a connection and writes to the other. It reads no faster than the other side takes the bytes.
 private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     enum Side { case client, broker }

@@ -1,29 +1,30 @@
 package import NIOCore
 
-/// Adapts the mock cluster of librdkafka (2.0) to Java's `kafka-clients`, on one connection. Messages of other clients
-/// pass unchanged.
+/// Adapts librdkafka's mock cluster (2.0) to Java's `kafka-clients`, on one connection. Messages of other clients pass
+/// unchanged.
 ///
-/// For an unknown version of ApiVersions, from 3 on, the mock's answer has a count that is one too small. The client
-/// then reads a throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported,
-/// and the available versions (KIP-511). Every connection begins with this question, so all connections must pass
-/// through here: the ports in Metadata and FindCoordinator are replaced by the forwarder's.
+/// The mock does not know ApiVersions from version 3 on, and answers such a request with a count that is one too small.
+/// Java's client then reads a throttle time of 20 minutes and waits. So such a request is answered here as Kafka does:
+/// in the form of version 0, with UNSUPPORTED_VERSION and the versions that exist (KIP-511). Every connection of Java's
+/// client begins with this request, so all its connections must pass through the forwarder. That is why answers to
+/// Metadata and FindCoordinator get the forwarder's ports instead of the brokers' ports.
 ///
-/// From version 4 on the mock adds four bytes too many after each partition of ListOffsets. So the client gets 3 as the
-/// newest version.
+/// In ListOffsets from version 4 on, the mock writes four bytes too many after each partition. So Java's client is told
+/// that version 3 is the newest.
 package struct JavaConversation {
-    /// Size of the longest request or answer. A longer one ends the connection; a client for experiments has none.
+    /// Maximum size of a request or answer in bytes. A longer one ends the connection.
     package static let frameByteCountMax = 64 << 20
-    /// Maximum number of changed answers that may be awaited. A client sends such a request only after the answer to
-    /// the previous one.
+    /// Maximum number of requests without an answer whose answers will be changed; one more ends the connection. A
+    /// client sends such a request only after the answer to the one before.
     package static let awaitedMax = 64
 
-    /// The connection cannot go on.
+    /// The bytes are not Kafka's protocol, or too many. The connection must be closed.
     package struct Failure: Error {}
-    /// The bytes to pass to the broker and to the client.
+    /// The bytes to send to the broker and to the client.
     package struct Passage {
-        /// Bytes that pass to the broker.
+        /// Bytes of the client's requests for the broker.
         package var toBroker = ByteBuffer()
-        /// Bytes that are answered here.
+        /// Answers to requests that do not reach the broker.
         package var toClient = ByteBuffer()
     }
 
@@ -43,21 +44,21 @@ package struct JavaConversation {
     /// Bytes of a request's API key, version and correlation id.
     private static let headByteCount = 8
 
-    /// The forwarder's port for each port of a broker.
+    /// The forwarder's port for each broker's port.
     private let ports: [Int32: Int32]
     private var speaker = Speaker.unknown
     private var ofClient = ByteBuffer()
     private var ofBroker = ByteBuffer()
-    /// Awaited answers by correlation id.
+    /// Requests whose answers will be changed, by correlation id.
     private var awaited: [Int32: Awaited] = [:]
 
-    /// A conversation that has not begun.
-    /// - Parameter ports: the forwarder's port for each port of a broker.
+    /// Creates the conversation of a new connection.
+    /// - Parameter ports: the forwarder's port for each broker's port.
     package init(ports: [Int32: Int32]) { self.ports = ports }
 
-    /// Takes bytes of the client, cut anywhere.
-    /// - Returns: the bytes that pass, and those that are answered at once.
-    /// - Throws: `Failure` when they are not a request.
+    /// Takes bytes from the client. A request may arrive in several pieces.
+    /// - Returns: the bytes to send to the broker, and answers to send to the client.
+    /// - Throws: `Failure` when the bytes are not a request.
     package mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Passage {
         var passage = Passage()
         guard self.speaker != .other else {
@@ -76,9 +77,9 @@ package struct JavaConversation {
         return passage
     }
 
-    /// Takes bytes of the broker, cut anywhere.
+    /// Takes bytes from the broker. An answer may arrive in several pieces.
     /// - Returns: the bytes for the client.
-    /// - Throws: `Failure` when they are not an answer.
+    /// - Throws: `Failure` when the bytes are not an answer.
     package mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
         guard self.speaker == .java else { return bytes }
         self.ofBroker.writeImmutableBuffer(bytes)
@@ -114,7 +115,7 @@ package struct JavaConversation {
         if self.speaker == .java, asksForVersions {
             passage.toClient.writeInteger(Int32(16))
             passage.toClient.writeInteger(correlation)
-            // The answer is UNSUPPORTED_VERSION and one entry: this API has the versions 0 to 2.
+            // The answer has the error UNSUPPORTED_VERSION and one entry: ApiVersions has the versions 0 to 2.
             passage.toClient.writeMultipleIntegers(Int16(35), Int32(1), APIKey.apiVersions, Int16(0), Int16(2))
             return
         }
@@ -125,7 +126,8 @@ package struct JavaConversation {
         passage.toBroker.writeImmutableBuffer(frame)
     }
 
-    /// Lowers versions in an answer that lists, after the error, each API with its oldest and newest version.
+    /// Lowers the newest version of ListOffsets in an answer to ApiVersions. After the error, the answer lists each API
+    /// with its oldest and newest version.
     private static func lowerVersions(in frame: inout ByteBuffer) {
         var index = frame.readerIndex + 10
         guard let count = frame.getInteger(at: index, as: Int32.self), count >= 0 else { return }
@@ -143,8 +145,8 @@ package struct JavaConversation {
 
     // MARK: Addresses
 
-    /// Answers of versions whose form is not known here pass unchanged: the client then connects to the brokers
-    /// directly.
+    /// Replaces the brokers' ports in an answer. If the form of the answer's version is not known here, the answer
+    /// stays unchanged, and the client connects to the brokers directly.
     private func putPorts(into frame: inout ByteBuffer, of awaited: Awaited) {
         // The frame's length and correlation id are skipped.
         var index = frame.readerIndex + 8
@@ -159,14 +161,14 @@ package struct JavaConversation {
             }
         } else {
             guard (0...2).contains(awaited.version) else { return }
-            // These bytes are the throttle and the error.
+            // These bytes are the throttle time, which version 0 lacks, and the error.
             index += awaited.version >= 1 ? 6 : 2
             if awaited.version >= 1, !Self.skipString(of: frame, at: &index) { return }
             _ = self.putPort(into: &frame, at: &index)
         }
     }
 
-    /// Replaces the port of a node, which consists of its number, host and port.
+    /// Replaces the port of a broker in an answer, where each broker has a number, a host and a port.
     private func putPort(into frame: inout ByteBuffer, at index: inout Int) -> Bool {
         index += 4
         guard Self.skipString(of: frame, at: &index), let port = frame.getInteger(at: index, as: Int32.self) else {
@@ -177,14 +179,14 @@ package struct JavaConversation {
         return true
     }
 
-    /// Skips a text, or a null, with its length in two bytes before it.
+    /// Skips a string: its length in two bytes, then its bytes. A null has a negative length.
     private static func skipString(of frame: ByteBuffer, at index: inout Int) -> Bool {
         guard let length = frame.getInteger(at: index, as: Int16.self) else { return false }
         index += 2 + Int(max(0, length))
         return index <= frame.writerIndex
     }
 
-    /// A request or answer with its length before it; `nil` while it is incomplete.
+    /// Takes the next request or answer, including its length, from the buffer; `nil` while it is incomplete.
     private static func nextFrame(of buffer: inout ByteBuffer) throws(Failure) -> ByteBuffer? {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: Int32.self) else { return nil }
         guard (4...Self.frameByteCountMax).contains(Int(length)) else { throw Failure() }

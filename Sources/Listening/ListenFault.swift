@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import Redaction
 
-/// Why an address cannot be listened on, for a person: the setting, the address, the error, and what to do.
+/// Why the program cannot listen on an address, for a person: the setting, the address, the error, and what to do.
 package struct ListenFault: Error, Equatable, CustomStringConvertible {
-    /// The option or setting of the address, such as `--port` or `admin.port`.
+    /// The option or setting that gave the address, such as `--port` or `admin.port`.
     package var setting: String
     private let address: String
     private let reason: String
@@ -14,10 +14,10 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - error: the error of the attempt to listen.
-    ///   - setting: the option or setting of the address.
+    ///   - setting: the option or setting that gave the address.
     ///   - host: an address of this machine, or a name.
     ///   - port: the port; 0: any free one.
-    /// - Returns: `nil` when the error is about something else.
+    /// - Returns: `nil` when the error is not about the address.
     package init?(_ error: any Error, _ setting: String, host: String, port: Int) {
         switch error {
         case let error as IOError: self.reason = Self.reason(code: error.errnoCode, port: port)
@@ -27,7 +27,7 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
         default: return nil
         }
         self.setting = setting
-        // A name without an address may be anything, even a secret.
+        // A name that could not be resolved may be anything, even a secret.
         let shown = self.reason == Self.unknownName ? ShownText.unknownName(host) : ShownText.name(host)
         self.address = host.contains(":") ? "[\(shown)]:\(port)" : "\(shown):\(port)"
     }

@@ -1,7 +1,7 @@
-/// Protects a port without a password from other sites. Any page in a browser of this machine can send requests to
-/// loopback, and a foreign host name can have loopback's address. All such ports use this guard. Pure.
+/// Protects a port that has no password from other web sites. Any page in a browser on this machine can send requests
+/// to loopback, and another site's host name can resolve to loopback. All such ports use this guard. Pure.
 package struct RequestGuard: Sendable {
-    /// The address the port listens on.
+    /// The address on which the port listens.
     package let host: String
 
     package init(host: String) { self.host = host }
@@ -12,12 +12,12 @@ package struct RequestGuard: Sendable {
     package struct Sender: Sendable {
         /// The field `Host`, with the port; `nil` when it is missing.
         package var authority: String?
-        /// The field `Origin`; `nil` when the request is not from a page, or follows a link.
+        /// The field `Origin`; `nil` when the request is not from a page, or when a person followed a link.
         package var origin: String?
         /// The field `Sec-Fetch-Site`; `nil` when the request is not from a browser, or from an old one.
         package var fetchSite: String?
-        /// Whether `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say that a person follows a link or has typed the address. No
-        /// page sees the answer then.
+        /// Whether a person followed a link or typed the address, by `Sec-Fetch-Mode` and `Sec-Fetch-Dest`. No other
+        /// page gets the answer of such a request.
         package var isNavigation: Bool
 
         package init(authority: String?, origin: String?, fetchSite: String?, isNavigation: Bool = false) {
@@ -28,7 +28,7 @@ package struct RequestGuard: Sendable {
         }
     }
 
-    /// Why a request is refused; `nil` when it is answered.
+    /// Why a request must be refused; `nil` when it may be answered.
     /// - Parameter isRead: whether the request changes nothing.
     package func refusal(_ sender: Sender, isRead: Bool) -> String? {
         guard let authority = sender.authority else { return "the request has no Host" }

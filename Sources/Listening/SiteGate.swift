@@ -2,11 +2,11 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Lets requests pass that `RequestGuard` allows. Others get status 403 and a JSON object with the reason.
+/// Passes on the requests that `RequestGuard` allows. Others get status 403 and a JSON object with the reason.
 package struct SiteGate: RouterMiddleware {
     private let guarding: RequestGuard
 
-    /// - Parameter host: the address the port listens on.
+    /// - Parameter host: the address on which the port listens.
     package init(host: String) { self.guarding = RequestGuard(host: host) }
 
     /// Passes a request on, or answers it with status 403 and the reason. Runs on no particular thread.
@@ -23,14 +23,14 @@ package struct SiteGate: RouterMiddleware {
 }
 
 extension RequestGuard {
-    /// Why a request is refused; `nil` when it is answered.
+    /// Why a request must be refused; `nil` when it may be answered.
     package func refusal(of request: Request) -> String? {
         self.refusal(Sender(request), isRead: [.get, .head].contains(request.method))
     }
 }
 
 extension RequestGuard.Sender {
-    /// The sender according to the request's header fields.
+    /// Reads the sender from the request's header fields.
     package init(_ request: Request) {
         func field(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
         self.init(

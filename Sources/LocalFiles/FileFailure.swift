@@ -1,19 +1,19 @@
 import Glibc
 import Redaction
 
-/// Why a file cannot be used: the path, then the system's reason. A path that does not look like one is not shown,
-/// because it may be the content of a file.
+/// Why a file cannot be used. The description has the path and the system's reason. A text that does not look like a
+/// path is not shown, because it may be the content of a file.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
-    /// The path as it was given; not to be shown.
+    /// The path as it was given. It must not be shown.
     package var path: String
-    /// A predicate whose subject is the file.
+    /// What is wrong, in words that follow the path, such as "cannot be read: No such file or directory".
     package var complaint: String
     package var description: String {
         ShownText.path(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
     }
 
-    /// Describes the failure of a file that was named on a command line, where no secret is expected. A plain word is
-    /// shown as well.
+    /// Describes the failure of a file that was named on a command line. No secret is expected there, so a plain word
+    /// is shown as a path, too.
     package var commandLineDescription: String {
         ShownText.file(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
     }

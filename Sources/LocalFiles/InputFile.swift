@@ -2,10 +2,12 @@ import Glibc
 
 /// A small file that is read whole: a configuration, a key, certificates.
 package enum InputFile {
-    /// Size of the largest file that any caller accepts. A device or a pipe that never ends must not fill the memory.
+    /// Maximum size in bytes of a file that any caller accepts. A device or a pipe that never ends must not fill the
+    /// memory.
     package static let byteCountMax = 4_194_304
 
-    /// Why the file cannot be read; `nil` when it can. Does not read it.
+    /// Why the file cannot be read; `nil` when it can. Does not read the file. A directory is a failure unless
+    /// `directoryIsFine`.
     package static func failure(_ path: String, directoryIsFine: Bool = false) -> FileFailure? {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {

@@ -4,8 +4,8 @@ import Glibc
 package enum OutputFile {
     private static let mode: mode_t = 0o644
 
-    /// Throws when `write` could not write to this path, so that the caller knows before the task and not after it.
-    /// Neither changes an existing file nor makes one.
+    /// Throws when `write` could not write to this path, so that the caller knows this before the long task. An
+    /// existing file is not changed, and no new file remains.
     package static func check(_ path: String) throws(FileFailure) {
         var status = stat()
         if stat(path, &status) == 0 {
@@ -26,8 +26,8 @@ package enum OutputFile {
         try Self.write(bytes, to: descriptor, path)
     }
 
-    /// Writes the bytes to a new file, which replaces an existing one. No user whom `mode` excludes can read them at
-    /// any time. Blocks on the disk.
+    /// Writes the bytes to a new file, which replaces an existing one. At no time can a user whom `mode` excludes read
+    /// the bytes. Blocks on the disk.
     package static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(FileFailure) {
         unlink(path)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
@@ -37,7 +37,7 @@ package enum OutputFile {
         try Self.write(bytes, to: descriptor, path)
     }
 
-    /// Makes a directory and its missing parents. An existing one is not changed.
+    /// Makes a directory and its missing parents. An existing directory is not changed.
     package static func makeDirectory(_ path: String) throws(FileFailure) {
         guard mkdir(path, 0o755) != 0 else { return }
         let code = errno

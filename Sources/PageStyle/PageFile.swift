@@ -1,5 +1,4 @@
-/// A file of a page as it is served. It is embedded in the program, so the program needs no files beside it, and no
-/// tool builds them.
+/// A file of a web page, served unchanged. The program contains it, so an installed program needs no other files.
 package struct PageFile: Sendable {
     /// Media types of a page's files.
     package enum MediaType: String, Sendable {
@@ -29,12 +28,12 @@ package struct PageFile: Sendable {
         self.text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Colours, text and controls of every page.
+    /// The style sheet of every page: colours, text and controls.
     package static func style(at path: String) -> PageFile {
         PageFile(path: path, type: .css, bytes: PackageResources.style_css)
     }
 
-    /// The elements that all scripts draw with.
+    /// The script with the page elements that all other scripts use.
     package static func elements(at path: String) -> PageFile {
         PageFile(path: path, type: .script, bytes: PackageResources.elements_js)
     }

@@ -1,5 +1,4 @@
-/// A type whose values may contain secrets. When a value is printed, dumped or mirrored, by us or by a library, only
-/// the type's name is shown.
+/// A type whose values may contain secrets. Printing, dumping or mirroring a value shows only the type's name.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

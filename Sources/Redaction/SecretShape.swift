@@ -1,8 +1,10 @@
-/// Recognises the kind of a text that looks like a secret, so that it can be named without being repeated. Pure.
+/// Recognises the kind of secret that a text looks like, so that a message can name the kind and need not repeat the
+/// text. Pure.
 package enum SecretShape {
-    /// Least length of a key in base64, bytes.
+    /// Minimum length in bytes of a text that counts as a key in base64.
     private static let keyByteCountMin = 64
-    /// Labels of PEM with their kinds (RFC 7468). The first label found counts: a key beside its certificate is a key.
+    /// Labels of PEM with their kinds (RFC 7468). The first label in this list that the text has decides, so a private
+    /// key with its certificate counts as a private key.
     private static let labels = [
         (label: "PRIVATE KEY-----", noun: "a private key"), (label: "PUBLIC KEY-----", noun: "a public key"),
         (label: "CERTIFICATE REQUEST-----", noun: "a certificate request"),
@@ -26,7 +28,8 @@ package enum SecretShape {
     /// Whether the text is a whole key or certificate, or most of one, and so cannot be a name.
     package static func isContentOfKey(_ text: String) -> Bool {
         if text.contains("-----BEGIN") { return true }
-        // DER begins with a SEQUENCE of a known length, which is `MI` in base64.
+        // In DER, a key or certificate of this size begins with a SEQUENCE and a length of several bytes, which is `MI`
+        // in base64.
         guard text.hasPrefix("MI"), text.utf8.count >= Self.keyByteCountMin else { return false }
         return text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || [0x2b, 0x2f, 0x3d, 0x0a, 0x0d, 0x20].contains($0)

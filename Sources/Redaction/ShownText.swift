@@ -1,16 +1,16 @@
 import Glibc
 
-/// Decides how much may be shown of a text that somebody gave as a setting, property, variable or option. No other code
-/// shows one.
+/// Decides how much may be shown of a text that somebody gave as a setting, property, variable or option. Only this
+/// code shows such a text.
 ///
-/// Each function is for one kind of text. A text that may not be shown is described: by its length, or by what it looks
-/// like.
+/// Each function is for one kind of text. A text that must not be shown is described by its length, or by the kind of
+/// secret that it looks like.
 package enum ShownText {
-    /// Length of the longest wrong number or word that is shown.
+    /// Maximum length in bytes of a value that `closed` shows.
     static let closedByteCountMax = 24
-    /// Length of the longest word in a name.
+    /// Maximum length in bytes of a word in a plain name.
     private static let wordByteCountMax = 24
-    /// Length from which on a word with letters and digits may be random.
+    /// Minimum length in bytes at which a word with letters and digits counts as random.
     private static let drawnByteCountMin = 16
     private static let nameByteCountMax = 249
 
@@ -20,7 +20,8 @@ package enum ShownText {
             ?? (text.isEmpty ? "empty" : "a text of \(text.count) character\(text.count == 1 ? "" : "s")")
     }
 
-    /// A value where a number, a duration, a boolean or one of a few words is expected, in quotes.
+    /// Shows a value in quotes where a number, a duration, a boolean or one of a few words was expected. A value that
+    /// may be a secret is described.
     package static func closed(_ text: String) -> String {
         Self.isClosed(text) ? "\"\(text)\"" : Self.withheld(text)
     }
@@ -31,18 +32,19 @@ package enum ShownText {
             && !text.unicodeScalars.contains { $0 == "=" || $0.properties.isWhitespace || $0.value < 0x20 }
     }
 
-    /// Whether `text` may be the name of something known, such as a topic, a host or an app. It may have letters,
-    /// digits and `._:-`, and no word that looks random.
+    /// Whether `text` may be shown as the name of something, such as a topic, a host or an app. Such a name has
+    /// letters, digits and `._:-`, and no word that looks random.
     package static func isName(_ text: String) -> Bool {
         (1...Self.nameByteCountMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-".utf8.contains($0) }
             && Self.words(text).allSatisfy { !Self.isDrawn($0) }
     }
 
-    /// A name, or a description of the text.
+    /// Shows a name. A text that is not a name is described.
     package static func name(_ text: String) -> String { Self.isName(text) ? text : Self.withheld(text) }
 
-    /// A name that is not known, such as a misspelt one. Words that have digits only at their ends are shown.
+    /// Shows a name that the program does not know, such as a misspelt one. Each word may only have letters and then up
+    /// to four digits. Otherwise the name's length is described.
     package static func unknownName(_ text: String) -> String {
         Self.isPlain(text) ? text : "(a name of \(text.count) character\(text.count == 1 ? "" : "s"))"
     }
@@ -57,7 +59,8 @@ package enum ShownText {
         }
     }
 
-    /// Brokers or hosts with ports, or a description: a user may be in front of a host.
+    /// Shows brokers or hosts with ports. A text with other characters is described, because it may have a user before
+    /// a host.
     package static func addresses(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-,[]/%".utf8.contains($0)
@@ -67,7 +70,7 @@ package enum ShownText {
             ? text : Self.withheld(text)
     }
 
-    /// The path, if it looks like one or exists; `nil` otherwise, because it may be the content of a file.
+    /// Shows a path that looks like one or exists; `nil` for any other text, because it may be the content of a file.
     package static func path(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= 1_024, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
             return nil
@@ -76,11 +79,11 @@ package enum ShownText {
         return Self.looksLikePath(text) || access(text, F_OK) == 0 ? text : nil
     }
 
-    /// The path or plain word that names a file on a command line, where no secret is expected; `nil`: it may be a
-    /// secret.
+    /// Shows a path or plain word that names a file on a command line, where no secret is expected; `nil` for any other
+    /// text.
     package static func file(_ text: String) -> String? { self.path(text) ?? (self.isPlain(text) ? text : nil) }
 
-    /// The beginning of a sentence that describes a path that may not be shown.
+    /// The beginning of a sentence about a text that was given as a path but must not be shown.
     package static func notPath(_ text: String) -> String {
         SecretShape.noun(text).map { "this is \($0), not its path" }
             ?? "this is \(Self.withheld(text)) that does not look like a path, and no file has that name"
@@ -104,7 +107,8 @@ package enum ShownText {
         return parts.count > 1 && parts.allSatisfy { Self.isPlain(String($0)) }
     }
 
-    /// Whether a word looks random like keys and tokens: long with letters and digits, or longer than any word.
+    /// Whether a word looks random, as keys and tokens do. Such a word is long and has letters and digits, or is longer
+    /// than any real word.
     private static func isDrawn(_ word: Substring.UTF8View) -> Bool {
         let hasDigit = word.contains(where: TextBytes.isDigit)
         let hasLetter = word.contains(where: TextBytes.isLetter)

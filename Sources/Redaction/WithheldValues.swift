@@ -1,6 +1,6 @@
-/// Secret values to be removed from texts of others, such as a library or a broker, which may repeat them.
+/// Secret values to remove from the messages of a library or a broker, which may repeat them.
 package struct WithheldValues: Sendable {
-    /// Length from which on a value is removed: shorter ones would be found in every text.
+    /// Minimum length in bytes of a value that is removed. Shorter values occur in ordinary text.
     private static let byteCountMin = 4
     private static let mark = "***"
     private var values: [String] = []
@@ -8,7 +8,7 @@ package struct WithheldValues: Sendable {
     /// An instance without values.
     package init() {}
 
-    /// Adds a value, and each line of it, because texts may repeat it by lines.
+    /// Adds a value and each of its lines, because a message may repeat a single line.
     package mutating func append(_ value: String) {
         for part in [value] + value.split(whereSeparator: \.isNewline).map(String.init)
         where part.utf8.count >= Self.byteCountMin && !self.values.contains(part) {

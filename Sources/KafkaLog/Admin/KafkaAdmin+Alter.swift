@@ -1,8 +1,8 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Gives topics more partitions, and returns an answer for each. `NewTopic.partitionCount` is the number that its
-    /// topic will have; its other fields are ignored. Kafka cannot take partitions away again. Blocks, at most about
+    /// Gives topics more partitions, and returns an answer for each topic. `NewTopic.partitionCount` is the number that
+    /// a topic has afterwards; settings and replicas are ignored. Kafka cannot remove partitions. Blocks, at most about
     /// `limit`.
     public func addPartitions(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
@@ -32,8 +32,8 @@ extension KafkaAdmin {
             })
     }
 
-    /// Gives topics other settings, and returns an answer for each. A setting that a `NewTopic` does not name gets the
-    /// broker's default; its counts are ignored. Blocks, at most about `limit`.
+    /// Replaces all settings of topics, and returns an answer for each topic. A setting that a `NewTopic` does not name
+    /// gets the broker's default. Its numbers of partitions and replicas are ignored. Blocks, at most about `limit`.
     public func configureTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var resources: [OpaquePointer?] = topics.map {
@@ -57,7 +57,7 @@ extension KafkaAdmin {
             })
     }
 
-    /// The broker's answer for the settings of a topic.
+    /// Reads the broker's answer about the settings of a topic.
     private static func configurationAnswer(_ answer: OpaquePointer) -> TopicAnswer {
         let name = String(cString: rd_kafka_ConfigResource_name(answer))
         let code = rd_kafka_ConfigResource_error(answer)

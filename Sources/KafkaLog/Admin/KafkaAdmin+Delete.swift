@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Deletes topics, and returns an answer for each. The answer for a topic that does not exist is
+    /// Deletes topics, and returns an answer for each topic. If a topic does not exist, its error is
     /// `unknownTopicOrPartition`. Blocks, at most about `limit`.
     public func deleteTopics(_ names: [String], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !names.isEmpty else { return [] }
@@ -16,9 +16,9 @@ extension KafkaAdmin {
             })
     }
 
-    /// Deletes consumer groups and their committed offsets, and returns an answer for each. The answer for a group with
-    /// members is Kafka's `NON_EMPTY_GROUP`, for one that does not exist `groupIDNotFound`. Blocks, at most about
-    /// `limit`.
+    /// Deletes consumer groups with their committed offsets, and returns an answer for each group. If a group has
+    /// members, its error is Kafka's `NON_EMPTY_GROUP`. If it does not exist, its error is `groupIDNotFound`. Blocks,
+    /// at most about `limit`.
     public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }
@@ -32,7 +32,7 @@ extension KafkaAdmin {
             })
     }
 
-    /// The broker's answer for a group.
+    /// Reads the broker's answer for a group.
     private static func groupAnswer(_ answer: OpaquePointer) -> GroupAnswer {
         let name = String(cString: rd_kafka_group_result_name(answer))
         guard let error = rd_kafka_group_result_error(answer) else { return GroupAnswer(name: name, error: nil) }

@@ -36,13 +36,14 @@ public struct GroupMember: Sendable, Hashable {
 }
 
 extension KafkaAdmin {
-    /// Lists a group's members now; empty when the group does not exist. Needs the same right as `group`.
+    /// Lists a group's members; empty when the group does not exist. Needs the right Describe on the group.
     public func members(of group: String, within limit: Duration) throws(KafkaError) -> [GroupMember] {
         try self.group(group, within: limit).members
     }
 
-    /// Describes a group with its members and their partitions; no members when the group does not exist. Needs
-    /// Describe on the group. Throws `unsupportedFeature` for a broker without administration (the embedded one).
+    /// Describes a group with its members and their partitions. A group that does not exist has no members. Needs the
+    /// right Describe on the group. Throws `unsupportedFeature` for a cluster without administration, such as the
+    /// embedded one.
     public func group(_ group: String, within limit: Duration) throws(KafkaError) -> GroupDescription {
         try self.ask(
             RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, within: limit,

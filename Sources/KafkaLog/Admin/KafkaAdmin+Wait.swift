@@ -17,7 +17,8 @@ extension KafkaAdmin {
         }
     }
 
-    /// Asks the cluster again and again, because no event says when its metadata has changed.
+    /// Asks for the cluster's metadata again and again until `wait` is over. Kafka does not announce that the metadata
+    /// has changed.
     /// - Returns: the topics still waited for when the time was over.
     private func outwait(_ wait: consuming TopicWait, within limit: Duration) throws(KafkaError) -> [String] {
         let beganAt = ContinuousClock.now

@@ -1,14 +1,14 @@
 import CRDKafka
 
-/// Lists, creates and deletes a cluster's topics, and deletes groups. Every method blocks, at most about its limit.
+/// Administers the topics and consumer groups of a cluster. Every method blocks, at most about its limit.
 public final class KafkaAdmin: Sendable {
     private let client: ClientHandle
     /// The queue on which librdkafka reports why it cannot connect. Read and emptied after each failure.
     private let events: KafkaQueue
 
-    /// Makes a client for administration alone. Does not connect yet.
+    /// Checks the settings and makes a client for administration alone.
     /// - Parameter log: receives librdkafka's log lines; `nil`: standard error.
-    /// - Throws: for a property that librdkafka does not accept.
+    /// - Throws: the error of a property that librdkafka does not accept.
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
         let client = try ClientConfiguration.withoutGroup(settings)
         rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_ERROR)
@@ -16,11 +16,11 @@ public final class KafkaAdmin: Sendable {
         self.events = KafkaQueue(rd_kafka_queue_get_main(self.client.pointer))
     }
 
-    /// The cluster's identifier; `nil` when unknown within `limit`.
+    /// The cluster's identifier; `nil` when no broker gave it within `limit`.
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// Describes those of `names` (all topics when `nil`) that exist, by name. Never creates a topic: it asks for the
-    /// list of all topics, because asking for one by name makes some brokers create it.
+    /// Describes the topics in `names` that exist, sorted by name; all topics when `names` is `nil`. This method always
+    /// asks for the list of all topics, because asking for a topic by name makes some brokers create it.
     public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError)
         -> [TopicDescription]
     {
@@ -40,12 +40,12 @@ public final class KafkaAdmin: Sendable {
         return topics.sorted { $0.name < $1.name }
     }
 
-    /// Why this client is not shown a topic that `describeTopics` did not list. `nil` when the topic does not exist or
-    /// the cluster cannot be asked. The list of all topics omits those that the client may not describe. A question for
-    /// a single name is answered with the reason.
+    /// Why `describeTopics` does not list a topic. The list of all topics omits those that the client may not describe.
+    /// So this method asks for the single topic, which is answered with the reason. `nil` when no right is missing, or
+    /// when the cluster has no administration.
     public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
         do throws(KafkaError) {
-            // A cluster without administration has no rights either, and asking by name may create the topic.
+            // A cluster without administration has no rights, and there asking by name may create the topic.
             try self.requireController(within: limit)
         } catch {
             guard error.code == .unsupportedFeature else { throw error }
@@ -64,8 +64,8 @@ public final class KafkaAdmin: Sendable {
         return KafkaError(code, subject: .topic(topic)).needing(.describe)
     }
 
-    /// The cluster's brokers and topics, to be destroyed by the caller. While it cannot connect, librdkafka only waits.
-    /// A refused password or certificate ends the wait early.
+    /// Asks for the cluster's brokers and topics; the caller destroys the answer. While librdkafka cannot connect, it
+    /// only waits. So this method asks in short tries, and gives up early if a password or certificate was refused.
     private func metadata(within limit: Duration) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata> {
         let deadline = ContinuousClock.now + limit
         var slice = Self.metadataSliceMin
@@ -80,8 +80,8 @@ public final class KafkaAdmin: Sendable {
             let error = self.client.error(failure)
             if error.isWithoutToken { throw error }
             guard error.code == .timedOut || error.code == .transport, ContinuousClock.now < deadline else {
-                // The reason why no broker could be asked, such as a refused connection, is more useful than "timed
-                // out".
+                // The reason why no broker could be asked, such as a refused connection, tells an operator more than
+                // "timed out".
                 throw complaint.map { KafkaError(code: error.code, text: $0.text) } ?? error
             }
             if error.code == .transport { Sleeping.sleep(.milliseconds(100)) }
@@ -89,7 +89,7 @@ public final class KafkaAdmin: Sendable {
         }
     }
 
-    /// Length of the first try; each further one is twice as long.
+    /// Time limit of the first try. Each further try has twice the time.
     private static let metadataSliceMin = Duration.seconds(1)
 
     /// Why connections failed since the last call: a refusal if there was one, otherwise the latest error.
@@ -97,22 +97,22 @@ public final class KafkaAdmin: Sendable {
         var complaint: KafkaError?
         while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
             defer { rd_kafka_event_destroy(event) }
-            // Any other event is not an error, and would be read as one called "Success".
+            // Other events are not errors. `KafkaError` would read them as errors with the text "Success".
             guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
-            // A token may have arrived since.
+            // This error may be outdated, because a token may have arrived since.
             if error.isWithoutToken { continue }
-            // "All brokers down" only accompanies the cause, so it replaces nothing.
+            // "All brokers down" only follows the error that is the cause, so it must not replace that error.
             if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
         }
         return complaint
     }
 
-    /// Creates topics and waits until they exist. Returns an answer for each. The answer for a topic that exists
-    /// already is Kafka's `TOPIC_ALREADY_EXISTS`, and the topic is not touched. Throws `unsupportedFeature` for a
-    /// broker without administration (the embedded one).
-    /// - Parameter isOnlyAsked: whether to create nothing, and only ask the brokers if they would, policies of the
-    ///   cluster included.
+    /// Creates topics, waits until they exist, and returns an answer for each topic. If a topic already exists, its
+    /// error is Kafka's `TOPIC_ALREADY_EXISTS`, and the topic is not changed. Throws `unsupportedFeature` for a cluster
+    /// without administration, such as the embedded one.
+    /// - Parameter isOnlyAsked: `true`: creates nothing, and only asks the brokers whether they would. They also check
+    ///   the cluster's policies.
     public func createTopics(
         _ topics: [NewTopic], within limit: Duration, isOnlyAsked: Bool = false
     ) throws(KafkaError) -> [TopicAnswer] {
@@ -148,7 +148,7 @@ public final class KafkaAdmin: Sendable {
             })
     }
 
-    /// The broker's answer for a topic, to an operation that needs this right.
+    /// Reads the broker's answer for a topic. The operation needs `right`.
     static func answer(_ answer: OpaquePointer, needing right: KafkaRight) -> TopicAnswer {
         let name = String(cString: rd_kafka_topic_result_name(answer))
         let code = rd_kafka_topic_result_error(answer)
@@ -157,8 +157,7 @@ public final class KafkaAdmin: Sendable {
         return TopicAnswer(name: name, error: KafkaError(code, subject: .topic(name), text: text).needing(right))
     }
 
-    /// Each topic's settings, name to value (the broker's defaults included; what the broker calls sensitive is
-    /// absent).
+    /// Each topic's settings by name. They include the broker's defaults, but no value that the broker calls sensitive.
     public func topicConfigurations(_ names: [String], within limit: Duration) throws(KafkaError) -> [String: [String:
         String]]
     {
@@ -197,10 +196,11 @@ public final class KafkaAdmin: Sendable {
         return values
     }
 
-    /// Throws where the cluster has no administration: librdkafka would wait for a controller that never answers. Such
-    /// a cluster names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1).
+    /// Throws if the cluster has no administration, because librdkafka would wait for a controller that never answers.
+    /// Such a cluster names a controller that is not one of its brokers. (librdkafka's mock cluster names broker 0, and
+    /// its brokers have numbers from 1.)
     private func requireController(within limit: Duration) throws(KafkaError) {
-        // The metadata is asked for first, because this notices refusals.
+        // The metadata is read first, because `metadata` notices a refused login.
         let metadata = try self.metadata(within: limit)
         defer { rd_kafka_metadata_destroy(metadata) }
         let controller = rd_kafka_controllerid(self.client.pointer, limit.wholeMillis)
@@ -215,7 +215,8 @@ public final class KafkaAdmin: Sendable {
         }
     }
 
-    /// What librdkafka lists in `whole`; empty when there is no such result. Valid as long as its event.
+    /// The entries of a result of librdkafka; empty when `whole` is `nil`. They are valid until the result's event is
+    /// destroyed.
     static func entries(
         of whole: OpaquePointer?,
         _ list: (OpaquePointer?, UnsafeMutablePointer<Int>?) -> UnsafeMutablePointer<OpaquePointer?>?
@@ -225,7 +226,7 @@ public final class KafkaAdmin: Sendable {
         return (0..<count).compactMap { entries[$0] }
     }
 
-    /// Sends one admin request and waits for its event.
+    /// Sends one admin request and waits for its answer, which `read` converts.
     func ask<Answer>(
         _ operation: rd_kafka_admin_op_t, within limit: Duration, isOnlyAsked: Bool = false,
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
@@ -238,12 +239,12 @@ public final class KafkaAdmin: Sendable {
         var reason = [CChar](repeating: 0, count: reasonCapacity)
         _ = rd_kafka_AdminOptions_set_request_timeout(options, limit.wholeMillis, &reason, reasonCapacity)
         if operation == RD_KAFKA_ADMIN_OP_CREATETOPICS {
-            // How long the controller may wait until every broker knows the topic.
+            // This is the time that the controller may wait until every broker knows the topic.
             _ = rd_kafka_AdminOptions_set_operation_timeout(options, limit.wholeMillis, &reason, reasonCapacity)
         }
         if isOnlyAsked {
             let failure = rd_kafka_AdminOptions_set_validate_only(options, 1, &reason, reasonCapacity)
-            // Without this option the brokers would really create what was only asked about.
+            // Without this option the brokers would create the topics.
             guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
         }
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))

@@ -14,7 +14,7 @@ public struct TopicDescription: Sendable, Hashable {
     }
 }
 
-/// A topic to be created.
+/// A topic as a request describes it: to be created, or to get more partitions or other settings.
 public struct NewTopic: Sendable, Hashable {
     /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
     public var name: String
@@ -25,7 +25,7 @@ public struct NewTopic: Sendable, Hashable {
     /// Kafka's topic settings by name.
     public var configuration: [String: String]
 
-    /// A topic to be created. What is left out is decided by the broker's defaults.
+    /// Creates a description. The broker's defaults decide what it leaves out.
     public init(name: String, partitionCount: Int, replicationFactor: Int = -1, configuration: [String: String] = [:]) {
         self.name = name
         self.partitionCount = partitionCount

@@ -1,27 +1,28 @@
 /// The configuration of a `KafkaConsumer`.
 public struct ConsumerConfiguration: Sendable {
-    /// Brokers, security and any other librdkafka properties. Session and poll times are set here too: keep
+    /// Brokers, security and any other librdkafka properties, such as session and poll times. Keep
     /// `max.poll.interval.ms` well above `revocationDurationMax`.
     public var settings: KafkaSettings
     /// `group.id`: workers of one group share the partitions.
     public var groupID: String
-    /// `group.instance.id`: with it a restart within `session.timeout.ms` moves no partition. Unique per worker, such
-    /// as the pod's name. Such a member does not leave the group when it closes: its partitions wait for it until the
+    /// `group.instance.id`, unique per worker, such as the pod's name. With it, a restart within `session.timeout.ms`
+    /// moves no partition: the member does not leave the group when it closes, and its partitions wait for it until the
     /// session times out.
     public var groupInstanceID: String?
-    /// The topic that the group subscribes to; it decides which partition numbers are ours.
+    /// The topic that the group subscribes to. Its partitions are assigned by the group, and their numbers hold for the
+    /// riding topics, too.
     public var driverTopic: String
-    /// Topics with the same partition count as the driver topic. A partition of theirs is assigned and revoked together
+    /// Topics with as many partitions as the driver topic. Each of their partitions is assigned and revoked together
     /// with the driver's partition of the same number. Their offsets are committed in the same group.
     public var ridingTopics: [String]
-    /// Longest time that a revocation may stay open. librdkafka stops fetching *every* partition meanwhile, so drain in
-    /// 1–2 s. After this time the partitions are given up anyway, and `.rebalanceOverdue` reports it.
+    /// Maximum time that a revocation may stay open. Meanwhile librdkafka fetches for *no* partition, so a worker
+    /// should drain in 1–2 s. After the maximum the partitions are given up anyway, and `.rebalanceOverdue` reports it.
     public var revocationDurationMax: Duration = .seconds(10)
-    /// Longest time that an assignment may wait for its start positions. After this time the partitions start where the
-    /// group committed.
+    /// Maximum time that an assignment may wait for its start positions. After it the partitions start where the group
+    /// committed.
     public var assignmentDurationMax: Duration = .seconds(30)
-    /// Niceness of the client's threads that talk to brokers, added to the process's nice value (`setpriority(2)`),
-    /// 0…19. It lets them give way to the process's other threads where processors are scarce.
+    /// Number that is added to the nice value of the client's broker threads, 0…19 (`BrokerThreadNiceness`). With few
+    /// processors, a higher number makes them give way to the process's other threads.
     public var brokerThreadNiceness: Int32 = 0
     /// Receives librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
@@ -39,36 +40,37 @@ public struct ConsumerConfiguration: Sendable {
         self.log = log
     }
 
-    /// The driver topic, then the riding topics. A reader's `topicIndex` is an index into this.
+    /// The driver topic, then the riding topics. `PartitionReader.topicIndex` is an index into this array.
     public var topics: [String] { [self.driverTopic] + self.ridingTopics }
 
-    /// Properties that are used unless `settings` says otherwise. (`allow.auto.create.topics` is false for consumers
-    /// already; naming it makes librdkafka warn of old brokers.)
+    /// Properties that are used unless `settings` says otherwise. `allow.auto.create.topics` is missing: for consumers
+    /// it is false by default, and setting it makes librdkafka warn about old brokers.
     ///
-    /// **Fetching.** librdkafka has one Fetch under way per broker. It leaves out each partition whose queue holds
-    /// `queued.min.messages` records or `queued.max.messages.kbytes`. When only empty partitions are left to ask for,
-    /// the broker holds the Fetch for `fetch.wait.max.ms`. Meanwhile the full queue drains and nothing is fetched. With
-    /// 1,000 records and 500 ms, librdkafka's own values, this made reading a few partitions 5 to 17 times slower. Now
-    /// the threshold in records is too high to matter, and 4 MB last a shard longer than the 20 ms that a Fetch is
-    /// held. The bytes bound memory *per partition* once queues are separate: with librdkafka's 64 MB four stalled
-    /// partitions took 720 MB. So a consumer that may get many partitions gets less for each, by
-    /// `fetchAhead(partitionCount:)`.
+    /// **Fetching.** librdkafka sends each broker one Fetch at a time. The Fetch leaves out each partition whose queue
+    /// holds `queued.min.messages` records or `queued.max.messages.kbytes`. If the Fetch names only partitions without
+    /// new records, the broker holds it for `fetch.wait.max.ms`. Meanwhile the full queues drain, and nothing is
+    /// fetched for them. With librdkafka's own values, 1,000 records and 500 ms, reading a few partitions was 5 to 17
+    /// times slower. Here the number of records is too high to matter. A shard needs longer for 4 MB than the 20 ms
+    /// that a broker holds a Fetch. Each partition has its own queue, so the bytes bound memory *per partition*. With
+    /// librdkafka's 64 MB, four partitions that nobody read took 720 MB. So a consumer that may get many partitions
+    /// gets less for each, by `fetchAhead(partitionCount:)`.
     ///
-    /// A broker answers a Fetch as soon as it has `fetch.min.bytes`. With one byte, librdkafka's own value, a steady
-    /// stream of records is fetched a few at a time, by about 1,500 Fetches a second. Each names every partition and
-    /// wakes a shard: that was two thirds of the cost of a push at 2,000 a second. Now a Fetch waits for 64 KB or 20
-    /// ms, so that there are at most fifty a second until there is much to carry. A record waits 10 ms for it on
-    /// average; seen from outside, at 1,000 to 2,000 a second, half of the updates wait 30 ms. To trade CPU for less
-    /// delay, set `fetch.min.bytes: 1`: "How soon a record is taken" in deploy/Configuration.md. Tables and method:
-    /// Benchmarks/README.md, "On a real broker" and "Few partitions".
+    /// A broker answers a Fetch as soon as it has `fetch.min.bytes`. With librdkafka's own value, one byte, a steady
+    /// stream of records is fetched a few at a time, by about 1,500 Fetches a second. Each Fetch names every partition
+    /// and wakes a shard. At 2,000 pushes a second, that was two thirds of the cost of a push. Here a Fetch waits for
+    /// 64 KB or 20 ms, so that there are at most fifty a second until the stream is larger. This delays a record by 10
+    /// ms on average. Measured from publishing on, at 1,000 to 2,000 a second, half of the updates take 30 ms. To trade
+    /// CPU for less delay, set `fetch.min.bytes: 1`: see "How soon a record is taken" in deploy/Configuration.md.
+    /// Benchmarks/README.md has tables and method in "On a real broker" and "Few partitions".
     ///
-    /// **Membership.** A rebalance waits for every member's next heartbeat, once or twice; with librdkafka's 3 s that
-    /// was most of a move. The partitions of a killed worker wait for the session timeout. A group that has lost its
-    /// coordinating broker gets another after 9 s (`broker.session.timeout.ms`) and an election. The session timeout is
-    /// longer than that, because a lease that ended earlier would stop every worker.
+    /// **Membership.** A rebalance waits once or twice for every member's next heartbeat. With librdkafka's interval of
+    /// 3 s, these waits were most of the time that a move took. The partitions of a killed worker wait for the session
+    /// timeout. If a group loses its coordinating broker, it gets another after 9 s (`broker.session.timeout.ms`) and
+    /// an election. The session timeout is longer than that: otherwise the leases of all workers would end first, and
+    /// every worker would stop.
     ///
-    /// **Metadata.** A partition that somebody adds is not read until a member of the group asks for metadata again.
-    /// With librdkafka's own five minutes its updates would wait that long.
+    /// **Metadata.** A new partition is not read until a member of the group asks for metadata again. With librdkafka's
+    /// own interval, updates in the new partition could wait for five minutes.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),
@@ -85,11 +87,12 @@ public struct ConsumerConfiguration: Sendable {
         .init("topic.metadata.refresh.interval.ms", "60000"),
     ])
 
-    /// Settings that limit fetching ahead for a consumer with up to this many partitions. It gets 128 MB of records in
-    /// all, and 1 MB to 4 MB for each partition. They override `defaults`, and the operator's settings override them.
-    /// Measured with 64 stalled partitions and records of 300 bytes: 2 MB each take 370 MB of memory, 4 MB each take
-    /// 690 MB.
-    /// - Parameter partitionCount: partitions of all input topics, without the riding ones that carry little; from 1.
+    /// Settings that limit how much a consumer fetches ahead. Each partition gets an equal share of 128 MB, but at
+    /// least 1 MB and at most 4 MB. These settings override `defaults`, and the operator's settings override both.
+    /// Measured with records of 300 bytes in 64 partitions that nobody read: 2 MB for each take 370 MB of memory, 4 MB
+    /// take 690 MB.
+    /// - Parameter partitionCount: number of partitions of all input topics, 1 or more. Riding topics with few records
+    ///   do not count.
     public static func fetchAhead(partitionCount: Int) -> KafkaSettings {
         let kilobytes = min(max(131_072 / max(1, partitionCount), 1_024), 4_096)
         return KafkaSettings([.init("queued.max.messages.kbytes", "\(kilobytes)")])

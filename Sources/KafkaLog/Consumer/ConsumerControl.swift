@@ -1,33 +1,34 @@
 import CRDKafka
 import Synchronization
 
-/// The control thread of one consumer: everything here runs on it.
+/// What a consumer does on its control thread. All methods run on that thread.
 ///
-/// librdkafka's part of a rebalance stays open between its event and `incremental_assign`/`incremental_unassign`. In
-/// between this thread goes on polling, so that commit answers and errors keep arriving. `max.poll.interval.ms` is
-/// kept, no matter how long the worker drains.
+/// A rebalance step begins with an event of librdkafka and ends with `incremental_assign` or `incremental_unassign`.
+/// Meanwhile the thread continues to poll, so that commit answers and errors still arrive. Polling also satisfies
+/// `max.poll.interval.ms`, no matter how long the worker drains.
 final class ConsumerControl {
     private let client: ClientHandle
     private let inbox: ControlInbox
     private let configuration: ConsumerConfiguration
     private let handler: @Sendable (ConsumerEvent) -> Void
 
-    /// Readers of the partitions that are assigned, or offered and not completed yet.
+    /// Readers by partition number: one for each topic. Partitions whose assignment is not completed yet are included.
     private var readers: [Int32: [PartitionReader]] = [:]
-    /// Partitions that librdkafka was told to fetch. It must not be told to stop one that it was never given.
+    /// Partitions that librdkafka was told to fetch. Only these may be in a list of partitions to give up.
     private var begun: Set<TopicPartition> = []
-    /// Partitions that begin after their rebalance. They wait while another rebalance is open, because beginning them
-    /// would complete it.
+    /// Partitions that `PartitionAssignment.begin` has named. They wait while a rebalance is open, because
+    /// `incremental_assign` would complete that rebalance.
     private var toBegin: [(reader: PartitionReader, start: LogStart)] = []
     private var steps = RebalanceSteps()
     private let waker: FetchWaker
     private var groupLookDue = ContinuousClock.now
     private var closing: Closing?
-    /// Completions of those who asked to close while a close was under way.
+    /// Completions of further calls of `close` during the first one.
     private var waitingCloseCompletions: [@Sendable (Bool) -> Void] = []
     private var isEnded = false
 
-    /// The queue where librdkafka posts events during the close, as `rd_kafka_consumer_close_queue` needs it.
+    /// A close that has begun, with the queue to which librdkafka posts events meanwhile
+    /// (`rd_kafka_consumer_close_queue`).
     private final class Closing {
         let queue: KafkaQueue
         let deadline: ContinuousClock.Instant
@@ -43,8 +44,8 @@ final class ConsumerControl {
         }
     }
 
-    /// Longest wait of the poll when nothing is due: until the next look at the group. A command interrupts the wait; a
-    /// time limit that is checked here does not.
+    /// Maximum time of one poll: until librdkafka must look after its group again. A command interrupts a poll. The
+    /// deadline of a step does not, so `pollWait` shortens the poll before one.
     private static let pollWaitMax = ConsumerControl.groupLookInterval
     private static let groupLookInterval: Duration = .milliseconds(100)
     private static let closePollWaitMax: Duration = .milliseconds(20)
@@ -80,14 +81,14 @@ final class ConsumerControl {
         }
     }
 
-    /// Makes librdkafka's main thread look after its group: send a heartbeat that is due, or join again. Without this,
-    /// the thread waits for an answer or for one of its timers, which may take half a second (`rd_kafka_thread_main` of
-    /// 2.0.2). A rebalance consists of two or three such waits.
+    /// Wakes librdkafka's main thread, so that it sends a heartbeat that is due, or joins the group again. Otherwise
+    /// the thread sleeps until an answer or a timer, up to half a second (`rd_kafka_thread_main` of 2.0.2). A rebalance
+    /// would have two or three such waits.
     private func haveGroupLookedAt() {
         let now = ContinuousClock.now
         guard self.closing == nil, now >= self.groupLookDue else { return }
         self.groupLookDue = now + Self.groupLookInterval
-        // Any question wakes that thread, and it answers this one at once.
+        // Any call that the main thread must answer wakes it, and it answers this one at once.
         _ = rd_kafka_rebalance_protocol(self.client.pointer)
     }
 
@@ -125,11 +126,12 @@ final class ConsumerControl {
 
     private func rebalance(_ event: OpaquePointer) {
         let list = rd_kafka_event_topic_partition_list(event)
-        // librdkafka names only the subscribed topic; the riding topics follow its partition numbers.
+        // librdkafka names only the driver topic. The riding topics get partitions with equal numbers.
         let partitions = (list.map { PartitionList.elements(of: $0) } ?? []).map(\.topicPartition.partition).sorted()
         switch rd_kafka_event_error(event) {
         case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
-            // From here on the assignor has its state, so that the member can be destroyed safely.
+            // From here on the client can be destroyed safely, because its assignor has an assignment (see
+            // `KafkaConsumer.start`).
             self.client.isIndestructible.store(false, ordering: .releasing)
             self.offer(partitions)
         case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
@@ -147,11 +149,11 @@ final class ConsumerControl {
         let topics = self.configuration.topics
         var offered: [PartitionReader] = []
         for (topicIndex, name) in topics.enumerated() {
-            // The group reads this topic, so librdkafka knows it and has no reason to refuse.
+            // The group reads this topic, so librdkafka knows the topic and does not refuse it.
             guard let topic = try? KafkaTopic(name, client: self.client) else { continue }
             for partition in partitions {
-                // The queue is taken and cut off from the main queue before the assignment exists, so that no record
-                // goes to the wrong queue.
+                // The partition's queue is separated from the main queue before the partition is assigned, so that no
+                // record gets into the main queue.
                 guard let queue = rd_kafka_queue_get_partition(self.client.pointer, name, partition) else { continue }
                 rd_kafka_queue_forward(queue, nil)
                 offered.append(
@@ -174,7 +176,8 @@ final class ConsumerControl {
     }
 
     /// Tells librdkafka where the partitions of a step begin.
-    /// - Parameter starts: by topic and partition; `nil`: the partition begins later.
+    /// - Parameter starts: one for each partition of the first topic, then of the next; `nil`: the partition begins
+    ///   later.
     private func assign(_ step: RebalanceSteps.Step, starts: [LogStart?]) {
         let topics = self.configuration.topics
         let list = PartitionList(capacity: step.partitions.count * topics.count)
@@ -195,8 +198,8 @@ final class ConsumerControl {
         self.wakeFetching()
     }
 
-    /// Adds partitions to the assignment outside of a rebalance. Partitions that have left since are not among the
-    /// readers.
+    /// Adds the partitions in `toBegin` to the assignment, outside of a rebalance. A partition that was revoked
+    /// meanwhile has no reader here and is left out.
     private func beginOutsideRebalance() {
         guard !self.toBegin.isEmpty, self.steps.open.isEmpty, self.closing == nil else { return }
         let list = PartitionList(capacity: self.toBegin.count)
@@ -216,8 +219,7 @@ final class ConsumerControl {
     // MARK: Revocation
 
     private func revoke(_ partitions: [Int32], isLost: Bool) {
-        // An assignment of these partitions that is still open ends here. Its later completion finds no step, and
-        // changes nothing.
+        // An open assignment of these partitions ends here. If the worker completes it later, that changes nothing.
         for id in self.steps.removeAssignments(of: partitions) { _ = self.inbox.claimStep(id) }
         let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
         self.handler(
@@ -229,7 +231,8 @@ final class ConsumerControl {
     }
 
     private func unassign(_ step: RebalanceSteps.Step) {
-        // Readers are closed before the queues change hands: a reader must not see records of a later assignment.
+        // Readers are closed before librdkafka gives the partitions up: a reader must not get records of a later
+        // assignment.
         for partition in step.partitions { self.closeReaders(of: partition) }
         guard self.isCooperative else {
             self.begun = []
@@ -239,13 +242,15 @@ final class ConsumerControl {
         let leaving = self.configuration.topics.flatMap { topic in
             step.partitions.map { TopicPartition(topic: topic, partition: $0) }
         }
-        // A partition in this list that librdkafka does not have would make it keep all the others.
+        // The list must not have a partition that librdkafka was not told to fetch: it would then refuse the whole
+        // list.
         let list = PartitionList(leaving.filter { self.begun.remove($0) != nil })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
         self.wakeFetching()
     }
 
-    /// Wakes the threads that fetch the partitions that stay. Nothing else ends their sleep when the pause is over.
+    /// Wakes the threads that fetch the assigned partitions. A rebalance pauses fetching, and nothing else wakes the
+    /// threads when the pause ends.
     private func wakeFetching() {
         guard self.closing == nil else { return }
         self.waker.wake(self.readers.values.joined().map(\.topicPartition).filter(self.begun.contains))
@@ -268,7 +273,7 @@ final class ConsumerControl {
     }
 
     private func completeOverdueSteps() {
-        // A step that was completed meanwhile cannot be claimed: its command is on the way.
+        // A step that the worker has just completed cannot be claimed. Its command is in the inbox.
         for step in self.steps.overdue(at: .now) where self.inbox.claimStep(step.id) {
             _ = self.steps.take(step.id)
             switch step.kind {
@@ -316,20 +321,20 @@ final class ConsumerControl {
             self.waitingCloseCompletions.append(completion)
             return
         }
-        // The close needs a queue of its own: librdkafka forwards the consumer queue to the one given here.
+        // The close needs a new queue, because librdkafka forwards the consumer's queue to it.
         let closing = Closing(
             queue: KafkaQueue(rd_kafka_queue_new(self.client.pointer)), deadline: deadline, completion: completion)
         self.closing = closing
         self.steps.hurry(to: self.drainDeadline)
         if let error = rd_kafka_consumer_close_queue(self.client.pointer, closing.queue.pointer) {
-            // After a fatal error there is no membership to give up in good order.
+            // After a fatal error the client is no longer a member, so the close is over.
             self.handler(.failed(KafkaError(taking: error, subject: .group(self.configuration.groupID))))
             self.end(isClosed: true)
         }
     }
 
-    /// Deadline for the drain. It leaves time for leaving the group afterwards: a quarter of the limit, at most a
-    /// second.
+    /// Deadline for revocations during a close. A quarter of the time that is left, at most a second, remains for
+    /// leaving the group.
     private var drainDeadline: ContinuousClock.Instant {
         guard let closing = self.closing?.deadline else { return .now }
         return closing - min(.seconds(1), max(.zero, closing - .now) / 4)

@@ -1,13 +1,13 @@
-/// An event of a consumer. Its handler gets the events on the control thread, in order.
+/// An event of a consumer. The consumer's handler gets the events on the control thread, in order.
 public enum ConsumerEvent: Sendable {
     /// New partitions arrived. Nothing is fetched before `PartitionAssignment.complete`.
     case assigned(PartitionAssignment)
-    /// Partitions must be given up, or are lost already (`isLost`). Nobody else gets them before
-    /// `PartitionRevocation.complete`, unless they are lost.
+    /// Partitions must be given up. No other member gets them before `PartitionRevocation.complete`, unless they are
+    /// lost already (`isLost`).
     case revoked(PartitionRevocation)
     /// A rebalance step was not completed in time and was completed by the consumer itself.
     case rebalanceOverdue(partitions: [Int32], isAssignment: Bool)
-    /// Something failed. If `isFatal`, the consumer is finished: close it and make another.
+    /// Something failed. If the error is fatal (`isFatal`), close the consumer and make another.
     case failed(KafkaError)
     /// librdkafka's statistics as JSON, when `statistics.interval.ms` is set.
     case statistics(String)
@@ -17,13 +17,14 @@ public enum ConsumerEvent: Sendable {
 public struct CommitResult: Sendable {
     /// The offsets that Kafka now holds.
     public var committed: [TopicPartitionOffset]
-    /// The offsets that Kafka refused, each with the reason, such as that the partition belongs to another member now.
+    /// The offsets that were not committed, each with the reason. For example, the partition belongs to another member
+    /// now.
     public var refused: [Refusal]
     /// An offset that was not committed.
     public struct Refusal: Sendable {
-        /// The offset that was to be committed.
+        /// The offset that the caller wanted to commit.
         public var position: TopicPartitionOffset
-        /// Why Kafka refused the offset.
+        /// Why the offset was not committed. It may be an answer of Kafka, a time limit, or a consumer that is closed.
         public var error: KafkaError
 
         public init(position: TopicPartitionOffset, error: KafkaError) {

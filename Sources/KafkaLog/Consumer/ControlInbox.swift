@@ -15,8 +15,8 @@ final class ControlInbox: Sendable {
         let completion: @Sendable (CommitResult) -> Void
     }
 
-    /// Maximum number of commits without an answer that a consumer holds; more are refused. One every 200 ms, when each
-    /// takes a minute to fail, makes 300.
+    /// Maximum number of commits that wait for an answer; further ones are refused. A worker that commits every 200 ms
+    /// has 300 of them if each takes a minute to fail.
     static let pendingCommitCountMax = 1_024
 
     private struct State {
@@ -35,7 +35,7 @@ final class ControlInbox: Sendable {
 
     func withQueue<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(self.queue.pointer) }
 
-    /// Remembers that the control thread starts. `false` when one was started before, or the consumer is closed.
+    /// Remembers that the control thread starts. `false` when the thread was started before, or the consumer is closed.
     func markStarted() -> Bool {
         self.state.withLock { state in
             defer { state.isStarted = true }
@@ -43,8 +43,8 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// Sends a command from any thread. After the control thread has ended, a close is answered at once and the rest is
-    /// dropped, because nothing is left to act on.
+    /// Sends a command from any thread. After the control thread has ended, a close is answered at once, and other
+    /// commands are dropped.
     func send(_ command: Command) {
         let isClosed = self.state.withLock { state in
             if case .close = command, !state.isStarted { state.isClosed = true }
@@ -58,8 +58,8 @@ final class ControlInbox: Sendable {
         rd_kafka_queue_yield(self.queue.pointer)
     }
 
-    /// Remembers that a rebalance step waits for its completion. Either the worker or the time limit claims it,
-    /// whatever is first.
+    /// Remembers that a rebalance step waits for its completion. The worker or the step's time limit completes it; the
+    /// first of the two claims it, so that it is completed once.
     func openStep(_ id: UInt64) { self.state.withLock { _ = $0.unclaimedSteps.insert(id) } }
 
     func claimStep(_ id: UInt64) -> Bool { self.state.withLock { $0.unclaimedSteps.remove(id) != nil } }
@@ -78,7 +78,8 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// Remembers a commit that waits for an answer. `nil` when the consumer is closed or too many commits wait.
+    /// Remembers a commit that waits for an answer, and returns its number; `nil` when the consumer is closed or too
+    /// many commits wait.
     func addCommit(_ positions: [TopicPartitionOffset], _ completion: @escaping @Sendable (CommitResult) -> Void)
         -> UInt64?
     {
@@ -92,7 +93,7 @@ final class ControlInbox: Sendable {
 
     func takeCommit(_ token: UInt64) -> PendingCommit? { self.state.withLock { $0.commits.removeValue(forKey: token) } }
 
-    /// Closes the inbox when the control thread ends. Returns what is left to answer.
+    /// Closes the inbox when the control thread ends. Returns the commands and commits that are not answered yet.
     func close() -> (commands: [Command], commits: [PendingCommit]) {
         self.state.withLock { state in
             state.isClosed = true

@@ -2,22 +2,24 @@ import CRDKafka
 import Synchronization
 
 /// Knows whether a consumer has asked to join its group and has not received its assignment yet. It watches the
-/// requests that the consumer sends. Works from any thread.
+/// consumer's requests and their answers. Works from any thread.
 final class JoinWatch: Sendable {
     private let isOpen = Atomic(false)
 
-    /// Numbers of Kafka's requests (https://kafka.apache.org/protocol#protocol_api_keys).
+    /// API keys of the JoinGroup and SyncGroup requests (https://kafka.apache.org/protocol#protocol_api_keys).
     private static let joinGroup: Int16 = 11
     private static let syncGroup: Int16 = 14
 
     var isJoining: Bool { self.isOpen.load(ordering: .acquiring) }
 
-    /// Lets the client that is made from `configuration` report its requests to this watch, which must outlive it.
+    /// Makes the client that is made from `configuration` report its requests to this watch. The watch must live as
+    /// long as the client.
     func install(in configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "mailboat-join",
             { client, _, watch, _, _ in
-                // This runs on librdkafka's threads: it must be quick and must not call back into the client.
+                // These closures run on librdkafka's threads, so they must be quick and must not call back into the
+                // client.
                 rd_kafka_interceptor_add_on_request_sent(
                     client, "mailboat-join",
                     { _, _, _, _, apiKey, _, _, _, watch in
@@ -41,8 +43,8 @@ final class JoinWatch: Sendable {
         if apiKey == Self.joinGroup { self.isOpen.store(true, ordering: .releasing) }
     }
 
-    /// Remembers an answer, or that none will come. A refused join is followed by another one, so only a sync ends the
-    /// joining: by then the client has the group's new generation.
+    /// Remembers that a request has an answer, or will get none. Only SyncGroup ends the joining, because the client
+    /// then has the group's new generation. A refused JoinGroup does not, because the client sends another.
     func sawAnswer(_ apiKey: Int16) {
         if apiKey == Self.syncGroup { self.isOpen.store(false, ordering: .releasing) }
     }

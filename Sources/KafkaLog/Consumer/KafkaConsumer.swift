@@ -1,12 +1,12 @@
 import CRDKafka
 import Synchronization
 
-/// A member of a consumer group, reading each partition through a queue of its own.
+/// A member of a consumer group. Each of its partitions is read through a queue of its own.
 ///
 /// One control thread (`kafka-control`) polls the main queue for rebalances, commit answers and errors, and calls the
-/// handler there. Heartbeats are sent by librdkafka's own thread and never wait for us. Records never pass through the
-/// control thread. All methods may be called from any thread. Those that say "blocks" belong on a thread of their own
-/// (`NamedThread.run`).
+/// handler. librdkafka sends heartbeats on its own thread, so they do not wait for the control thread. Records never
+/// pass through the control thread. All methods may be called from any thread. Call a method that blocks on a thread of
+/// its own (`NamedThread.run`).
 public final class KafkaConsumer: Sendable {
     /// The configuration that the consumer was made with; it never changes.
     public let configuration: ConsumerConfiguration
@@ -15,7 +15,7 @@ public final class KafkaConsumer: Sendable {
     private let joinWatch = JoinWatch()
     let fetchWaker: FetchWaker
 
-    /// Checks the settings and makes the client. No group is joined before `start`.
+    /// Checks the settings and makes the client, which joins the group only at `start`.
     public init(_ configuration: ConsumerConfiguration) throws(KafkaError) {
         let client = try Self.client(for: configuration)
         rd_kafka_conf_set_events(
@@ -34,7 +34,7 @@ public final class KafkaConsumer: Sendable {
         self.inbox = ControlInbox(queue: KafkaQueue(queue))
     }
 
-    /// Makes a client with every property of such a consumer.
+    /// Makes the configuration of a client, with all properties of a consumer.
     static func client(for configuration: ConsumerConfiguration) throws(KafkaError) -> ClientConfiguration {
         var client = ClientConfiguration(role: .consumer)
         try client.apply(ConsumerConfiguration.defaults)
@@ -48,8 +48,8 @@ public final class KafkaConsumer: Sendable {
         return client
     }
 
-    /// Joins the group. `handler` gets every event on the control thread, in order, and must only pass it on: while it
-    /// runs, no rebalance proceeds. The consumer keeps itself alive until `close`.
+    /// Joins the group. `handler` gets every event on the control thread, in order. It must only pass the event on,
+    /// because no rebalance proceeds while it runs. The consumer keeps itself alive until `close`.
     public func start(_ handler: @escaping @Sendable (ConsumerEvent) -> Void) throws(KafkaError) {
         guard self.inbox.markStarted() else {
             throw KafkaError(code: .invalidArgument, text: "a consumer is started once, before it is closed")
@@ -60,9 +60,10 @@ public final class KafkaConsumer: Sendable {
             _ = self.inbox.close()
             throw KafkaError(result, subject: .topic(self.configuration.driverTopic))
         }
-        // Before 2.3.0, destroying a cooperative-sticky member that was admitted to its group and had no assignment yet
-        // ends the process by an assertion (librdkafka #4312). Leaving the group is safe at any time. So such a member
-        // is closed and its client is left undestroyed: once in the life of a worker, at its end.
+        // Before librdkafka 2.3.0, a cooperative-sticky member must not be destroyed between joining its group and its
+        // first assignment: an assertion ends the process (librdkafka #4312). Leaving the group is safe at any time. So
+        // a consumer that ends in that moment leaves its group, and its client is never destroyed. A worker leaves at
+        // most one such client, when it ends.
         self.client.isIndestructible.store(true, ordering: .releasing)
         let (client, inbox, configuration, waker) = (self.client, self.inbox, self.configuration, self.fetchWaker)
         NamedThread.start("kafka-control") {
@@ -71,14 +72,14 @@ public final class KafkaConsumer: Sendable {
         }
     }
 
-    /// Whether the consumer has asked to join the group, again or for the first time, and has no assignment yet. No
-    /// commit should be sent now. It would wait behind the broker's answer and then be refused, because it names the
-    /// former generation. librdkafka before 2.10 takes that for the loss of everything it was assigned (#4908), which
-    /// moves the partitions of every member again.
+    /// Whether the consumer has asked to join the group, again or for the first time, and has no assignment yet. Send
+    /// no commit now. The broker would answer it only after the join, and refuse it, because it names the former
+    /// generation. librdkafka before 2.10 would then regard all its partitions as lost (#4908), and the group would
+    /// rebalance again.
     public var isJoining: Bool { self.joinWatch.isJoining }
 
-    /// Commits next offsets. `completion` runs once, on the control thread, or on the caller's when Kafka was not even
-    /// asked. When the consumer closes, unanswered commits are answered with `closed`.
+    /// Commits offsets, each the next one to read. `completion` runs once, on the control thread, or on the caller's
+    /// thread if the commit could not be sent. When the consumer closes, commits without an answer fail with `closed`.
     public func commit(_ positions: [TopicPartitionOffset], completion: @escaping @Sendable (CommitResult) -> Void) {
         guard !positions.isEmpty else { return completion(CommitResult(committed: [], refused: [])) }
         guard let token = self.inbox.addCommit(positions, completion) else {
@@ -95,13 +96,13 @@ public final class KafkaConsumer: Sendable {
         }
     }
 
-    /// Commits next offsets and waits. Blocks, at most `limit`. A commit that is not answered by then counts as refused
-    /// with `timedOut`, and may still succeed.
+    /// Commits offsets, each the next one to read, and waits for the answer. Blocks, at most `limit`. Without an answer
+    /// in time the offsets count as refused with `timedOut`, but the commit may still succeed.
     public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
         let list = PartitionList(positions)
-        // A queue of our own, because `rd_kafka_commit` has no time limit. Destroying the queue disables it: an answer
-        // after that is dropped.
+        // The answer goes to a queue of its own, because `rd_kafka_commit` has no time limit. After the queue is
+        // destroyed, a later answer is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         let failure = rd_kafka_commit_queue(self.client.pointer, list.pointer, answers.pointer, nil, nil)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -140,14 +141,13 @@ public final class KafkaConsumer: Sendable {
         return result
     }
 
-    /// The cluster's identifier; `nil` when unknown within `limit`. Blocks. (Topic identifiers are not available from
-    /// librdkafka 2.0.2.)
+    /// The cluster's identifier; `nil` when no broker gave it within `limit`. Blocks until then. (librdkafka 2.0.2 does
+    /// not give the identifiers of topics.)
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// Leaves the group: every partition is revoked through the handler first, within the limit. A member that closes
-    /// before its first assignment leaves librdkafka's threads and memory behind until the process exits.
-    /// - Returns: `false` when librdkafka did not finish in time; the client is abandoned then, and the process should
-    ///   exit.
+    /// Leaves the group. Before that, every partition is revoked through the handler, within the limit. If the consumer
+    /// has joined but has no assignment yet, librdkafka's threads and memory stay until the process exits.
+    /// - Returns: `false` when librdkafka did not finish in time. The process should then exit.
     public func close(within limit: Duration) async -> Bool {
         let deadline = ContinuousClock.now + limit
         return await withCheckedContinuation { continuation in
@@ -161,7 +161,7 @@ extension CommitResult {
         self.init(committed: [], refused: positions.map { Refusal(position: $0, error: error) })
     }
 
-    /// Reads an `RD_KAFKA_EVENT_OFFSET_COMMIT`: an error of the whole request, or one per partition.
+    /// Reads an `RD_KAFKA_EVENT_OFFSET_COMMIT`. It has an error of the whole request, or a result for each partition.
     init(event: OpaquePointer, asked: [TopicPartitionOffset]) {
         let whole = rd_kafka_event_error(event)
         guard let list = rd_kafka_event_topic_partition_list(event) else {
@@ -179,7 +179,7 @@ extension CommitResult {
             if error == RD_KAFKA_RESP_ERR_NO_ERROR {
                 self.committed.append(position)
             } else {
-                // A commit needs the right to read the topic, too.
+                // A commit needs the right to read the topic.
                 self.refused.append(
                     Refusal(
                         position: position, error: KafkaError(error, subject: .position(position)).needing(.read)))

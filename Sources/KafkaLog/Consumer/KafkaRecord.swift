@@ -1,17 +1,17 @@
 import CRDKafka
 import Glibc
 
-/// One record, lent for the duration of the closure that receives it. Its bytes are in librdkafka's fetch buffer: copy
-/// what you need to keep.
+/// One record, valid only while the closure that receives it runs. Its bytes are in librdkafka's fetch buffer: copy
+/// those that you keep.
 public struct KafkaRecord: ~Copyable {
     /// The number of the record's partition, from 0.
     public let partition: Int32
     /// The record's offset in the partition's log.
     public let offset: Int64
-    /// The record's time (the producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has
-    /// none.
+    /// The record's time in milliseconds since 1970; -1: none. The topic's setting decides whether it is the producer's
+    /// time or the broker's.
     public let timestampMillis: Int64
-    /// Whether the record has a key. `false` for a null key, which differs from an empty one.
+    /// Whether the record has a key. `false` for a null key, `true` for an empty one.
     public let hasKey: Bool
     /// Whether the record has a value. `false` for a null value (a tombstone in a compacted topic).
     public let hasValue: Bool
@@ -44,12 +44,12 @@ public struct KafkaRecord: ~Copyable {
         @_lifetime(borrow self) get { _overrideLifetime(Span(_unsafeElements: self.valueBytes), borrowing: self) }
     }
 
-    /// The record's topic. Makes a `String`: too costly for every record.
+    /// The name of the record's topic. Each call makes a new `String`, which is too costly for every record.
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
-    /// Calls `body` with the value of the last header of that name, and whether there was one. A header with a null
-    /// value counts as present and empty. librdkafka parses the headers of a record at the first such call. Records
-    /// without headers, or whose headers nobody asks for, cost nothing.
+    /// Calls `body` with the value of the last header of that name, and whether there is one. A header with a null
+    /// value counts as present and empty. The first call for a record makes librdkafka parse the record's headers. A
+    /// record without headers costs nothing.
     public func withHeader<Result>(_ name: StaticString, _ body: (_ value: Span<UInt8>, _ isPresent: Bool) -> Result)
         -> Result
     {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Partitions that the group gave to this consumer, which now wait for their start positions.
+/// Partitions that the group has assigned to this consumer, and that wait for the offsets to start from.
 ///
-/// While the assignment is open, heartbeats go on, and the partitions already held keep their records, though fetching
-/// pauses. Look up positions, then complete. Restoring may take its time *after* `complete`. A partition that is not
-/// read meanwhile takes memory up to its limit of fetched bytes, and delays nothing else.
+/// Look up the offsets, then call `complete`. Until then heartbeats continue and fetching pauses. The partitions
+/// already held keep their fetched records. Restore a partition *after* `complete`. While a partition is not read, it
+/// takes memory up to its limit of fetched bytes, and delays no other partition.
 public final class PartitionAssignment: Sendable {
-    /// Partition numbers, ascending. Each counts for the driver topic and every riding topic.
+    /// Partition numbers, ascending. Each stands for a partition of the driver topic and of every riding topic.
     public let partitions: [Int32]
     /// The driver topic, then the riding topics.
     public let topics: [String]
@@ -37,9 +37,9 @@ public final class PartitionAssignment: Sendable {
 
     /// Ends the rebalance and begins fetching. Call it once, from any thread; returns at once.
     ///
-    /// - Parameter start: where each partition begins; `nil`: it does not begin yet, see `begin`.
-    /// - Returns: `false` when the call was too late: the partitions were taken away meanwhile, or the consumer started
-    ///   them itself.
+    /// - Parameter start: where a partition begins; `nil`: it begins later, with `begin`.
+    /// - Returns: `false` when the call was too late: the partitions were revoked meanwhile, or the consumer has
+    ///   started them itself.
     @discardableResult
     public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {
         guard let completion = self.completion.withLock({ $0.take() }) else { return false }
@@ -47,9 +47,9 @@ public final class PartitionAssignment: Sendable {
     }
 
     /// Begins fetching partitions that `complete` left out. Works from any thread; returns at once. Partitions that
-    /// were taken away meanwhile or have begun already are ignored.
+    /// were revoked meanwhile or have begun already are ignored.
     ///
-    /// - Parameter start: where each partition begins; `nil`: leave it as it is.
+    /// - Parameter start: where a partition begins; `nil`: it stays as it is.
     public func begin(_ start: (TopicPartition) -> LogStart?) {
         let begun = self.readers.compactMap { reader in start(reader.topicPartition).map { (reader, $0) } }
         if !begun.isEmpty { self.later(begun.map(\.0), begun.map(\.1)) }

@@ -1,14 +1,14 @@
 import CRDKafka
 import Synchronization
 
-/// Why a partition can no longer be read. After the first two cases the reader delivers nothing more.
+/// Why a partition cannot be read. After `offsetOutOfRange` or `noCommittedOffset` the reader delivers nothing more.
 public enum PartitionFailure: Sendable, Hashable {
     /// The wanted position is not in the log: retention or truncation cut it, it does not exist yet, or the topic was
     /// replaced.
     case offsetOutOfRange(TopicPartitionOffset, text: String)
     /// The partition was started at its committed offset, and the group never committed one.
     case noCommittedOffset(TopicPartition)
-    /// Any other failure of this partition; `isRetriable` says whether librdkafka continues by itself.
+    /// Any other failure of this partition. If the error is retriable (`isRetriable`), librdkafka continues by itself.
     case failed(TopicPartition, KafkaError)
 }
 
@@ -16,44 +16,47 @@ public enum PartitionFailure: Sendable, Hashable {
 public struct ReadResult: Sendable {
     /// Number of records handed to the body.
     public var recordCount: Int
-    /// Whether the limit was reached and more may be waiting. No wake-up announces records that wait already: read
-    /// again when there is room.
+    /// Whether the read stopped early, at `max` or at a failure, so that more records may wait. No wake-up announces
+    /// records that already wait: read again when there is room.
     public var mayHaveMore: Bool
-    /// The next offset this reader will hand over; `nil` before its first record.
+    /// The lowest offset that the reader can hand over next; `nil` before its first record.
     public var nextOffset: Int64?
-    /// What went wrong, if something did. At most one failure per read; the records before it were handed over.
+    /// The failure that ended the read; `nil`: none. The records before it were handed over.
     public var failure: PartitionFailure?
-    /// Whether a `LogSection` was read to its end. Never true for an assigned partition.
+    /// Whether a `LogSection` was read to its end. Always `false` for a `PartitionReader`.
     public var isFinished: Bool
 }
 
-/// The records of one assigned partition, read by one loop or thread at a time: its shard's.
+/// Reads the records of one assigned partition. One loop or thread at a time may read; in a worker, the shard's.
 ///
-/// Not reading *is* the back-pressure. librdkafka stops fetching a partition whose queue holds
-/// `queued.max.messages.kbytes`, discards nothing, and the other partitions go on. There is deliberately no pause,
-/// resume or seek: librdkafka 2.0.2 loses records when one of them meets reading.
+/// To slow a partition down, do not read it. librdkafka stops fetching a partition whose queue holds
+/// `queued.max.messages.kbytes`, discards nothing, and continues with other partitions. There is deliberately no pause,
+/// resume or seek: librdkafka 2.0.2 loses records if one of these runs during a read.
 ///
-/// Records are taken by `rd_kafka_consume_callback`, not by the batch call. During every rebalance librdkafka pauses
-/// and rewinds the kept partitions itself, from another thread. In 2.0.2 a batch call that is under way then discards
-/// what it has already taken (`rd_kafka_purge_outdated_messages`, rdkafka_queue.c). The position to rewind to counts
-/// these records as read, so they would be skipped. The callback call takes a run off the queue under one lock. Then,
-/// for each record, it checks whether a rewind has made it outdated, moves the position past it and hands it over
-/// (`rd_kafka_consume_cb`, rdkafka.c). So the position never counts a record that is not handed over, and outdated
-/// records are fetched again. Only the record in hand can appear twice, when the rewind falls between the check and the
-/// move. Repeats are dropped here: the offsets that one reader hands over only grow.
+/// Records are taken with `rd_kafka_consume_callback`, because the batch call of 2.0.2 can lose records. During every
+/// rebalance, another thread of librdkafka pauses the kept partitions and rewinds each to its position. A batch call
+/// that runs at that time discards the records that it has already taken (`rd_kafka_purge_outdated_messages`,
+/// rdkafka_queue.c). The position is already past these records, so they are never fetched again.
 ///
-/// The consumer closes the reader when the partition leaves. Reading on is harmless then and finds nothing.
+/// `rd_kafka_consume_callback` takes a run of records off the queue under one lock. For each record it checks whether a
+/// rewind has made the record outdated. If not, it moves the position past the record and hands the record over
+/// (`rd_kafka_consume_cb`, rdkafka.c). So the position is never past a record that was not handed over, and outdated
+/// records are fetched again. A rewind between the check and the move can repeat one record. Repeats are dropped here:
+/// a reader hands over ascending offsets.
+///
+/// The consumer closes the reader when the partition is given up. A closed reader can still be read, and returns
+/// nothing.
 public final class PartitionReader: Sendable {
     /// The partition that is read.
     public let topicPartition: TopicPartition
-    /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
+    /// Index of the topic in the consumer's topics: 0 is the driver topic, then the riding topics follow.
     public let topicIndex: Int
 
     private let topic: KafkaTopic
     private let state: Mutex<State>
 
-    /// Maximum number of records that are taken off librdkafka's queue at once. While they are handed over, the queue
-    /// counts as emptier by that number, so they add to the byte bound of a partition.
+    /// Maximum number of records that are taken off librdkafka's queue at once. While they are handed over, they no
+    /// longer count as queued. So a partition can hold this many records above its limit of fetched bytes.
     static let runCountMax = 256
 
     private struct State: ~Copyable {
@@ -74,9 +77,9 @@ public final class PartitionReader: Sendable {
 
     /// Hands at most `max` waiting records to `body`, in order, and never waits.
     ///
-    /// - Parameter body: borrows each record; must not call back into this reader.
-    /// - Returns: what was read. While `mayHaveMore`, call again as soon as there is room: a wake-up happens only when
-    ///   an *empty* queue fills.
+    /// - Parameter body: gets each record for the time of the call. It must not call this reader.
+    /// - Returns: what was read. If `mayHaveMore`, call again as soon as there is room: a wake-up happens only when
+    ///   records arrive in an *empty* queue.
     public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
             guard state.queue != nil, max > 0 else {
@@ -90,7 +93,7 @@ public final class PartitionReader: Sendable {
                         let servedCount = rd_kafka_consume_callback(
                             self.topic.pointer, self.topicPartition.partition, 0,
                             { Run.take($0!, $1!.assumingMemoryBound(to: Run.self)) }, run)
-                        // Fewer records than a whole run mean that the queue was empty.
+                        // If fewer records than a whole run were served, the queue is empty.
                         if servedCount < Self.runCountMax { break }
                     }
                 }
@@ -102,7 +105,7 @@ public final class PartitionReader: Sendable {
         }
     }
 
-    /// One `read` under way, as librdkafka's callback sees it.
+    /// The state of one call of `read`, for librdkafka's callback.
     private struct Run: ~Copyable {
         let body: (borrowing KafkaRecord) -> Void
         let topic: KafkaTopic
@@ -110,15 +113,14 @@ public final class PartitionReader: Sendable {
         /// The next offset to hand over; `Int64.min` before the first record.
         var nextOffset: Int64
         var recordCount = 0
-        /// Whether this run is over: its other records are not wanted.
+        /// Whether this read takes no more records: `max` was reached, or there was a failure.
         var isOver = false
         var failure: PartitionFailure?
 
-        /// Calls the closure where it is stored. If it were first copied out of the run, it would be retained for every
-        /// record.
+        /// Calls the closure where it is stored. A copy of the closure would be retained and released for every record.
         private borrowing func hand(_ record: borrowing KafkaRecord) { self.body(record) }
 
-        /// librdkafka destroys the message afterwards.
+        /// Takes one message from librdkafka, which destroys the message afterwards.
         static func take(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ run: UnsafeMutablePointer<Run>) {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let offset = message.pointee.offset
@@ -132,7 +134,7 @@ public final class PartitionReader: Sendable {
                 run.pointee.failure = PartitionFailure(
                     message.pointee, topicPartition: partition, text: rd_kafka_message_errstr(message))
             }
-            // The rest of the run goes back to the head of the queue.
+            // librdkafka puts the records that it has not handed over back at the head of the queue.
             run.pointee.isOver = true
             run.pointee.topic.yield()
         }
@@ -141,8 +143,8 @@ public final class PartitionReader: Sendable {
     /// Calls `wakeUp` each time that records arrive in the empty queue, and at once if some are waiting already.
     /// Replaces an earlier closure.
     ///
-    /// It is called on a librdkafka thread that holds a lock: it must only schedule (`EventLoop.execute`, an eventfd),
-    /// not read.
+    /// librdkafka calls the closure on a thread that holds a lock. So the closure must not read; it may only schedule
+    /// work (`EventLoop.execute`, an eventfd).
     public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
         let isDue = self.state.withLock { state in
             guard state.queue != nil else { return false }
@@ -157,7 +159,7 @@ public final class PartitionReader: Sendable {
         if isDue { wakeUp() }
     }
 
-    /// Number of records (and notices) that wait in the queue, for metrics.
+    /// Number of records and errors that wait in the queue, for metrics.
     public var waitingCount: Int {
         self.state.withLock { state in
             guard let queue = state.queue?.pointer else { return 0 }
@@ -165,7 +167,8 @@ public final class PartitionReader: Sendable {
         }
     }
 
-    /// Ends reading and wake-ups; waits for a read that is under way. Idempotent. Only the consumer needs to call this.
+    /// Ends reading and wake-ups, and waits until a running read is over. May be called again. Only the consumer needs
+    /// to call this.
     func close() {
         self.state.withLock { state in
             state.queue?.disableWakeUp()
@@ -179,7 +182,8 @@ extension PartitionFailure {
     init(_ message: rd_kafka_message_t, topicPartition: TopicPartition, text: UnsafePointer<CChar>?) {
         let text = text.map { String(cString: $0) }
         if message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE {
-            // A negative number is one of librdkafka's logical offsets: the reader had no position to begin with.
+            // A negative number is one of librdkafka's logical offsets. It means that the group had no committed
+            // offset.
             self =
                 message.offset < 0
                 ? .noCommittedOffset(topicPartition)

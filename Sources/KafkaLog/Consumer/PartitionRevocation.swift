@@ -1,15 +1,14 @@
 import Synchronization
 
-/// Partitions that leave this consumer.
+/// Partitions that this consumer must give up.
 ///
-/// Stop taking records from them, let what is in flight finish, write down the rest, commit, then call `complete`. Do
-/// this within 1–2 s, because librdkafka fetches nothing for *any* partition while the revocation is open. Heartbeats
-/// go on meanwhile.
+/// Stop reading the partitions, let the pushes in flight finish, write down the rest, commit, then call `complete`. Do
+/// this within 1–2 s, because librdkafka fetches nothing for *any* partition until then. Heartbeats continue meanwhile.
 public final class PartitionRevocation: Sendable {
     /// Partition numbers, ascending, of the driver topic and every riding topic.
     public let partitions: [Int32]
-    /// Whether another member may own the partitions already (session timed out, fenced): push nothing more, commit
-    /// nothing.
+    /// Whether another member may already own the partitions, because the session has timed out or the member was
+    /// fenced. If so, push and commit nothing more.
     public let isLost: Bool
     /// The time when the consumer will complete the revocation itself.
     public let deadline: ContinuousClock.Instant
@@ -25,7 +24,8 @@ public final class PartitionRevocation: Sendable {
     }
 
     /// Gives the partitions up and closes their readers. Call it once, from any thread; returns at once.
-    /// - Returns: `false` when the consumer had done it already (overdue).
+    /// - Returns: `false` when the partitions were given up before, by an earlier call or because the deadline has
+    ///   passed.
     @discardableResult
     public func complete() -> Bool {
         guard let completion = self.completion.withLock({ $0.take() }) else { return false }

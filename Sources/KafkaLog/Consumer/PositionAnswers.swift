@@ -1,10 +1,11 @@
 import CRDKafka
 
-/// Kafka's answers about partitions when some of them cannot be asked.
+/// Positions of several partitions, and the reasons why those of others are not known.
 public struct PositionAnswers: Sendable {
-    /// The positions of the partitions that could be asked.
+    /// The positions of the partitions for which Kafka answered.
     public var known: [TopicPartition: PartitionPositions] = [:]
-    /// The other partitions, each with the reason: it does not exist, it has no leader, a right is missing.
+    /// The other partitions, each with the reason. For example, it does not exist, it has no leader, or a right is
+    /// missing.
     public var unknown: [TopicPartition: KafkaError] = [:]
 
     /// An instance without any answer.
@@ -12,9 +13,9 @@ public struct PositionAnswers: Sendable {
 }
 
 extension KafkaConsumer {
-    /// Works like `positions(of:within:)`, with an answer for each partition: one that cannot be asked does not delay
-    /// the others.
-    /// - Throws: when nothing can be asked, because no broker answers or the group's coordinator does not.
+    /// Works like `positions(of:within:)`, but returns an answer or an error for each partition. A partition without an
+    /// answer does not hide the others.
+    /// - Throws: an error if no broker answers, or the group's coordinator does not.
     public func positionsOfEach(
         _ partitions: [TopicPartition], within limit: Duration
     ) throws(KafkaError) -> PositionAnswers {
@@ -42,8 +43,8 @@ extension KafkaConsumer {
         return answers
     }
 
-    /// Number of partitions of each of these topics; a topic that is not shown to this client is left out. Blocks, at
-    /// most about `limit`.
+    /// Number of partitions of each of these topics. A topic that the cluster does not show to this client is left out.
+    /// Blocks, at most about `limit`.
     public func partitionCounts(of topics: [String], within limit: Duration) throws(KafkaError) -> [String: Int] {
         let metadata = try ClusterMetadata(client: self.client, topics: Set(topics), until: .now + limit)
         var counts: [String: Int] = [:]

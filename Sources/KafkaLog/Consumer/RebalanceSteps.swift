@@ -1,5 +1,5 @@
-/// The halves of rebalances that the worker has not completed yet. Decides only which are due; the caller passes the
-/// time.
+/// The assignments and revocations that the worker has not completed yet. This type decides only which of them are
+/// overdue; the caller passes the time.
 struct RebalanceSteps {
     struct Step: Equatable {
         enum Kind { case assignment, revocation }
@@ -19,14 +19,14 @@ struct RebalanceSteps {
         return step
     }
 
-    /// Removes a step that is over; `nil` when it was removed already.
+    /// Removes a step that is over and returns it; `nil` when it was removed before.
     mutating func take(_ id: UInt64) -> Step? {
         guard let index = self.open.firstIndex(where: { $0.id == id }) else { return nil }
         return self.open.remove(at: index)
     }
 
-    /// Removes the assignments of partitions that are revoked before they were started: these are void. Returns their
-    /// steps.
+    /// Removes the open assignments that have one of these partitions, because a revocation ends them. Returns the ids
+    /// of their steps.
     mutating func removeAssignments(of partitions: [Int32]) -> [UInt64] {
         let isVoid = { (step: Step) in
             step.kind == .assignment && !Set(step.partitions).isDisjoint(with: partitions)

@@ -2,20 +2,19 @@ import CRDKafka
 import Synchronization
 
 /// A Kafka cluster inside this process (librdkafka's mock cluster), for tests and the demo. Everything is in memory and
-/// disappears with it.
+/// lost when the cluster stops.
 ///
 /// Any client on this machine can connect to `bootstrap`. The cluster keeps keys, values, headers, times, offsets and
 /// commits like a broker, except:
-/// - A partition holds at most 5 MiB or 100,000 batches and drops its oldest records past that (watched, see
-///   `onNotice`).
+/// - A partition holds at most 5 MiB or 100,000 batches. Above that it drops its oldest records; `onNotice` reports it.
 /// - It has no compaction, no retention and no administration requests, and ignores static membership.
 /// - A group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s.
-/// - A produce does not wake fetches that wait, so clients want `fetch.wait.max.ms` 5–20.
-/// - The sequence numbers of idempotent producers are not checked, see `producerSettings`.
+/// - A new record does not end a fetch that waits, so clients should set `fetch.wait.max.ms` to 5–20.
+/// - It does not check the sequence numbers of idempotent producers (see `producerSettings`).
 ///
 /// All methods may be called from any thread.
 public final class EmbeddedKafka: Sendable {
-    /// A topic to be created at the start or later.
+    /// A topic that the cluster creates at its start or later.
     public struct Topic: Sendable, Hashable {
         /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
         public var name: String
@@ -27,24 +26,24 @@ public final class EmbeddedKafka: Sendable {
         }
     }
 
-    /// What the watcher of the log bounds found.
+    /// A partition that is nearly or more than full. It is found by a check once a second.
     public enum Notice: Sendable, Hashable {
-        /// The partition holds an estimated 80 % of what it can. Reported once per partition.
+        /// The partition has reached about 80 % of its bytes or batches. Reported once per partition.
         case nearlyFull(PartitionFill)
-        /// The oldest records are gone: those that nobody had read are lost. Reported once per partition, then each
-        /// time the loss has doubled.
+        /// The partition has dropped its oldest records, whether or not anyone has read them. Reported at the first
+        /// loss, then each time the number of lost records has doubled.
         case truncated(PartitionFill)
     }
 
-    /// How full one partition is.
+    /// How many records and bytes one partition holds.
     public struct PartitionFill: Sendable, Hashable {
         /// The partition.
         public var topicPartition: TopicPartition
-        /// The first offset still in the log. Above 0, the records before it are gone.
+        /// The first offset still in the log. It is the number of records that were dropped.
         public var lowOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64
-        /// Estimated size of the records still held, in bytes, from a sample.
+        /// Estimated size in bytes of the records still in the log, from a sample of them.
         public var estimatedByteCount: Int
     }
 
@@ -56,13 +55,13 @@ public final class EmbeddedKafka: Sendable {
     public static let partitionBatchCountMax = 100_000
     /// Maximum number of brokers. The default is 1; the mock numbers them from 1.
     public static let brokerCountMax = 16
-    /// The most partitions that a topic can have.
+    /// Maximum number of partitions of a topic.
     public static let partitionCountMax = 10_000
 
-    /// Settings for producers where requests fail. A real broker refuses a batch that does not follow the last one it
-    /// has; the mock accepts it although the previous one failed. The producer then believes that both are written: the
-    /// first is lost, and its delivery is a success without an offset (`rd_kafka_dr_implicit_ack`). With one request
-    /// under way at a time, no batch overtakes another.
+    /// Settings for producers in tests that make requests fail. After a batch has failed, a real broker refuses the
+    /// next one, but the mock accepts it. The producer then believes that both are written. The first is lost, and its
+    /// delivery is a success without an offset (`rd_kafka_dr_implicit_ack`). With one request at a time, no batch
+    /// overtakes another.
     public static let producerSettings = KafkaSettings([.init("max.in.flight.requests.per.connection", "1")])
 
     /// `host:port,…` for clients on this machine.
@@ -70,10 +69,12 @@ public final class EmbeddedKafka: Sendable {
     private let cluster: MockCluster
     private let watcher: LogBoundWatcher
 
-    /// Starts brokers and creates the topics; partition counts cannot change later. Returns when clients can connect.
+    /// Starts the brokers and creates the topics. Their numbers of partitions cannot change later. Returns when clients
+    /// can connect.
     ///
     /// A topic that is not named here is created with 4 partitions by the first client that asks for it.
-    /// - Parameter onNotice: called on the watcher's thread; `nil`: notices go to standard error as lines.
+    /// - Parameter onNotice: called on a thread of the cluster's own, or on the caller's in `checkFill`; `nil`: each
+    ///   notice is a line on standard error.
     public init(
         topics: [Topic], brokerCount: Int = 1, onNotice: (@Sendable (Notice) -> Void)? = nil,
         log: KafkaLogHandler? = nil
@@ -94,70 +95,73 @@ public final class EmbeddedKafka: Sendable {
 
     deinit { self.stop() }
 
-    /// Settings for a client of this cluster: its brokers, and a fetch wait that suits the mock.
+    /// Settings for a client of this cluster: the brokers, and a short `fetch.wait.max.ms`.
     public var settings: KafkaSettings { Self.settings(bootstrap: self.bootstrap) }
 
     private static func settings(bootstrap: String) -> KafkaSettings {
         KafkaSettings([.init("bootstrap.servers", bootstrap), .init("fetch.wait.max.ms", "10")])
     }
 
-    /// Creates one more topic. Throws when the name exists or is empty, or the count is not 1 to `partitionCountMax`.
+    /// Creates one more topic. Throws when the name exists or does not have 1 to 249 bytes, or the number of partitions
+    /// is not 1 to `partitionCountMax`.
     public func createTopic(_ topic: Topic) throws(KafkaError) {
         try self.cluster.createTopic(topic)
         self.watcher.add(topic)
     }
 
-    /// Refuses connections and drops existing ones until `setUp`. `nil`: for every broker.
+    /// Makes a broker drop its connections and refuse new ones until `setUp`; `nil`: every broker.
     public func setDown(broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_down($0, $1) }
     }
 
-    /// Lets clients connect again after `setDown`. `nil`: to every broker.
+    /// Lets clients connect to a broker again after `setDown`; `nil`: to every broker.
     public func setUp(broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) }
     }
 
-    /// Makes a broker the leader of a partition. `nil`: the partition has no leader, so that it cannot be asked about,
-    /// read or written.
+    /// Makes a broker the leader of a partition; `nil`: the partition has no leader. Without a leader it cannot be read
+    /// or written, and its offsets are not known.
     public func setLeader(of partition: TopicPartition, broker: Int32?) {
         self.setLeader(of: [partition], broker: broker)
     }
 
-    /// Makes a broker the leader of several partitions, which takes no longer than for one; `nil`: they have no leader.
-    /// Blocks.
+    /// Makes a broker the leader of several partitions; `nil`: they have no leader. Blocks, for 64 partitions no longer
+    /// than for one.
     public func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.cluster.setLeader(of: partitions, broker: broker)
     }
 
-    /// Delays every answer by this many milliseconds; 0 ends the delay. `nil`: for every broker.
+    /// Delays every answer of a broker by this many milliseconds; 0 ends the delay. A `broker` of `nil` means every
+    /// broker.
     public func setRoundTrip(millis: Int, broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_rtt($0, $1, Int32(clamping: max(0, millis))) }
     }
 
-    /// Answers the next `count` requests of that API key (Kafka's number: 0 Produce, 1 Fetch, 8 OffsetCommit …) with
-    /// `code`. With `KafkaError.Code.transport` the connection is dropped instead. Adds to the failures that were
-    /// queued before.
-    /// - Parameter broker: the broker whose requests fail, and whose failures `clearFailures` does not forget; `nil`:
-    ///   every broker.
+    /// Makes the next `count` requests with that API key fail with `code`, after the failures that are already queued.
+    /// API keys are Kafka's numbers: 0 Produce, 1 Fetch, 8 OffsetCommit and so on. `KafkaError.Code.transport` drops
+    /// the connection instead of answering.
+    /// - Parameter broker: the broker whose next requests fail; `clearFailures` does not remove these failures. `nil`:
+    ///   the next requests fail, to whatever broker they go.
     public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32? = nil) {
         self.cluster.failRequests(
             apiKey: apiKey, code: code, count: min(count, Self.failureCountMax), broker: broker)
     }
 
-    /// Maximum number of failures that one call queues.
+    /// Maximum number of failures that one call of `failRequests` queues. A higher `count` is lowered to this.
     public static let failureCountMax = 10_000
 
-    /// Forgets the failures that are queued for that API key, except those of single brokers.
+    /// Removes the queued failures of that API key, except those that were queued for a single broker.
     public func clearFailures(apiKey: Int16) { self.cluster.clearFailures(apiKey: apiKey) }
 
-    /// The fill of every partition at the watcher's last look (once a second).
+    /// How full every partition was at the last check, which is made once a second.
     public var fill: [PartitionFill] { self.watcher.fill }
 
-    /// Looks at every partition now. Blocks for a moment.
+    /// Checks how full every partition is now. Blocks for a moment, or for some seconds while the cluster does not
+    /// answer.
     @discardableResult
     public func checkFill() -> [PartitionFill] { self.watcher.check() }
 
-    /// Ends the cluster; the connections of clients break. Idempotent. Close the clients first.
+    /// Ends the cluster and breaks the connections of clients, so close the clients first. May be called again.
     public func stop() {
         self.watcher.stop()
         self.cluster.stop()

@@ -1,15 +1,15 @@
 import CRDKafka
 import Synchronization
 
-/// Checks once a second how full the partitions of an embedded cluster are. It makes two requests for all watermarks,
-/// and one small read per topic that has grown, to learn the size of its records. The mock itself cannot be asked for
-/// bytes.
+/// Checks once a second how full the partitions of an embedded cluster are. Two requests ask for the first and next
+/// offsets of all partitions. The mock cannot report bytes, so a small read of each topic that has grown estimates the
+/// size of its records.
 final class LogBoundWatcher: Sendable {
     private let client: ClientHandle
     private let reader: KafkaLogReader
     private let onNotice: @Sendable (EmbeddedKafka.Notice) -> Void
     private let state: Mutex<State>
-    /// Serialises whole checks; locked while they talk to the cluster.
+    /// Makes checks run one after the other. It is locked during the whole check, including its requests.
     private let checking = Mutex(())
 
     private struct Watched {
@@ -20,7 +20,7 @@ final class LogBoundWatcher: Sendable {
 
     private struct State {
         var watched: [Watched] = []
-        /// Sampled size of a record, by topic.
+        /// The average size of a record by topic, from the last sample.
         var recordByteCounts: [String: Sample] = [:]
         var isStopped = false
     }
@@ -35,15 +35,16 @@ final class LogBoundWatcher: Sendable {
     private static let requestDurationMax: Duration = .seconds(2)
     private static let warningPercent = 80
     private static let sampledRecordCount: Int64 = 64
-    /// Bytes of a record in a batch beyond its key, value and headers. Includes its share of the batch's header when
-    /// batches are small.
+    /// Estimated bytes of a record beyond its key, value and headers, including its share of the header of a small
+    /// batch.
     private static let recordOverheadByteCount = 24
 
     init(
         settings: KafkaSettings, topics: [EmbeddedKafka.Topic],
         onNotice: @escaping @Sendable (EmbeddedKafka.Notice) -> Void
     ) throws(KafkaError) {
-        // The cluster may be taken down on purpose; librdkafka's complaints about that would hide everything else.
+        // These clients do not log. A test may take the cluster down on purpose, and librdkafka's errors would then
+        // hide all other lines.
         self.client = try ClientConfiguration.withoutGroup(settings).makeClient(log: { _ in })
         self.reader = try KafkaLogReader(settings, log: { _ in })
         self.onNotice = onNotice
@@ -77,8 +78,8 @@ final class LogBoundWatcher: Sendable {
 
     private var isRunning: Bool { self.state.withLock { !$0.isStopped } }
 
-    /// Checks every partition once. While the cluster does not answer (taken down, stopped), nothing is learnt or
-    /// reported.
+    /// Checks every partition once, and returns how full each is. If the cluster does not answer, because it is down or
+    /// stopped, the result is that of the last check.
     @discardableResult
     func check() -> [EmbeddedKafka.PartitionFill] {
         let notices: [EmbeddedKafka.Notice] = self.checking.withLock { _ in
@@ -125,7 +126,7 @@ final class LogBoundWatcher: Sendable {
 
     private static func update(_ state: inout State, _ ends: (low: [Int64], end: [Int64])) -> [EmbeddedKafka.Notice] {
         var notices: [EmbeddedKafka.Notice] = []
-        // A topic added meanwhile is at the end of the list and is checked next time.
+        // A topic that was added during the check is at the end of the list. The next check includes it.
         for index in ends.low.indices {
             var watched = state.watched[index]
             watched.fill.lowOffset = ends.low[index]
@@ -139,7 +140,8 @@ final class LogBoundWatcher: Sendable {
                     notices.append(.truncated(watched.fill))
                 }
             } else if !watched.isNearlyFullSaid {
-                // Batches cannot be counted from outside, but there are never more of them than records.
+                // Only the mock knows the number of batches. There are never more batches than records, so records are
+                // counted.
                 let isNearlyFull =
                     watched.fill.estimatedByteCount * 100 >= EmbeddedKafka.partitionByteCountMax * Self.warningPercent
                     || recordCount * 100 >= EmbeddedKafka.partitionBatchCountMax * Self.warningPercent

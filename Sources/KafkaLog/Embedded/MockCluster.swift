@@ -2,17 +2,17 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// Owns librdkafka's mock cluster and the client it lives in.
+/// Owns librdkafka's mock cluster and the client to which the mock belongs.
 final class MockCluster: Sendable {
     let bootstrap: String
     let brokerCount: Int
     private let client: ClientHandle
     private let state: Mutex<State>
 
-    /// The mock's pointer.
+    /// The mock, `nil` once stopped, and the names of its topics.
     ///
     /// `@unchecked Sendable`: used under the lock only. The mock's functions may be called from any thread, but not
-    /// while it is being destroyed.
+    /// while the mock is being destroyed.
     private struct State: ~Copyable, @unchecked Sendable {
         var mock: OpaquePointer?
         var topics: Set<String> = []
@@ -66,8 +66,9 @@ final class MockCluster: Sendable {
 
     private static let leadersAtOnceMax = 64
 
-    /// Sets many leaders at once, each on a thread. The cluster takes up to an eighth of a second to look at its
-    /// commands, and then executes all of them.
+    /// Sets the leaders of many partitions at once, each on a thread of its own. The mock looks at its commands about
+    /// every eighth of a second and then executes all that wait. So single commands, one after the other, would be
+    /// slow.
     func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.state.withLock { state in
             guard let mock = state.mock else { return }
@@ -84,14 +85,14 @@ final class MockCluster: Sendable {
                         some.leave()
                     }
                 }
-                // The lock is held meanwhile, so that the cluster is not destroyed.
+                // The lock is held until all threads have ended, so that the mock is not destroyed before.
                 some.wait()
             }
         }
     }
 
-    /// Queues failures of the next requests of that API key.
-    /// - Parameter broker: the broker that fails the requests; `nil`: the one that is asked next.
+    /// Queues failures of the next requests with that API key.
+    /// - Parameter broker: the broker whose requests fail; `nil`: the next requests fail, to whatever broker they go.
     func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32?) {
         guard count > 0 else { return }
         if let broker {

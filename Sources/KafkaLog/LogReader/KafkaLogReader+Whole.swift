@@ -1,12 +1,12 @@
-/// Reading partitions whole, for tools and tests. Everything here blocks.
+/// Reads whole partitions or sections of them, for tools and tests. All these methods block.
 extension KafkaLogReader {
     /// Maximum number of partitions that one call fetches at the same time. Each may hold `queued.max.messages.kbytes`
-    /// (1 MiB unless set otherwise) until it is read, so this bounds memory at 64 MiB.
+    /// until it is read, by default 2 MiB. So this number bounds fetched records at 128 MiB.
     public static let partitionsFetchedMax = 64
 
-    /// Reads a whole section into memory. Blocks, at most about `limit`.
-    /// - Parameter endOffset: `nil`: the end of the log now.
-    /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
+    /// Reads a section of a partition into memory. Blocks, at most about `limit`.
+    /// - Parameter endOffset: the offset after the last record wanted; `nil`: the end of the log now.
+    /// - Throws: `timedOut` when the end was not reached in time, or the failure of the partition.
     public func readAll(
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
         within limit: Duration
@@ -16,8 +16,8 @@ extension KafkaLogReader {
         return records
     }
 
-    /// Works like `readAll`, but hands over the records one by one and keeps none.
-    /// - Parameter isOver: asked again and again; once it is true, the rest is not read.
+    /// Works like `readAll`, but hands each record to `body` and keeps none.
+    /// - Parameter isOver: called before each batch of at most 1,000 records; `true` ends the reading.
     public func forEach(
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
         within limit: Duration, isOver: () -> Bool = { false }, _ body: (OwnedRecord) -> Void
@@ -34,12 +34,12 @@ extension KafkaLogReader {
         try Self.drain(section, until: deadline, isOver: isOver, body)
     }
 
-    /// Reads partitions from their beginning to where their logs end now. They are fetched together, and handed over
-    /// one after the other in the order given, each in the order of its offsets. No record is kept.
+    /// Reads whole partitions, up to where their logs end now, and keeps no record. The partitions are fetched
+    /// together, but `body` gets one partition after the other in the order given, each in the order of its offsets.
     /// - Parameters:
-    ///   - limit: time limit for asking where the logs end, and then for each partition, from its beginning on.
-    ///   - whenRead: called after a partition's last record, for empty ones too.
-    /// - Throws: `timedOut` when an end was not reached in time, or what stopped a partition.
+    ///   - limit: time limit for asking where the logs end, and then for reading each partition.
+    ///   - whenRead: called after each partition's last record, and for each empty partition.
+    /// - Throws: `timedOut` when the end of a partition was not reached in time, or the failure of a partition.
     public func forEach(
         of partitions: [TopicPartition], within limit: Duration, whenRead: (TopicPartition) -> Void = { _ in },
         _ body: (OwnedRecord) -> Void

@@ -1,13 +1,13 @@
 import CRDKafka
 import Synchronization
 
-/// Reads partitions without a group, for restore, tests and tools. One client serves any number of sections, each of a
-/// different partition. All methods may be called from any thread.
+/// Reads partitions without a group, for restores, tests and tools. One client reads any number of sections at a time,
+/// each of a different partition. All methods may be called from any thread.
 public final class KafkaLogReader: Sendable {
     private let client: ClientHandle
     private let openPartitions = OpenPartitions()
     private let waker: FetchWaker
-    /// The topics of `prepare`, which librdkafka knows as long as the reader lives.
+    /// The topics of `prepare`. librdkafka knows them as long as these handles exist.
     private let preparedTopics = Mutex<[KafkaTopic]>([])
 
     /// Checks the settings and makes the client. `group.…` properties are ignored.
@@ -16,40 +16,41 @@ public final class KafkaLogReader: Sendable {
         self.waker = FetchWaker(client: self.client)
     }
 
-    /// Makes a client with every property of such a reader.
+    /// Makes the configuration of a client, with all properties of a log reader.
     static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = try ClientConfiguration.withoutGroup(settings, defaults: Self.defaults)
-        // The event at the end of the log shows that no more offsets will arrive where compaction or control records
-        // took them.
+        // The last offsets of a log may have no records, because of compaction or control records. The event at the end
+        // of the log then shows that none will arrive.
         try client.set("enable.partition.eof", "true")
         return client
     }
 
-    /// Properties that are used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader
-    /// that has nothing open fetches nothing, so a short wait costs an idle worker nothing. Fetching more bytes ahead
-    /// restored no faster (measured with 2 to 64 MB), and all partitions may be open at the same time.
+    /// Properties that are used unless `settings` says otherwise. They replace some of
+    /// `ConsumerConfiguration.defaults`. A reader without an open section fetches nothing, so a short wait costs an
+    /// idle worker nothing. All partitions may be open at the same time, so little is fetched ahead for each. Restores
+    /// were not faster with more (measured with 2 to 64 MB).
     public static let defaults = KafkaSettings([
         .init("queued.max.messages.kbytes", "2048"),
         .init("fetch.wait.max.ms", "10"),
     ])
 
-    /// Makes librdkafka learn and remember who leads the topic's partitions. Contacts Kafka in the background.
+    /// Makes librdkafka learn and remember which brokers lead the topic's partitions. Contacts Kafka in the background.
     ///
-    /// A section may begin at an end of the log while no leader is known. It then waits half a second before it asks
-    /// again (`rd_kafka_toppar_offset_request` of 2.0.2).
+    /// Without this call, a section that begins at the beginning or end of a log may find no leader known. librdkafka
+    /// then waits half a second before it asks again (`rd_kafka_toppar_offset_request` of 2.0.2).
     public func prepare(_ topic: String) throws(KafkaError) {
         let topic = try KafkaTopic(topic, client: self.client)
         self.preparedTopics.withLock { $0.append(topic) }
     }
 
-    /// Kafka's own identifier of the cluster; `nil` when it was not learnt in time. Blocks, at most `limit`.
+    /// The cluster's identifier; `nil` when no broker gave it within `limit`. Blocks until then.
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
     /// Begins reading one partition, up to but not including `endOffset`.
     ///
-    /// A partition can be open only once at a time. Close the section or release it to stop.
-    /// - Parameter endOffset: the offset after the last one wanted; `Int64.max`: never finished. When the log ends
-    ///   before it, the section waits for more.
+    /// A reader can have only one open section of a partition. To stop, close the section or release it.
+    /// - Parameter endOffset: the offset after the last record wanted; `Int64.max`: the section never ends. While the
+    ///   log is shorter, the section waits for more records.
     public func open(_ partition: TopicPartition, from start: LogStart, upTo endOffset: Int64 = .max) throws(KafkaError)
         -> LogSection
     {
@@ -74,7 +75,8 @@ public final class KafkaLogReader: Sendable {
             openPartitions: self.openPartitions, waker: self.waker, topic: topic, queue: queue)
     }
 
-    /// The first offset in the log and the next one to be written, for each partition. Blocks, at most about `limit`.
+    /// The first offset in the log and the offset of the next record, for each partition. Blocks, at most about
+    /// `limit`.
     public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
         -> [PartitionPositions]
     {
@@ -84,8 +86,9 @@ public final class KafkaLogReader: Sendable {
         }
     }
 
-    /// Works like `positions(of:within:)`, without the partitions that cannot be asked. Blocks, at most about `limit`.
-    /// - Throws: when none can be asked.
+    /// Works like `positions(of:within:)`, but leaves out the partitions that have no answer. Blocks, at most about
+    /// `limit`.
+    /// - Throws: a fatal error of the client, or an error if the cluster does not answer at all.
     public func logsOfEach(
         _ partitions: [TopicPartition], within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: (low: Int64, end: Int64)] {

@@ -1,11 +1,11 @@
 import CRDKafka
 import Synchronization
 
-/// A part of one partition being read: like a `PartitionReader`, with an end.
+/// Reads a part of one partition. It works like a `PartitionReader`, but can have an end.
 public final class LogSection: Sendable {
     /// The partition that is read.
     public let topicPartition: TopicPartition
-    /// The offset after the last one wanted.
+    /// The offset after the last record wanted.
     public let endOffset: Int64
 
     private let client: ClientHandle
@@ -13,14 +13,14 @@ public final class LogSection: Sendable {
     private let waker: FetchWaker
     private let state: Mutex<State>
 
-    /// Maximum number of records that are taken from librdkafka at once. Its batch call is safe here: nothing pauses a
-    /// reader without a group (see `PartitionReader`).
+    /// Maximum number of records that are taken from librdkafka at once. The batch call loses no records here:
+    /// librdkafka pauses no partition of a reader without a group (see `PartitionReader`).
     private static let batchCountMax = 1_000
-    /// Least number of waiting records: with fewer, more are fetched.
+    /// Minimum number of waiting records. With fewer, librdkafka is told to check whether it may fetch.
     private static let waitingCountMin = 1_000
 
     private struct State: ~Copyable {
-        /// The topic and queue that are open; `nil` once closed.
+        /// The open topic and queue; `nil` once closed.
         var source: Source?
         var wakeUp: WakeUp?
         var nextOffset: Int64?
@@ -29,7 +29,7 @@ public final class LogSection: Sendable {
         var takenCount = 0
     }
 
-    /// The topic and queue that librdkafka has open for the section.
+    /// The topic and queue that librdkafka has open for the section. Releasing this value stops the fetching.
     ///
     /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch is used only under the
     /// section's lock.
@@ -47,7 +47,7 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// The opened section of a partition. Takes `topic` over.
+    /// Creates the section of a partition that was just opened. The section then owns `topic`.
     init(
         topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle,
         openPartitions: OpenPartitions, waker: FetchWaker, topic: OpaquePointer, queue: consuming KafkaQueue
@@ -70,14 +70,15 @@ public final class LogSection: Sendable {
 
     deinit { self.close() }
 
-    /// Hands at most `max` waiting records to `body`, in order, and never waits. The result says `isFinished` once
-    /// everything below `endOffset` was handed over. Offsets that compaction removed or control records took count as
-    /// handed over. One thread at a time.
+    /// Hands at most `max` waiting records to `body`, in order, and never waits. The result says `isFinished` once all
+    /// records below `endOffset` were handed over. Offsets without a record, because of compaction or control records,
+    /// are skipped. One thread at a time may read.
     public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.read(max: max, waiting: .zero, body)
     }
 
-    /// Works like `read(max:_:)`, but blocks until `max` (at most 1,000) records wait or the time is over.
+    /// Works like `read(max:_:)`, but blocks until `max` records were handed over, the section has ended, or no record
+    /// has arrived for `limit`.
     func read(max: Int, waiting limit: Duration, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
             var result = ReadResult(
@@ -102,8 +103,8 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// Makes librdkafka fetch again. After a full queue was drained, librdkafka does not notice it by itself (see
-    /// `FetchWaker`). A reader often has no other partition that would make it look.
+    /// Makes librdkafka fetch again after a full queue was drained, which librdkafka does not notice (see
+    /// `FetchWaker`). A reader often has no other partition whose requests would wake librdkafka.
     private func wakeFetching(_ state: inout State, taken: Int) {
         state.takenCount += taken
         guard state.takenCount >= Self.waitingCountMin, !state.isFinished, let queue = state.source?.queue.pointer,
@@ -138,7 +139,7 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// Works like `PartitionReader.onReadable`, but also calls at once when the section is finished from the beginning.
+    /// Works like `PartitionReader.onReadable`, but also calls `wakeUp` at once if the section is already finished.
     public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
         let isDue = self.state.withLock { state in
             guard state.source != nil else { return false }
@@ -153,8 +154,8 @@ public final class LogSection: Sendable {
         if isDue { wakeUp() }
     }
 
-    /// Stops fetching. Idempotent. Waits until librdkafka's own thread has released the partition: normally well under
-    /// a millisecond.
+    /// Stops fetching. May be called again. Waits until librdkafka's own thread has released the partition: normally
+    /// well under a millisecond.
     public func close() {
         let wasOpen = self.state.withLock { state in
             guard state.source != nil else { return false }

@@ -1,4 +1,4 @@
-/// A record copied out of Kafka, for tools and tests.
+/// A copy of a record in Kafka, for tools and tests.
 public struct OwnedRecord: Sendable, Hashable {
     /// One header of the record.
     public struct Header: Sendable, Hashable {
@@ -26,7 +26,7 @@ public struct OwnedRecord: Sendable, Hashable {
     /// The headers in the order in which they were written.
     public var headers: [Header]
 
-    /// A record as a test or a tool makes it.
+    /// Creates a record that was not read from Kafka, for tests and tools.
     public init(
         partition: Int32, offset: Int64, timestampMillis: Int64, key: [UInt8]?, value: [UInt8]?, headers: [Header] = []
     ) {
@@ -38,7 +38,7 @@ public struct OwnedRecord: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// Copies a lent record.
+    /// Copies a record that is only valid inside a closure.
     public init(_ record: borrowing KafkaRecord) {
         self.partition = record.partition
         self.offset = record.offset

@@ -3,19 +3,19 @@ import Glibc
 import Redaction
 import Synchronization
 
-/// The token with which the clients of a process log in by OAUTHBEARER. The keeper of tokens gives each new one here,
-/// and all clients have it at once. May be used from any thread.
+/// Passes login tokens to the clients of a process that log in by OAUTHBEARER. `TokenKeeper` renews the token and gives
+/// each new one to this object, which sets it in all clients. May be used from any thread.
 ///
-/// librdkafka would ask each client's program for tokens by a callback, on the thread that polls that client's main
-/// queue; some clients have no such thread. So no callback is set: `rd_kafka_oauthbearer_set_token` may be called at
-/// any time, without being asked. librdkafka 2.0.2 shows a new token on new connections only. Existing connections
-/// continue until their broker ends them.
+/// librdkafka can ask for a token by a callback, on the thread that polls the client's main queue. Some clients have no
+/// such thread, so no callback is set. Instead `rd_kafka_oauthbearer_set_token` is called whenever there is a new
+/// token. librdkafka 2.0.2 uses a new token for new connections only. Existing connections continue until their broker
+/// ends them.
 public final class KafkaTokens: Sendable {
     private struct State {
         var token: KafkaToken?
-        /// Why no valid token exists; `nil` when one does, or when nothing is known yet.
+        /// Why there is no valid token; `nil` when there is one, or when nothing is known yet.
         var reason: String?
-        /// The texts of the token given last, which librdkafka and brokers may repeat.
+        /// The last token and its parts, which must be removed from messages that repeat them.
         var withheld = WithheldValues()
         var clients: [Client] = []
         var onClient: (@Sendable () -> Void)?
@@ -25,19 +25,20 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// The lifetime reported to librdkafka. It asks for another token at four fifths of this, and nobody would answer.
+    /// Time added to the token's expiry before librdkafka gets it. librdkafka asks for a new token after four fifths of
+    /// a token's lifetime, which nobody here would answer.
     private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
 
-    /// An instance without a token yet.
+    /// Creates an instance that has no token yet.
     public init() {}
 
-    /// Sets what is called when a client is added, on the thread that makes the client: tokens are needed from then on.
-    /// - Parameter onClient: called for every further client.
+    /// Sets the closure that is called when a client is added, because tokens are needed from then on.
+    /// - Parameter onClient: called for each client that is added later, on the thread that makes the client.
     public func listen(_ onClient: @escaping @Sendable () -> Void) { self.state.withLock { $0.onClient = onClient } }
 
-    /// Sets the token with which every client logs in from now on.
+    /// Sets the token with which every client logs in from now on. It ends a failure.
     public func give(_ token: KafkaToken) {
         let clients = self.state.withLock { state in
             state.token = token
@@ -49,8 +50,9 @@ public final class KafkaTokens: Sendable {
         for client in clients { Self.set(token, client) }
     }
 
-    /// Remembers that no valid token exists. Clients keep the token they have, because only the broker can refuse it.
-    /// - Parameter reason: the explanation that an operator sees; without secrets.
+    /// Remembers that there is no valid token. Clients keep their last token, because only a broker can decide to
+    /// refuse it.
+    /// - Parameter reason: the explanation for an operator, without secrets.
     public func fail(_ reason: String) {
         let clients = self.state.withLock { state in
             guard state.reason != reason else { return [ClientHandle]() }
@@ -60,18 +62,18 @@ public final class KafkaTokens: Sendable {
         for client in clients { rd_kafka_oauthbearer_set_token_failure(client.pointer, reason) }
     }
 
-    /// Whether no valid token exists.
+    /// Whether it is known that there is no valid token.
     public var isFailing: Bool { self.state.withLock { $0.reason != nil } }
 
     /// Whether any client needs tokens.
     public var hasClients: Bool { self.state.withLock { !Self.living(&$0).isEmpty } }
 
-    /// Why nobody can log in now; `nil`: nothing is known.
+    /// The error of clients that cannot log in, because there is no valid token; `nil` while this is not known.
     var failure: KafkaError? {
         self.state.withLock(\.reason).map { KafkaError(code: .authentication, text: KafkaError.noTokenStart + $0) }
     }
 
-    /// A text of librdkafka or of a broker, without the token that was given last.
+    /// A text of librdkafka or of a broker, with the last token removed.
     func struck(from text: String) -> String { self.state.withLock(\.withheld).struck(from: text) }
 
     /// Adds a client that logs in by OAUTHBEARER.
@@ -85,8 +87,8 @@ public final class KafkaTokens: Sendable {
         onClient?()
     }
 
-    /// Repeats until the client has the token that was given last: another thread may give a new one meanwhile, and
-    /// this one could overwrite it.
+    /// Sets the last token or the reason of a failure in a new client. Another thread may give a newer token at that
+    /// moment, and this method could overwrite it. So it repeats until the client has the last one.
     private func show(to client: ClientHandle) {
         var shown: KafkaToken?
         while true {
@@ -112,8 +114,8 @@ public final class KafkaTokens: Sendable {
         defer { for copy in copies { free(copy) } }
         var pointers = copies.map { UnsafePointer($0) }
         let reasonCapacity = 512
-        // librdkafka writes here what it did not understand, which may be the token, so nobody reads it. What
-        // librdkafka checks has been checked already.
+        // This text is not read, because it may repeat the token. `KafkaToken.init` has already checked what librdkafka
+        // checks.
         var reason = [CChar](repeating: 0, count: reasonCapacity)
         let lifeEnd = Int64(max(0, token.expiresAtMillis)).addingReportingOverflow(Self.reportedLifeMillis)
         let failure = rd_kafka_oauthbearer_set_token(
@@ -125,7 +127,8 @@ public final class KafkaTokens: Sendable {
         }
     }
 
-    /// The whole token and the parts between its dots: the claims must not be shown either.
+    /// The whole token and the longer parts between its dots. One of these has a JWT's claims, which must not be shown
+    /// either.
     private static func parts(of token: KafkaToken) -> [String] {
         [token.value] + token.value.split(separator: ".").filter { $0.utf8.count >= 16 }.map(String.init)
     }

@@ -1,10 +1,11 @@
 import CRDKafka
 
-/// The result of one produced message, with the message itself. Lent for the duration of the closure that receives it.
+/// The result of one produced message, with the message itself. It is valid only while the closure that receives it
+/// runs.
 public struct KafkaDelivery: ~Copyable {
-    /// The number that was given to `produce`.
+    /// The number that `produce` got for the message.
     public let opaque: UInt64
-    /// The partition that the message was for; -1 if none was chosen before it failed.
+    /// The message's partition; -1 if the message failed before a partition was chosen.
     public let partition: Int32
     /// The message's offset in the log; meaningful when `isSuccess`.
     public let offset: Int64
@@ -20,7 +21,7 @@ public struct KafkaDelivery: ~Copyable {
     /// Whether Kafka has acknowledged the message.
     public var isSuccess: Bool { self.message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR }
 
-    /// Whether the message was produced to this topic, by the same producer.
+    /// Whether the message was produced to this topic. `topic` must be a handle of the same producer.
     public func isOf(_ topic: KafkaTopic) -> Bool { self.message.pointee.rkt == topic.pointer }
 
     /// The name of the topic that the message was for.
@@ -29,7 +30,7 @@ public struct KafkaDelivery: ~Copyable {
     /// Why the message was not delivered; `nil` for a success.
     public var error: KafkaError? {
         guard !self.isSuccess else { return nil }
-        // `rd_kafka_message_errstr` is not used: for a produced message it returns the payload as the text.
+        // `rd_kafka_message_errstr` is not used, because it returns the payload of a produced message as the text.
         return KafkaError(
             self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition))
         ).needing(.write)
@@ -37,8 +38,8 @@ public struct KafkaDelivery: ~Copyable {
 
     /// The message's time as produced, milliseconds since 1970.
     public var timestampMillis: Int64 {
-        // librdkafka returns the time only for messages without error. The message belongs to us alone until its event
-        // is destroyed.
+        // librdkafka returns the time only for messages without error, so the error is removed during the call. No
+        // other thread uses the message until its event is destroyed.
         let message = UnsafeMutablePointer(mutating: self.message)
         let failure = message.pointee.err
         message.pointee.err = RD_KAFKA_RESP_ERR_NO_ERROR
@@ -50,7 +51,7 @@ public struct KafkaDelivery: ~Copyable {
     /// Whether the message has a value. `false` for a null value.
     public var hasValue: Bool { self.message.pointee.payload != nil }
 
-    /// The message's key; empty for a null key. Lent like the message.
+    /// The message's key; empty for a null key. Valid as long as the delivery.
     public var key: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(
@@ -60,7 +61,7 @@ public struct KafkaDelivery: ~Copyable {
         }
     }
 
-    /// The message's value; empty for a null value. Lent like the message.
+    /// The message's value; empty for a null value. Valid as long as the delivery.
     public var value: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(

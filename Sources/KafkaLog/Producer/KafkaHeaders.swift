@@ -1,7 +1,6 @@
 import CRDKafka
 
-/// Record headers being put together. One value, emptied and filled again for each record, allocates nothing once it
-/// has grown.
+/// Collects the headers of a record. To avoid allocations, empty one value and fill it again for each record.
 public struct KafkaHeaders: Sendable {
     /// The bytes of all names and values, one after the other.
     private(set) var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread. Use one
-/// producer per shard, so that deliveries return to the loop that asked.
+/// Writes records, idempotent, with `acks=all` and in order per partition. All methods may be called from any thread.
+/// Use one producer per shard, so that each shard's loop gets the deliveries of its own records.
 public final class KafkaProducer: Sendable {
     private let client: ClientHandle
     private let deliveries: KafkaQueue
@@ -14,10 +14,11 @@ public final class KafkaProducer: Sendable {
     /// Checks the settings and makes the client. Contacts nobody yet.
     ///
     /// - Parameters:
-    ///   - onDeliveries: called when deliveries (or errors) start waiting, on a librdkafka thread that holds a lock:
-    ///     only schedule a `drainDeliveries`. It is called only for the first of a run: drain until it returns 0.
-    ///   - onError: receives errors of the producer as a whole, inside `drainDeliveries`. If `isFatal`, make another
-    ///     producer.
+    ///   - onDeliveries: called when a delivery or an error arrives in the empty queue. After it, call
+    ///     `drainDeliveries` until that returns 0. The closure may only schedule this, because it runs on a librdkafka
+    ///     thread that holds a lock.
+    ///   - onError: gets errors of the producer as a whole, called by `drainDeliveries`. If an error is fatal
+    ///     (`isFatal`), make another producer.
     public init(
         _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void,
         onError: @escaping @Sendable (KafkaError) -> Void
@@ -32,7 +33,7 @@ public final class KafkaProducer: Sendable {
         self.deliveries.enableWakeUp(self.wakeUp)
     }
 
-    /// Makes a client with every property of such a producer.
+    /// Makes the configuration of a client, with all properties of a producer.
     static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = ClientConfiguration(role: .producer)
         try client.apply(ProducerConfiguration.defaults)
@@ -45,9 +46,9 @@ public final class KafkaProducer: Sendable {
     deinit { self.deliveries.disableWakeUp() }
 
     /// Makes the handle for a topic name (1–249 bytes). Contacts nobody.
-    /// - Parameter timesOut: whether `message.timeout.ms` applies. `true`: a record is tried until then, and those
-    ///   behind it are delivered nevertheless. `false`: a record is tried as long as the producer lives, so that no
-    ///   later record takes its place in the log.
+    /// - Parameter timesOut: `true`: a record is given up after `message.timeout.ms`, and later records are still
+    ///   delivered. `false`: a record is tried as long as the producer exists, so that no later record is written
+    ///   without it.
     public func topic(_ name: String, timesOut: Bool = true) throws(KafkaError) -> KafkaTopic {
         try KafkaTopic(name, client: self.client, timesOut: timesOut)
     }
@@ -55,12 +56,12 @@ public final class KafkaProducer: Sendable {
     /// Queues one record, copying it. Never waits.
     ///
     /// - Parameters:
-    ///   - partition: the number of a partition, or -1: by murmur2 of the key as Java's clients do, random without a
-    ///     key.
+    ///   - partition: the number of a partition; -1: the partitioner chooses it. By default it hashes the key with
+    ///     murmur2 as Java's clients do, and chooses at random without a key.
     ///   - key: `nil` is a null key.
     ///   - value: `nil` is a tombstone.
     ///   - timestampMillis: milliseconds since 1970; 0: now.
-    ///   - opaque: returned with the delivery.
+    ///   - opaque: a number that is returned with the delivery.
     public func produce(
         _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: KafkaHeaders? = nil,
@@ -81,13 +82,13 @@ public final class KafkaProducer: Sendable {
     /// Maximum number of records that one call of librdkafka gets.
     private static let produceBatchCountMax = 256
 
-    /// Queues `count` plain records of one topic in order, copying them. Never waits. Costs a fraction of single calls:
-    /// the topic is locked once, and adjacent records of one partition look it up once.
+    /// Queues `count` plain records of one topic in order, copying them. Never waits. It costs a fraction of single
+    /// calls: the topic is locked once, and a run of records for one partition needs one look-up of the partition.
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the records' keys and values.
-    ///   - record: returns the record of an index in `0..<count`; asked once for each, in order. Its ranges are within
-    ///     `bytes`.
+    ///   - record: returns the record at an index in `0..<count`. It is called for ascending indexes, until the queue
+    ///     is full. The record's ranges must be within `bytes`.
     public func produce(
         _ topic: KafkaTopic, count: Int, bytes: Span<UInt8>, record: (Int) -> PlainRecord
     ) -> BatchResult {
@@ -111,11 +112,11 @@ public final class KafkaProducer: Sendable {
         return result
     }
 
-    /// Queues messages; `false` when the queue is full.
+    /// Queues messages in order and adds what became of them to `result`; `false` when the queue is full.
     private func produce(
         _ topic: KafkaTopic, _ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, _ result: inout BatchResult
     ) -> Bool {
-        // The messages are counted before they are queued, because their deliveries may be drained elsewhere at once.
+        // The messages are counted before they are queued, because another thread may drain their deliveries at once.
         self.outstanding.add(messages.count, ordering: .relaxed)
         let queuedCount = Int(
             rd_kafka_produce_batch(
@@ -129,7 +130,7 @@ public final class KafkaProducer: Sendable {
         for message in messages {
             switch message.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR: break
-            // librdkafka stops at the first message that finds no room, so that none overtakes it.
+            // librdkafka stops at the first message for which there is no room, so that no later message overtakes it.
             case RD_KAFKA_RESP_ERR__QUEUE_FULL: return false
             case RD_KAFKA_RESP_ERR__FATAL:
                 result.failures.append((result.doneCount, self.fatalError ?? KafkaError(message.err)))
@@ -160,8 +161,8 @@ public final class KafkaProducer: Sendable {
         return message
     }
 
-    /// A slice that always has an address. librdkafka distinguishes null from empty by the address, and copies nothing
-    /// of an empty slice.
+    /// A slice of `bytes` that has an address even if it is empty. librdkafka distinguishes null from empty by the
+    /// address, and reads nothing from an empty slice.
     private static func slice(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UnsafeRawBufferPointer {
         guard !range.isEmpty else { return UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: 1), count: 0) }
         return UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -181,9 +182,10 @@ public final class KafkaProducer: Sendable {
             ).needing(.write))
     }
 
-    /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max`
-    /// is reached.
-    /// - Returns: number of deliveries handed over. 0: none waits, and the next one wakes up.
+    /// Hands waiting deliveries to `body`, in order per partition, and never waits. librdkafka reports deliveries in
+    /// runs; this method stops after the run in which `max` is reached. `ahead` gets the opaque numbers of up to 32
+    /// deliveries just before `body` gets these deliveries, so that the caller can prefetch.
+    /// - Returns: number of deliveries handed over. 0: none waits, and the next one causes a call of `onDeliveries`.
     @discardableResult
     public func drainDeliveries(
         max: Int = 1_000, ahead: (Span<UInt64>) -> Void = { _ in }, _ body: (borrowing KafkaDelivery) -> Void
@@ -196,20 +198,20 @@ public final class KafkaProducer: Sendable {
         return count
     }
 
-    /// Maximum number of deliveries that are prefetched at a time.
+    /// Maximum number of deliveries whose opaque numbers `ahead` gets at a time.
     private static let aheadCountMax = 32
 
-    /// Number of messages whose delivery was not drained yet.
+    /// Number of messages whose delivery has not been drained yet.
     public var outstandingCount: Int { self.outstanding.load(ordering: .relaxed) }
 
-    /// Drains until nothing is outstanding. Blocks, at most `limit`. A loop that must not block watches
+    /// Drains deliveries until no message is outstanding. Blocks, at most `limit`. A loop that must not block watches
     /// `outstandingCount` instead.
     /// - Returns: number of messages that are still outstanding.
     @discardableResult
     public func flush(within limit: Duration, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
         let deadline = ContinuousClock.now + limit
-        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain. So it gets short moments,
-        // not the whole limit.
+        // `rd_kafka_flush` makes messages leave without lingering, but with a time limit it would wait for deliveries
+        // that are only drained here. So it is called without waiting, again after each delivery event or 20 ms.
         let moment = Duration.milliseconds(20)
         while self.outstandingCount > 0 {
             let left = deadline - .now
@@ -223,16 +225,17 @@ public final class KafkaProducer: Sendable {
         return self.outstandingCount
     }
 
-    /// Gives up on everything undelivered: each outstanding message is returned as a failed delivery (`purged`). Blocks
-    /// for a moment.
+    /// Gives up all messages that are not delivered. Each returns as a failed delivery (`_PURGE_QUEUE` or
+    /// `_PURGE_INFLIGHT`). Blocks for a moment.
     public func purge() {
         rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
-    /// Whether a fatal error has been drained; every produce fails from then on. Cheap to call.
+    /// Whether `drainDeliveries` or `flush` has met a fatal error. Every call of `produce` fails from then on. Cheap to
+    /// call.
     public var hasEnded: Bool { self.ended.load(ordering: .relaxed) }
 
-    /// The fatal error, if there was one: every produce fails with it.
+    /// The producer's fatal error, with which every call of `produce` fails; `nil`: none.
     public var fatalError: KafkaError? {
         let reasonCapacity = 512
         var reason = [CChar](repeating: 0, count: reasonCapacity)
@@ -275,8 +278,8 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// Calls `body` with an address even for an empty span, which may have none. librdkafka distinguishes null from
-    /// empty by the pointer alone.
+    /// Calls `body` with the address of the span's bytes, or with another address for an empty span that has none.
+    /// librdkafka distinguishes null from empty by the address alone.
     private static func withBytes<Result>(of span: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result) -> Result {
         guard let span else { return body(nil, 0) }
         return span.withUnsafeBytes { bytes in

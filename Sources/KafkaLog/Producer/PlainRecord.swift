@@ -1,6 +1,7 @@
-/// A record without headers, written with the time of its batch. Its bytes are in a buffer that many records share.
+/// A record without headers. Its time is the moment at which it is queued. Its bytes are in a buffer that many records
+/// share.
 public struct PlainRecord: Sendable {
-    /// The number of a partition, or -1 as in `KafkaProducer.produce`.
+    /// The number of a partition; -1: the producer's partitioner chooses it.
     public var partition: Int32
     /// Range of the key in the buffer; `nil` is a null key.
     public var key: Range<Int>?
@@ -19,10 +20,9 @@ public struct PlainRecord: Sendable {
 
 /// The result of producing a batch of records.
 public struct BatchResult: Sendable {
-    /// Number of records, from the first on, that are dealt with: queued, or among the failures. When it is less than
-    /// the number given, the queue is full: back-pressure.
+    /// Number of records, counted from the first, that were queued or are among the failures. If it is less than the
+    /// number of all records, the queue is full.
     public var doneCount: Int
-    /// Records that were not taken and never will be, by index (see `ProduceResult.failed`). Empty unless something is
-    /// wrong.
+    /// The records that were not queued because trying again does not help, by index (see `ProduceResult.failed`).
     public var failures: [(index: Int, error: KafkaError)]
 }

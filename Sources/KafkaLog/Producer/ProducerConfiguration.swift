@@ -1,9 +1,10 @@
 /// The configuration of a `KafkaProducer`.
 public struct ProducerConfiguration: Sendable {
-    /// Brokers, security, and any other properties. `message.timeout.ms` here bounds how long a message is tried.
+    /// Brokers, security, and any other properties. `message.timeout.ms` limits how long a message is tried, unless its
+    /// topic was made with `timesOut: false`.
     public var settings: KafkaSettings
-    /// Niceness of the client's threads that talk to brokers, added to the process's nice value (`setpriority(2)`),
-    /// 0…19. It lets them give way to the process's other threads where processors are scarce.
+    /// Number that is added to the nice value of the client's broker threads, 0…19 (`BrokerThreadNiceness`). With few
+    /// processors, a higher number makes them give way to the process's other threads.
     public var brokerThreadNiceness: Int32 = 0
     /// Receives librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
@@ -13,8 +14,9 @@ public struct ProducerConfiguration: Sendable {
         self.log = log
     }
 
-    /// Properties that are used unless `settings` says otherwise. Producers are always idempotent with `acks=all`. The
-    /// queue is bounded by messages and bytes; when it is full, `produce` answers `.queueFull`.
+    /// Properties that are used unless `settings` says otherwise. Idempotence and `acks=all` are not among them,
+    /// because they cannot be changed. The queue is bounded in messages and bytes. When it is full, `produce` returns
+    /// `.queueFull`.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partitioner", "murmur2_random"),
