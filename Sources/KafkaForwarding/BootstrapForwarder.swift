@@ -36,7 +36,7 @@ package final class BootstrapForwarder: Sendable {
     ///   - port: the port; 0: any free one.
     ///   - setting: the option or setting that gave host and port.
     ///   - brokers: the brokers as `host:port,…`. Connections to `port` are forwarded to the first of them.
-    ///   - Throws: `ForwardingFailure`.
+    /// - Throws: `ForwardingFailure`.
     package static func start(
         host: String, port: Int, setting: String = "host and port", brokers: String
     ) async throws -> BootstrapForwarder {

@@ -1,4 +1,4 @@
-/// A file of a web page, served unchanged. The program contains it, so an installed program needs no other files.
+/// A file of a web page, served unchanged. It is embedded in the program, so no files of a page need to be installed.
 package struct PageFile: Sendable {
     /// Media types of a page's files.
     package enum MediaType: String, Sendable {
@@ -33,7 +33,7 @@ package struct PageFile: Sendable {
         PageFile(path: path, type: .css, bytes: PackageResources.style_css)
     }
 
-    /// The script with the page elements that all other scripts use.
+    /// The script with the functions that all other scripts draw with.
     package static func elements(at path: String) -> PageFile {
         PageFile(path: path, type: .script, bytes: PackageResources.elements_js)
     }

@@ -33,7 +33,7 @@ extension KafkaAdmin {
     }
 
     /// Replaces all settings of topics, and returns an answer for each topic. A setting that a `NewTopic` does not name
-    /// gets the broker's default. Its numbers of partitions and replicas are ignored. Blocks, at most about `limit`.
+    /// gets the broker's default. `partitionCount` and `replicationFactor` are ignored. Blocks, at most about `limit`.
     public func configureTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var resources: [OpaquePointer?] = topics.map {

@@ -36,7 +36,7 @@ struct ClientConfiguration: ~Copyable {
         return client
     }
 
-    /// Sets every property in order, and refuses those for which `reasonFixed` has a reason.
+    /// Sets every property in order. Throws for a property that an operator must not set (`reasonFixed`).
     mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
         self.tokens = settings.tokens ?? self.tokens
         for property in settings.properties {

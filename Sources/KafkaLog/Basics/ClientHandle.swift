@@ -21,7 +21,7 @@ final class ClientHandle: @unchecked Sendable {
     /// A text of librdkafka or of a broker, with secret values removed.
     func struck(_ text: String) -> String { self.context.takeUnretainedValue().struck(text) }
 
-    /// Whether the client logs in with tokens that the program brings.
+    /// Whether the client logs in with tokens that the program provides (`KafkaTokens`).
     var logsInByToken: Bool { self.context.takeUnretainedValue().tokens != nil }
 
     /// The error of a failed call. If no broker answered because a login token is missing, the error says that instead.

@@ -1,6 +1,6 @@
 /// Recognises the error of a connection to a server that does not speak Kafka's protocol. librdkafka reads the first
-/// four bytes of any answer as the answer's size. So its error has the size that the letters "HTTP" or a TLS alert
-/// give.
+/// four bytes of any answer as the answer's size. So its error names a size that is made of the letters "HTTP" or of a
+/// TLS alert.
 extension KafkaError {
     /// librdkafka's words before the size of an answer that is larger than allowed (`rd_kafka_transport_framed_recv`).
     private static let sizeStart = "Invalid response size "

@@ -43,7 +43,8 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// The right that the refused operation needs. Kafka's authorization errors do not name it, but `remedy` does.
     public var right: KafkaRight?
 
-    /// An error with this code. `name` follows from the code, as do `text` and `isRetriable` where they are `nil`.
+    /// An error with this code, which gives the error its `name`. Where `text` or `isRetriable` is `nil`, the code
+    /// gives it, too.
     public init(
         code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
     ) {
@@ -85,11 +86,11 @@ extension KafkaError.Code {
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
     public static let ssl = Self(rawValue: -181)
-    /// The user may not do this with the topic.
+    /// The user lacks the right to this operation on the topic (`TOPIC_AUTHORIZATION_FAILED`).
     public static let topicAuthorizationFailed = Self(rawValue: 29)
-    /// The user may not use the consumer group.
+    /// The user lacks the right to use the consumer group (`GROUP_AUTHORIZATION_FAILED`).
     public static let groupAuthorizationFailed = Self(rawValue: 30)
-    /// The user may not do this with the cluster.
+    /// The user lacks the right to this operation on the cluster (`CLUSTER_AUTHORIZATION_FAILED`).
     public static let clusterAuthorizationFailed = Self(rawValue: 31)
     /// The broker does not offer the SASL mechanism that was asked for.
     public static let unsupportedSASLMechanism = Self(rawValue: 33)

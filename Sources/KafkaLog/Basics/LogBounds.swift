@@ -20,7 +20,7 @@ enum LogBounds {
             do throws(KafkaError) {
                 return try self.ask(client: client, partitions, time: time, until: deadline)
             } catch {
-                // A partition is without a leader for a moment when its topic is new, or when a broker goes.
+                // A partition has no leader for a moment when its topic is new, or when a broker stops.
                 guard error.code.isOfLeader, ContinuousClock.now + self.leaderPause < deadline else {
                     // The earlier error is thrown, because it names the partition without a leader.
                     throw error.code == .timedOut ? withoutLeader ?? error : error

@@ -68,7 +68,7 @@ extension LogBounds {
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(failure) }
         return partitions.indices.map { index in
             let element = list[index]
-            // If no broker was asked about a partition, its element still has the negative number of the question.
+            // If no broker was asked about a partition, its element still has the negative `time` as its offset.
             guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR, element.offset >= 0 else {
                 let code =
                     element.error == RD_KAFKA_RESP_ERR_NO_ERROR ? RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION : element.error

@@ -86,7 +86,7 @@ extension KafkaSettings.Property {
         }
     }
 
-    /// Whether the value must not be shown, nor a text that contains it.
+    /// Whether the value must stay hidden. A text that contains it must stay hidden, too.
     var isWithheld: Bool { self.shownValue != self.value }
 
     /// Whether the value is also removed from librdkafka's messages. A short value that is not a password stays,

@@ -9,8 +9,8 @@ public struct ConsumerConfiguration: Sendable {
     /// moves no partition: the member does not leave the group when it closes, and its partitions wait for it until the
     /// session times out.
     public var groupInstanceID: String?
-    /// The topic that the group subscribes to. Its partitions are assigned by the group, and their numbers hold for the
-    /// riding topics, too.
+    /// The topic that the group subscribes to. The group assigns its partitions to members. With each of them, a member
+    /// also gets the partitions of the riding topics that have the same number.
     public var driverTopic: String
     /// Topics with as many partitions as the driver topic. Each of their partitions is assigned and revoked together
     /// with the driver's partition of the same number. Their offsets are committed in the same group.
@@ -18,8 +18,8 @@ public struct ConsumerConfiguration: Sendable {
     /// Maximum time that a revocation may stay open. Meanwhile librdkafka fetches for *no* partition, so a worker
     /// should drain in 1–2 s. After the maximum the partitions are given up anyway, and `.rebalanceOverdue` reports it.
     public var revocationDurationMax: Duration = .seconds(10)
-    /// Maximum time that an assignment may wait for its start positions. After it the partitions start where the group
-    /// committed.
+    /// Maximum time that an assignment may wait for its start positions. After the maximum the partitions start at the
+    /// group's committed offsets.
     public var assignmentDurationMax: Duration = .seconds(30)
     /// Number that is added to the nice value of the client's broker threads, 0…19 (`BrokerThreadNiceness`). With few
     /// processors, a higher number makes them give way to the process's other threads.

@@ -44,8 +44,8 @@ final class ConsumerControl {
         }
     }
 
-    /// Maximum time of one poll: until librdkafka must look after its group again. A command interrupts a poll. The
-    /// deadline of a step does not, so `pollWait` shortens the poll before one.
+    /// Maximum time of one poll: after this time `haveGroupLookedAt` is due again. A command interrupts a poll. A
+    /// step's deadline does not, so `pollWait` ends the poll at the deadline.
     private static let pollWaitMax = ConsumerControl.groupLookInterval
     private static let groupLookInterval: Duration = .milliseconds(100)
     private static let closePollWaitMax: Duration = .milliseconds(20)
@@ -242,8 +242,8 @@ final class ConsumerControl {
         let leaving = self.configuration.topics.flatMap { topic in
             step.partitions.map { TopicPartition(topic: topic, partition: $0) }
         }
-        // The list must not have a partition that librdkafka was not told to fetch: it would then refuse the whole
-        // list.
+        // The list may only have partitions that librdkafka was told to fetch. With any other, librdkafka would refuse
+        // the whole list.
         let list = PartitionList(leaving.filter { self.begun.remove($0) != nil })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
         self.wakeFetching()

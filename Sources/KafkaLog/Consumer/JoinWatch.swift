@@ -12,8 +12,7 @@ final class JoinWatch: Sendable {
 
     var isJoining: Bool { self.isOpen.load(ordering: .acquiring) }
 
-    /// Makes the client that is made from `configuration` report its requests to this watch. The watch must live as
-    /// long as the client.
+    /// Adds this watch to the client that is made from `configuration`. The watch must live as long as the client.
     func install(in configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "mailboat-join",

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Partitions that the group has assigned to this consumer, and that wait for the offsets to start from.
+/// Partitions that the group has assigned to this consumer. They begin when the worker has named their start offsets.
 ///
 /// Look up the offsets, then call `complete`. Until then heartbeats continue and fetching pauses. The partitions
 /// already held keep their fetched records. Restore a partition *after* `complete`. While a partition is not read, it

@@ -27,7 +27,7 @@ public struct ReadResult: Sendable {
     public var isFinished: Bool
 }
 
-/// Reads the records of one assigned partition. One loop or thread at a time may read; in a worker, the shard's.
+/// Reads the records of one assigned partition. One thread at a time may read; in a worker, that is the shard's loop.
 ///
 /// To slow a partition down, do not read it. librdkafka stops fetching a partition whose queue holds
 /// `queued.max.messages.kbytes`, discards nothing, and continues with other partitions. There is deliberately no pause,

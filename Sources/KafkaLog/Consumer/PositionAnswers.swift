@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// Positions of several partitions, and the reasons why those of others are not known.
+/// Positions of several partitions, and a reason for each partition whose positions are not known.
 public struct PositionAnswers: Sendable {
     /// The positions of the partitions for which Kafka answered.
     public var known: [TopicPartition: PartitionPositions] = [:]

@@ -26,7 +26,8 @@ public final class EmbeddedKafka: Sendable {
         }
     }
 
-    /// A partition that is nearly or more than full. It is found by a check once a second.
+    /// A warning about a partition that is nearly full, or that was full and has dropped records. Partitions are
+    /// checked once a second.
     public enum Notice: Sendable, Hashable {
         /// The partition has reached about 80 % of its bytes or batches. Reported once per partition.
         case nearlyFull(PartitionFill)
@@ -39,7 +40,7 @@ public final class EmbeddedKafka: Sendable {
     public struct PartitionFill: Sendable, Hashable {
         /// The partition.
         public var topicPartition: TopicPartition
-        /// The first offset still in the log. It is the number of records that were dropped.
+        /// The first offset still in the log. It equals the number of records that were dropped.
         public var lowOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64
@@ -73,8 +74,8 @@ public final class EmbeddedKafka: Sendable {
     /// can connect.
     ///
     /// A topic that is not named here is created with 4 partitions by the first client that asks for it.
-    /// - Parameter onNotice: called on a thread of the cluster's own, or on the caller's in `checkFill`; `nil`: each
-    ///   notice is a line on standard error.
+    /// - Parameter onNotice: called on a thread of the cluster, or on the caller's thread during `checkFill`; `nil`:
+    ///   each notice becomes a line on standard error.
     public init(
         topics: [Topic], brokerCount: Int = 1, onNotice: (@Sendable (Notice) -> Void)? = nil,
         log: KafkaLogHandler? = nil
@@ -141,7 +142,7 @@ public final class EmbeddedKafka: Sendable {
     /// API keys are Kafka's numbers: 0 Produce, 1 Fetch, 8 OffsetCommit and so on. `KafkaError.Code.transport` drops
     /// the connection instead of answering.
     /// - Parameter broker: the broker whose next requests fail; `clearFailures` does not remove these failures. `nil`:
-    ///   the next requests fail, to whatever broker they go.
+    ///   the next requests to any broker fail.
     public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32? = nil) {
         self.cluster.failRequests(
             apiKey: apiKey, code: code, count: min(count, Self.failureCountMax), broker: broker)

@@ -92,7 +92,7 @@ final class MockCluster: Sendable {
     }
 
     /// Queues failures of the next requests with that API key.
-    /// - Parameter broker: the broker whose requests fail; `nil`: the next requests fail, to whatever broker they go.
+    /// - Parameter broker: the broker whose requests fail; `nil`: the next requests to any broker fail.
     func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32?) {
         guard count > 0 else { return }
         if let broker {

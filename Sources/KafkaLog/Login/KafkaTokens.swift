@@ -25,8 +25,8 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// Time added to the token's expiry before librdkafka gets it. librdkafka asks for a new token after four fifths of
-    /// a token's lifetime, which nobody here would answer.
+    /// Time by which librdkafka is told a later expiry than the token's own. Otherwise librdkafka would ask for a new
+    /// token after four fifths of the token's lifetime, and nobody here answers that.
     private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
@@ -38,7 +38,7 @@ public final class KafkaTokens: Sendable {
     /// - Parameter onClient: called for each client that is added later, on the thread that makes the client.
     public func listen(_ onClient: @escaping @Sendable () -> Void) { self.state.withLock { $0.onClient = onClient } }
 
-    /// Sets the token with which every client logs in from now on. It ends a failure.
+    /// Sets the token with which every client logs in from now on. Afterwards `isFailing` is `false`.
     public func give(_ token: KafkaToken) {
         let clients = self.state.withLock { state in
             state.token = token

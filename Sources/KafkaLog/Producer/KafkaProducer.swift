@@ -1,8 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Writes records, idempotent, with `acks=all` and in order per partition. All methods may be called from any thread.
-/// Use one producer per shard, so that each shard's loop gets the deliveries of its own records.
+/// Writes records in order per partition, as an idempotent producer with `acks=all`. All methods may be called from any
+/// thread. Use one producer per shard, so that each shard's loop gets the deliveries of its own records.
 public final class KafkaProducer: Sendable {
     private let client: ClientHandle
     private let deliveries: KafkaQueue

@@ -15,10 +15,10 @@ public struct SettingSearch: Sendable {
         /// `bare` asks about the topic without settings. If that is refused, `firstOnly` asks with the `first` settings
         /// alone. The search grows from the one that is accepted.
         case bare, firstOnly
-        /// Asks with the accepted settings and one more, for each setting.
+        /// Asks with the accepted settings and one more. Each setting is tried once.
         case growing(index: Int)
-        /// Asks with all settings but one, for each setting. This phase follows if neither `bare` nor `firstOnly` was
-        /// accepted: a policy may demand a setting that they lacked.
+        /// Asks with all settings but one. Each setting is left out once. This phase follows if neither `bare` nor
+        /// `firstOnly` was accepted: a policy may demand a setting that they lacked.
         case lacking(index: Int)
         case over
     }

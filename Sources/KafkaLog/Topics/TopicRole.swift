@@ -4,7 +4,8 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
     case events
     /// Records from one partition to another: forwarded events, and messages such as the versions of an audience.
     case routed
-    /// What must survive of each slot, in a compacted topic. Besides offsets, workers store nothing else.
+    /// What must survive of each slot, in a compacted topic. A new owner restores from this topic and the committed
+    /// offsets alone.
     case state
     /// The outcomes of events.
     case outcomes
