@@ -3,8 +3,8 @@
 package enum SecretShape {
     /// Minimum length in bytes of a text that counts as a key in base64.
     private static let keyByteCountMin = 64
-    /// Labels of PEM with their kinds (RFC 7468). The first label in this list that the text has decides, so a private
-    /// key with its certificate counts as a private key.
+    /// Labels of PEM with their kinds (RFC 7468). If a text has several of these labels, the first in this list counts.
+    /// So a private key with its certificate is "a private key".
     private static let labels = [
         (label: "PRIVATE KEY-----", noun: "a private key"), (label: "PUBLIC KEY-----", noun: "a public key"),
         (label: "CERTIFICATE REQUEST-----", noun: "a certificate request"),

@@ -4,10 +4,9 @@ import Glibc
 /// Makes a client's broker threads, those that talk to brokers, give way to the rest of the process. It uses
 /// `setpriority(2)`: on Linux each thread has a nice value of its own.
 ///
-/// With few processors, a broker thread and an event loop may have to share one, and the kernel gives each of them an
-/// equal share of time. While the thread writes a thousand records, the loop cannot serve its sockets for ten
-/// milliseconds or more. The total work is the same either way, but phones wait for the loop, and nobody waits for the
-/// broker thread.
+/// With few processors, a broker thread and an event loop may share one. The kernel then gives each of them an equal
+/// share of time. While the thread writes a thousand records, the loop cannot serve its sockets for ten milliseconds or
+/// more. The total work is the same either way, but phones wait for the loop, and nobody waits for the broker thread.
 enum BrokerThreadNiceness {
     /// Adds `niceness` (1…19) to the nice value of each broker thread of the client that is made from `configuration`.
     static func install(_ niceness: Int32, in configuration: OpaquePointer) {

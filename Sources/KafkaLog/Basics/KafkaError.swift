@@ -3,7 +3,7 @@ import CRDKafka
 /// An error of Kafka or librdkafka, and the object that the error is about. Nothing that a broker sends makes this
 /// module trap.
 public struct KafkaError: Error, Sendable, Hashable {
-    /// A value of librdkafka's `rd_kafka_resp_err_t`. Positive codes come from the broker (Kafka protocol), negative
+    /// A value of librdkafka's `rd_kafka_resp_err_t`. Codes from -1 up come from the broker (Kafka protocol), lower
     /// ones from librdkafka.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The number as librdkafka and the Kafka protocol write it.
@@ -27,7 +27,7 @@ public struct KafkaError: Error, Sendable, Hashable {
         case group(String)
     }
 
-    /// The error's code, for a program to decide by.
+    /// The error's code, by which a program can decide what to do.
     public var code: Code
     /// The code's short name in librdkafka, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
     public var name: String

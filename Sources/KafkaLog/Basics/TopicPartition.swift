@@ -51,7 +51,7 @@ public enum LogStart: Sendable, Hashable {
     /// `PartitionFailure.noCommittedOffset`.
     case committed
 
-    /// The number that librdkafka expects for this start. Its logical offsets, such as "end", are negative.
+    /// The number that librdkafka expects for this start. librdkafka's logical offsets, such as "end", are negative.
     var rawOffset: Int64 {
         switch self {
         case .beginning: -2

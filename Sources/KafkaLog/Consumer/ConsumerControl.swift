@@ -82,8 +82,8 @@ final class ConsumerControl {
     }
 
     /// Wakes librdkafka's main thread, so that it sends a heartbeat that is due, or joins the group again. Otherwise
-    /// the thread sleeps until an answer or a timer, up to half a second (`rd_kafka_thread_main` of 2.0.2). A rebalance
-    /// would have two or three such waits.
+    /// the thread sleeps until an answer or a timer, up to half a second (`rd_kafka_thread_main` of 2.0.2). Without
+    /// this call, a rebalance would have two or three such waits.
     private func haveGroupLookedAt() {
         let now = ContinuousClock.now
         guard self.closing == nil, now >= self.groupLookDue else { return }

@@ -4,8 +4,7 @@ import CRDKafka
 public struct PositionAnswers: Sendable {
     /// The positions of the partitions for which Kafka answered.
     public var known: [TopicPartition: PartitionPositions] = [:]
-    /// The other partitions, each with the reason. For example, it does not exist, it has no leader, or a right is
-    /// missing.
+    /// The other partitions, each with the reason, such as a missing topic, a missing leader or a missing right.
     public var unknown: [TopicPartition: KafkaError] = [:]
 
     /// An instance without any answer.

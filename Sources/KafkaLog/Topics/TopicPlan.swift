@@ -22,7 +22,8 @@ public struct TopicPlan: Sendable {
     public var replicationFactor: Int
     /// Number of copies that must have a record before Kafka acknowledges the record.
     public var inSyncReplicasMin: Int
-    /// Whether the caller chose `inSyncReplicasMin`. If not, `isRequiredOnly` leaves the setting out of new topics.
+    /// Whether the caller chose `inSyncReplicasMin`. If not, new topics do not get the setting when `isRequiredOnly` is
+    /// set.
     private let isInSyncMinGiven: Bool
     /// Whether new topics get only the settings that a promise depends on. The cluster's defaults decide the others.
     public var isRequiredOnly = false
@@ -104,8 +105,8 @@ public struct TopicPlan: Sendable {
         }
     }
 
-    /// Whether an optional setting exists on this cluster and has an effect. The bounds on a record's time have none if
-    /// the broker sets the time (`LogAppendTime`).
+    /// Whether an optional setting exists on this cluster and has an effect. If the broker sets the time of records
+    /// (`LogAppendTime`), bounds on that time have no effect.
     private static func applies(_ rule: TopicRule, _ values: [String: String]?) -> Bool {
         values?[rule.name] != nil && values?["message.timestamp.type"] != "LogAppendTime"
     }
