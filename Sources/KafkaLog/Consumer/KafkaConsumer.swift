@@ -73,9 +73,9 @@ public final class KafkaConsumer: Sendable {
     }
 
     /// Whether the consumer has asked to join the group, again or for the first time, and has no assignment yet. Send
-    /// no commit now. The broker would answer it only after the join, and refuse it, because it names the former
-    /// generation. librdkafka before 2.10 would then regard all its partitions as lost (#4908), and the group would
-    /// rebalance again.
+    /// no commit meanwhile: the commit names the former generation, so the broker answers only after the join, and
+    /// refuses the commit. librdkafka before 2.10 then regards all partitions of the consumer as lost (#4908), and the
+    /// group rebalances again.
     public var isJoining: Bool { self.joinWatch.isJoining }
 
     /// Commits offsets, each the next one to read. `completion` runs once, on the control thread, or on the caller's

@@ -40,10 +40,10 @@ public struct TopicPlan: Sendable {
         self.isInSyncMinGiven = inSyncReplicasMin != nil
     }
 
-    /// Number of partitions that all co-partitioned topics should have; `nil` while none exists. It is the smaller
-    /// number of `state` and `routed`, because one of them may have been given more partitions later. While neither
-    /// exists, it is the number of the first input topic. A worker uses the number that is written in a record of
-    /// `state`, which this method does not read.
+    /// Number of partitions that all co-partitioned topics should have; `nil` while none exists. Of `state` and
+    /// `routed`, the one with fewer partitions decides, because the other may have been given more later. While neither
+    /// exists, the first input topic decides. A worker uses the number that is written in a record of `state`, which
+    /// this method does not read.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
         let kept = self.topics.filter { $0.role == .state || $0.role == .routed }.compactMap { counts[$0.name] }
