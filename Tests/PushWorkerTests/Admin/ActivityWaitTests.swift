@@ -3,7 +3,7 @@ import Testing
 @testable import PushEngine
 @testable import PushWorker
 
-/// Tests of what an activity's push waits for, by what a shard knows of the activity.
+/// Tests that name what an activity's push waits for, from what a shard knows of the activity.
 struct ActivityWaitTests {
     private static func report(
         _ pending: ActivityReport.Push? = Self.push(), _ change: (inout ActivityReport) -> Void = { _ in }
@@ -72,7 +72,7 @@ struct ActivityWaitTests {
             #expect(refused?.cause == .token && refused?.text.contains(text) == true)
             #expect(refused?.endsInMillis == 4_000 && refused?.isGivenUpThen == true)
         }
-        // A start has its own token.
+        // A start uses a start token, so a missing update token does not delay it.
         #expect(Self.wait(Self.report(Self.push("start")) { $0.token = "none" })?.cause == .stream)
     }
 
@@ -99,7 +99,8 @@ struct ActivityWaitTests {
                 })
         }
         let wait = try #require(spent(Self.push(), out: 9))
-        // Two units have to return: with two of ten kept, at most eight may be out.
+        // 9 of 10 units are spent, and 2 are kept for alerts and ends. Two units must return before this push may
+        // leave.
         #expect(wait.cause == .budget && wait.endsInMillis == 20_000 && !wait.isGivenUpThen)
         #expect(wait.text == "the hourly budget: 9 of 10 are spent, 2 of them kept for alerts and ends")
         #expect(spent(Self.push(hasAlert: true), out: 9)?.cause == .stream)
@@ -112,7 +113,7 @@ struct ActivityWaitTests {
         #expect(Self.wait(Self.report(), pauses: [topic])?.text == "APNs: \(topic)")
         let others = [
             "APNs refuses the topic of app com.example.other in production", "route development/K: slow",
-            // The bundle ids of these apps begin like that of the app under test.
+            // The bundle ids of these two apps begin with that of the app under test.
             "APNs refuses the topic of app com.example.app.beta in production",
             "APNs refuses the topic of app com.example.app2 in production",
         ]

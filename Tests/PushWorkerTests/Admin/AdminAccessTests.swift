@@ -35,7 +35,8 @@ struct AdminAccessTests {
         #expect(Self.access(host, token: true, tls: true) == .token)
     }
 
-    /// A web page in a browser on this machine may reach this port by a host name of the page's own.
+    /// A request must name this machine as its host. Otherwise a web page in a browser on this machine could reach the
+    /// port through a host name that the page's author controls.
     @Test func aRequestNamesThisMachine() {
         for authority in ["localhost", "localhost:9464", "127.0.0.1:9464", "[::1]:9464", "[::1]"] {
             #expect(AdminAccess.isLocal(authority: authority), "\(authority)")

@@ -40,7 +40,8 @@ struct AdminTLSTests {
         try Data(made.certificate.privateKeyPEM).write(to: URL(fileURLWithPath: directory + "/key.pem"))
     }
 
-    /// Everything the port answers until it closes. The text is empty when the handshake fails.
+    /// Sends a request and returns everything that the port answers until it closes. The text is empty when the
+    /// handshake fails.
     private static func exchange(_ port: Int, _ request: String, authority: String) throws -> String {
         let context = try TLSContext.client(roots: .file(path: authority), applicationProtocols: [])
         let session = try TLSSession(client: context, serverName: "localhost")

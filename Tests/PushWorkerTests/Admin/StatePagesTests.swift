@@ -80,7 +80,7 @@ struct StatePagesTests {
         }
     }
 
-    /// An audience's owner and its members may be in any shards.
+    /// Any shard may have the audience's owner, and any shard may have members. The page shows what this worker has.
     @Test func anAudienceIsShownAsFarAsItIsHere() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -111,7 +111,7 @@ struct StatePagesTests {
         }
     }
 
-    /// Orders from the admin port reach the partitions by Kafka, as those of the command line do.
+    /// Orders from the admin port reach the partitions through Kafka, like orders from the command line.
     @Test func anAudienceIsPausedAndResumed() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -214,13 +214,13 @@ struct StatePagesTests {
         }
     }
 
-    /// Questions to a loop that hangs are limited in number and in time.
+    /// A loop that hangs has a limited number of open questions, and each question times out.
     @Test func questionsAreFewAndEndInTime() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
             let questions = try #require(worker.statePages).questions
             let gate = DispatchSemaphore(value: 0)
-            // Each question is under way until its shard's next turn.
+            // Each question stays open until its shard's next turn.
             let hanging = (0..<ShardQuestions.underWayMax).map { _ in
                 Task { () -> Result<[Int], ShardQuestions.Fault> in
                     do throws(ShardQuestions.Fault) {

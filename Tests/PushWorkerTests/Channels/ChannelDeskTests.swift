@@ -14,8 +14,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of channels with a worker's configuration, against the simulated APNs on real sockets. They go through the
-/// desk, and through the admin port above it.
+/// Tests of channels with a worker's configuration, against the simulated APNs on real sockets. They call the desk
+/// directly, and through the admin port.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelDeskTests {
     private struct House {
@@ -92,7 +92,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// The app used the key of another app until it got its own.
+    /// An app that shared another app's key gets its own key. Its channels then use the new key.
     @Test func anAppsOwnKeyIsUsed() async throws {
         try await Self.with { house in
             var logger = Logger(label: "desk")
@@ -131,7 +131,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// Returns when the task is cancelled.
+    /// Waits until its task is cancelled.
     private static func never() async {
         let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in nothing {}

@@ -98,7 +98,8 @@ struct ChannelPagesTests {
         }
     }
 
-    /// A changed token file counts without a restart of the worker. Without the file every request is refused.
+    /// The token file is read for each request, so a change needs no restart of the worker. Without the file every
+    /// request is refused.
     @Test func theTokenIsReadForEachRequest() async throws {
         try await Self.withDesk { pages, directory in
             let file = URL(fileURLWithPath: directory + "/token")

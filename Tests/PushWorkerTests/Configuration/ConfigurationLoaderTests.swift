@@ -34,8 +34,8 @@ struct ConfigurationLoaderTests {
         #expect(loaded.warnings.isEmpty)
     }
 
-    /// Capitals in a bundle id do not begin a new word of a variable's name. Spaces around a comma do not belong to a
-    /// topic.
+    /// A capital letter in a bundle id adds no underscore to the name of a variable. Spaces around a comma do not
+    /// belong to a topic.
     @Test func variablesAreNamedAfterTheirSettings() throws {
         let loaded = try ConfigurationLoader.load(
             Array(
@@ -340,7 +340,8 @@ struct ConfigurationLoaderTests {
         }
     }
 
-    /// librdkafka ends the reason for this fault with a line feed. `make fuzz TARGET=configuration SEED=3` found it.
+    /// A fault is one line, although librdkafka ends its reason for the first case with a line feed. `make fuzz
+    /// TARGET=configuration SEED=3` found it.
     @Test(arguments: [
         "kafka.consumer.session.timeout.ms: 30065536", "budget.per-hour: |\n  a\n  b", "? |\n  a\n  b\n: 1",
     ])
@@ -353,7 +354,7 @@ struct ConfigurationLoaderTests {
         }
     }
 
-    /// An extreme number is refused by name, like any other outside librdkafka's range.
+    /// An extreme session timeout does not trap. The timeout that is computed stays within librdkafka's range.
     @Test(arguments: [Int64.min, .max, 0]) func noSessionTimeoutTraps(millis: Int64) {
         let settings = KafkaSettings([.init("session.timeout.ms", "\(millis)")])
         #expect(SessionTimeout.millisRange.contains(SessionTimeout.millis(settings)))

@@ -1,6 +1,6 @@
 @testable import PushWorker
 
-/// A configuration that lacks nothing, and functions that load it with changes.
+/// A complete configuration, and functions that load it with changes.
 enum Loading {
     static let lines = [
         "kafka.bootstrap: localhost:9092",

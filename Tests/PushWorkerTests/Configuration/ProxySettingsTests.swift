@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of the way that connections to APNs take.
+/// Tests of which proxy, if any, connections to APNs use.
 struct ProxySettingsTests {
     private static func way(
         _ lines: String..., environment: [String: String] = [:], to host: String = "api.push.apple.com", port: Int = 443
@@ -76,7 +76,7 @@ struct ProxySettingsTests {
         #expect(faults.first?.location == "https_proxy" && faults.first?.setting == "apns.proxy")
         #expect(faults.first?.text.contains("apns.proxy-credentials-file") == true)
         #expect(!"\(faults)".contains("s3cret"))
-        // The variable is ignored where the settings do not use it.
+        // The variable is ignored when the settings say to use no proxy.
         #expect(Loading.faults(adding: "apns.proxy: none", environment: ["https_proxy": text]).isEmpty)
     }
 
@@ -99,7 +99,8 @@ struct ProxySettingsTests {
         #expect(fault() == nil)
     }
 
-    /// Pushes, broadcasts and questions about channels use the proxy. Tools see the same way.
+    /// Every route uses the proxy: pushes, broadcasts and questions about channels. Only local hosts are reached
+    /// directly. Tools plan the same proxies as a worker.
     @Test func everyRouteTakesIt() throws {
         let configuration = try Loading.load(
             "apns.proxy: http://proxy:3128", "apns.environments: [production, development]",

@@ -9,7 +9,7 @@ struct SettingsSchemaTests {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private struct Table: Decodable {
-        /// Settings that a worker cannot do without.
+        /// Settings that a worker needs to start.
         var base: String
         var cases: [Case]
     }
@@ -39,8 +39,8 @@ struct SettingsSchemaTests {
         }
     }
 
-    /// A setting is offered in its group at the top, and below an app if apps have the setting. A secret is offered
-    /// nowhere.
+    /// The schema offers a setting in its group at the top level. It also offers the setting below an app if an app may
+    /// set it. It never offers a secret.
     @Test(arguments: SettingsTable.all) func everySettingIsOfferedInItsGroup(setting: SettingDescription) throws {
         let document = try Self.document()
         let isOffered = try Self.isOffered(setting.name, from: document, in: document)

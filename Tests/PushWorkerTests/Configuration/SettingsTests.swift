@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of every row of the tables.
+/// Tests that hold for every row of the tables of settings.
 struct SettingsTests {
-    /// Values that no setting of this type takes.
+    /// Values that every setting of this type refuses.
     private static func badValues(_ setting: SettingDescription) -> [String] {
         switch setting.shape {
         case .duration: ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]
@@ -25,7 +25,7 @@ struct SettingsTests {
     @Test(arguments: SettingsTable.all)
     func aBadValueIsNamedWithPlaceValueAndExpectation(setting: SettingDescription) throws {
         for value in Self.badValues(setting) {
-            // The base already has the required settings.
+            // The base already has the required settings, so the line under test replaces them.
             let lines = Loading.lines.filter {
                 !$0.hasPrefix(setting.name) && !setting.name.hasPrefix("apns.") || !$0.hasPrefix("apns")
             }
@@ -103,8 +103,8 @@ struct SettingsTests {
         #expect(Set(columns) == [6])
     }
 
-    /// A producer must give up records before the session ends. Records that it wrote later would come after those of
-    /// the next owner.
+    /// A producer must give up records before the session ends. If it wrote them later, they would follow the next
+    /// owner's records.
     @Test(
         arguments: [
             (["kafka.producer: {message.timeout.ms: 60000}"], "kafka.producer.message.timeout.ms"),

@@ -5,8 +5,8 @@ import Testing
 @testable import PushWorker
 
 @Suite struct AcknowledgedStateEndsTests {
-    /// An owner's first record is only its claim, and does not show that the owner has done work. A record that was
-    /// given up has no offset.
+    /// An owner's first record is only its claim, and does not prove that the owner has done work. A record that was
+    /// given up has no offset and is ignored.
     @Test func theFirstRecordOfAnOwnerSaysNothing() {
         var ends = AcknowledgedStateEnds()
         ends.acknowledged(partition: 2, offset: 5)
@@ -29,7 +29,8 @@ import Testing
         #expect(ends.take().map(\.end) == [22])
     }
 
-    /// The metadata of a commit says what is known of its own log now, and what was known at assignment.
+    /// The metadata of a commit describes the committed topic and `state`. It holds what is known now, and otherwise
+    /// what was known at assignment.
     @Test func aCommitSaysWhatIsKnown() {
         let store = CommitMetadataStore(inputTopics: ["events", "routed"])
         var former = CommitMetadata()

@@ -19,8 +19,8 @@ struct CoPartitionCountTests {
         }
     }
 
-    /// Cases: the counts of `events`, `routed` and `state`, and the count in the markers. After them are the expected
-    /// count, and the number of topics with a remark.
+    /// Cases: the partition counts of `events`, `routed` and `state`, and the count that the markers name. The expected
+    /// count and the number of topics with a remark follow.
     @Test(
         arguments: [
             (2, 2, 2, 2, 2, 0), (2, 2, 2, nil, 2, 0), (3, 2, 2, 2, 2, 1), (3, 2, 2, nil, 2, 1), (2, 3, 2, 2, 2, 1),

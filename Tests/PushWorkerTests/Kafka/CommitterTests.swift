@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of what the committer commits at which time, and of what it makes of an answer.
+/// Tests of what the committer commits and when, and of how it treats an answer.
 @Suite struct CommitterTests {
     /// Records what the committer sends. The test decides the answers.
     private final class Group: Sendable {
@@ -78,8 +78,8 @@ import Testing
         #expect(group.take() != nil, "asked again")
     }
 
-    /// Once a partition begins to be taken away, nothing is committed for it. Not even a question about the membership
-    /// names it.
+    /// From the moment that a partition begins to leave, nothing is committed for it. A question about the membership
+    /// does not name it either.
     @Test func aPartitionThatLeftIsNotAskedFor() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -92,8 +92,8 @@ import Testing
         CommitResult(committed: [], refused: sent.positions.map { .init(position: $0, error: KafkaError(code: code)) })
     }
 
-    /// During a rebalance the group refuses commits of the generation it has left. The partition stays, and nothing new
-    /// may arrive in it for hours. Its position must be committed all the same.
+    /// During a rebalance the group refuses commits of the generation that has ended. The partition stays here, and no
+    /// new event may come for hours. So its refused position must be committed again.
     @Test(arguments: [.rebalanceInProgress, .illegalGeneration, .unknownMember, .notCoordinator] as [KafkaError.Code])
     func whatWasRefusedIsCommittedAgain(code: KafkaError.Code) throws {
         let (committer, group) = Self.make()
@@ -118,7 +118,8 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [60])
     }
 
-    /// The partition went to another worker, which committed, and came back before the old answer arrived.
+    /// The answer belongs to an earlier ownership. Meanwhile the partition went to another worker, which committed, and
+    /// came back.
     @Test func aRefusalOfAnEarlierOwnershipIsForgotten() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -131,7 +132,7 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [90])
     }
 
-    /// One topic of the partition is gone, but the group answered the worker as a member.
+    /// The group refuses one position because its topic is gone, and takes the other. So the worker is still a member.
     @Test func onePositionThatIsTakenConfirmsTheMembership() throws {
         let (committer, group) = Self.make()
         committer.own([3, 4], starts: Self.start(40))
@@ -144,7 +145,8 @@ import Testing
         #expect(Self.isHeld(committer))
     }
 
-    /// The group would refuse a commit that is sent during a join, which would cost the worker every partition.
+    /// Nothing is committed while the worker joins. The group would refuse the commit, and the worker would lose every
+    /// partition.
     @Test func nothingIsSentWhileTheGroupIsJoined() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -157,7 +159,8 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [57])
     }
 
-    /// Readiness names a missing right. A refusal that is part of a rebalance is not a missing right.
+    /// Readiness names a missing right until a commit succeeds. A refusal because of a rebalance does not count as a
+    /// missing right.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -179,7 +182,7 @@ import Testing
         #expect(committer.refusal == nil)
     }
 
-    /// The shards wait for the answer that returns the lease, and for no other.
+    /// Only the answer that returns the lease wakes the shards. Further confirmations do not.
     @Test func theShardsAreToldWhenTheLeaseReturns() throws {
         let (committer, group) = Self.make()
         let returns = Mutex(0)

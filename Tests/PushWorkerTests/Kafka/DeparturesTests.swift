@@ -42,7 +42,8 @@ struct DeparturesTests {
         #expect(departures.faults.first?.contains("_TIMED_OUT") == true)
     }
 
-    /// When the group assigns partitions again, this worker or others read the lost records again.
+    /// Lost partitions are a fault until the group assigns partitions again. Then this worker or another reads the lost
+    /// records again.
     @Test func whatWasLostCountsUntilTheGroupGivesPartitionsAgain() {
         var departures = Departures()
         departures.lost([1, 2])

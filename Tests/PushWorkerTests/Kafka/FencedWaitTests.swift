@@ -18,7 +18,8 @@ struct FencedWaitTests {
         #expect(wait.text.hasPrefix("another process at 10.0.0.9 has the kafka.group-instance-id mailboat-0, too"))
     }
 
-    /// One look is not enough, because a coordinator that has just moved may not know its members yet.
+    /// The worker joins when two looks in a row do not find its id. One look is not enough, because a coordinator that
+    /// has just moved may not know its members yet.
     @Test func itJoinsWhenNobodyHasHadItTwice() {
         var wait = FencedWait(id: "mailboat-0")
         #expect(wait.looked([Self.member("mailboat-1"), Self.member(nil)]) == .wait)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests that tell workers from other members of a group, by what a broker reports.
+/// Tests that tell workers from other members of a group, by a broker's report.
 struct GroupCompanyTests {
     private static let events = WorkerConfiguration().topics.events[0]
 
@@ -71,8 +71,8 @@ struct GroupCompanyTests {
 
     // MARK: The worker
 
-    /// A stranger that keeps the worker out makes it unready. A stranger beside the worker only degrades it, because
-    /// another worker would have the same stranger beside it.
+    /// A stranger that keeps the worker out makes the worker unready. A stranger that only reads beside the worker
+    /// makes it degraded, because another worker would have the same stranger.
     @Test func readinessTellsOfStrangersUntilTheyAreGone() {
         let hub = SnapshotHub(shardCount: 1)
         let watch = GroupWatch(

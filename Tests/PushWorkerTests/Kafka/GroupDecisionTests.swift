@@ -61,13 +61,15 @@ struct StartPositionsTests {
     @Test func aGroupThatNeverCommittedBeginsAsTold() {
         #expect(Self.starts((nil, 5, 20), (nil, 2, 9)).starts.map(\.nextOffset) == [5, 2])
         let end = Self.starts((nil, 5, 20), (nil, 2, 9), from: .end)
-        // Forwarded records were already taken from the input, so they must not be skipped.
+        // `routed` is read from its beginning. Its records were already taken from the input, so they must not be
+        // skipped.
         #expect(end.starts.map(\.nextOffset) == [20, 2])
-        // The commit waits until an owner is at work. An earlier commit would make an empty state look lost.
+        // These offsets are committed when an owner is at work. An earlier commit would make an empty `state` look
+        // lost.
         #expect(end.toCommit.isEmpty && end.toConfirm.map(\.nextOffset) == [20, 2])
     }
 
-    /// Kafka forgets the offsets of a group after a while, but `state` remains.
+    /// A marker in `state` shows that an owner was at work, although Kafka has forgotten the group's offsets.
     @Test func aGroupThatStateKnowsNeverBeginsAtTheEnd() {
         var findings = LogFindings()
         findings.stateHasOwner = true
@@ -80,7 +82,7 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 2])
     }
 
-    /// Only the offsets of the input were deleted. The offsets of the routed topic show that an owner was at work.
+    /// The group's offsets of the input were deleted. Its offsets of `routed` still show that an owner was at work.
     @Test func offsetsOfOneTopicThatAreDeletedDoNotBeginAtTheEnd() {
         let start = StartPositions(
             partition: 3,
@@ -91,7 +93,8 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 7])
     }
 
-    /// Cases by the record at offset 11, and by the end of `state`.
+    /// Cases: the record at offset 11 of the input, the end of `state`, the end that an operator has accepted, and
+    /// parts of the expected reason to halt.
     @Test(
         arguments: [
             (.record(millis: 110), 40, nil, []), (.record(millis: 111), 40, nil, ["events is another one"]),
@@ -119,8 +122,8 @@ struct StartPositionsTests {
         for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
     }
 
-    /// A partition halts if `state` begins later than the group's commits say, unless that was accepted. A partition
-    /// that goes on commits the present beginning of `state`. A halted partition keeps the beginning in its commits.
+    /// A partition halts if `state` begins later than the group's commits say, unless an operator has accepted that. A
+    /// running partition commits the present beginning of `state`. A halted one keeps the committed beginning.
     @Test(
         arguments: [
             (3, nil, nil, 3), (2, nil, nil, 2), (4, nil, "begins at offset 4, and began at 3", 3), (4, 40, nil, 4),
@@ -148,8 +151,8 @@ struct StartPositionsTests {
         #expect(plan.metadata.map(\.metadata.stateStart) == [told, told])
     }
 
-    /// Kafka deletes the group's offsets of a deleted topic. Commits of other topics remain, and their metadata names a
-    /// position in the deleted topic. After a reset nothing is compared.
+    /// When a topic is deleted, Kafka deletes the group's offsets of it. The commits of other topics remain, and their
+    /// metadata names a position in the deleted topic. With a commit of the new topic nothing is compared.
     @Test(
         arguments: [
             (nil, nil, 20, true), (nil, nil, 4, true), (0, "mailboat new-log", 20, false), (3, nil, 20, false),
@@ -166,7 +169,7 @@ struct StartPositionsTests {
         #expect((start.haltReason != nil) == halts)
     }
 
-    /// Offsets of the input that were set by hand do not show that an owner was at work.
+    /// Offsets of the input that an operator set by hand do not prove that an owner was at work.
     @Test(
         arguments: [
             ("mailboat state=40", "mailboat state=38", 40), (nil, "mailboat state=38", nil),
@@ -190,8 +193,8 @@ struct StartPositionsTests {
         #expect(reason.contains("mailboat offsets reset"))
     }
 
-    /// The input is cut off while the worker runs, and the remedy is the same as at the start. `state` is read from its
-    /// beginning, so there a moved offset would not help.
+    /// The committed records of an input were deleted while the worker runs. The remedy is a reset of the offsets, as
+    /// at the start. It would not help for `state`, which is read from its beginning.
     @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
         let failure = PartitionFailure.offsetOutOfRange(
             TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")
@@ -286,8 +289,8 @@ struct TopicCheckTests {
         #expect(faults.allSatisfy { $0.hasPrefix("\(setting) of the topic \(topic) is \(value), expected ") })
     }
 
-    /// `routed` and `state` have more partitions than `events`. The count for which `state` was written decides, and a
-    /// check of settings does not know that count.
+    /// `routed` and `state` may have more partitions than `events`. The count in the markers of `state` decides, and a
+    /// check of settings does not read the markers.
     @Test func moreRoutedAndStatePartitionsAreNoFaultOfASetting() {
         let topics = WorkerConfiguration().topics
         var configurations: [String: [String: String]] = [:]
@@ -311,7 +314,8 @@ struct TopicCheckTests {
 struct AssignmentPlanTests {
     private static let topics = ["events", "routed"]
 
-    /// A plan for partitions 0 to 4, whose offsets contain their numbers. The group has never committed in partition 3.
+    /// A plan for partitions 0 to 4. The last digit of each offset is the partition's number. The group has never
+    /// committed in partition 3.
     private static func plan(
         startFrom: WorkerConfiguration.StartFrom = .beginning, missingQueueOf missing: Int32? = nil
     ) -> AssignmentPlan {
@@ -349,8 +353,8 @@ struct AssignmentPlanTests {
         #expect(plan.toCommit.isEmpty)
     }
 
-    /// A beginning at the end is committed once the owner is at work. A kill before that does not look like a lost
-    /// `state`.
+    /// A partition that begins at the end of the input commits that offset once the owner is at work. A worker killed
+    /// before that leaves no commit that would make `state` look lost.
     @Test func aBeginningAtTheEndIsCommitted() {
         let plan = Self.plan(startFrom: .end)
         #expect(plan.toCommit.isEmpty)

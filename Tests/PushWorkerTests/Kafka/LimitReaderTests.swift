@@ -6,8 +6,8 @@ import Testing
 struct LimitReaderTests {
     private final class Shard: Sendable {}
 
-    /// A stopped worker must let its shards go. Otherwise their Kafka clients ask for its brokers as long as the process
-    /// lives.
+    /// A reader that has ended releases its listeners, and with them the shards. Otherwise the shards' Kafka clients
+    /// would look for brokers until the process ends.
     @Test(.timeLimit(.minutes(1))) func aReaderThatHasEndedHoldsNoListener() async {
         let reader = LimitReader(
             WorkerConfiguration(), TopicLimits(), log: nil, logger: Logger(label: "test") { _ in LogLines().handler })

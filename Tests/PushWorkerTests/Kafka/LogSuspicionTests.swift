@@ -4,10 +4,10 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of a queue whose topic was reported missing.
+/// Tests of a queue whose topic was reported as missing.
 @Suite struct LogSuspicionTests {
-    /// No record arrives in the queue of a deleted topic. So the answer itself has to cause the next read, and that
-    /// read reports the answer.
+    /// The result of the check makes the shard read the queue again, and that read returns the result. No record
+    /// arrives from a deleted topic, so nothing else would cause a read.
     @Test(arguments: [nil, "another one"] as [String?])
     func anAnswerHasTheQueueReadAgain(reason: String?) {
         let asked = Mutex(0)

@@ -15,7 +15,8 @@ struct PartitionProgressTests {
             isExcused: isExcused)
     }
 
-    /// Cases: the times of looks at a partition, and the reading at each look. The limit is 60 s.
+    /// Cases: the times of looks at a partition in seconds, and the reading at each look. A partition stalls after 60
+    /// s.
     private static let stories: [(name: String, looks: [(Int64, Reading?)], stallsAtEnd: Bool)] = [
         (
             "stands still with records waiting",
@@ -78,8 +79,7 @@ struct PartitionProgressTests {
         #expect(stalls.first?.description == "events[4] is at offset 5 for 60 s, and 9 records wait")
     }
 
-    /// The hub combines the shards' reports. They contain watermarks with ends of logs, restores, and known reasons for
-    /// a shard to wait.
+    /// The hub combines the shards' reports: watermarks, ends of logs, restores, and known reasons for a shard to wait.
     @Test func theHubTellsWhereEveryPartitionIs() {
         let hub = SnapshotHub(shardCount: 2)
         var first = ShardReport()

@@ -29,7 +29,7 @@ struct RepeatLimitTests {
         #expect(early.isEmpty)
         let due = limit.takeDue(nowMillis: 1_000)
         #expect(due.map(\.line) == [4] && due.map(\.count) == [4] && due.map(\.kind) == ["FAIL"])
-        // A line that was returned as due counts as one that was let through.
+        // A line that `takeDue` returned counts as admitted, so the next line must wait.
         let answer = limit.admit(9, of: "FAIL", nowMillis: 1_500)
         #expect(answer == nil)
         let rest = limit.takeDue(nowMillis: 2_000)

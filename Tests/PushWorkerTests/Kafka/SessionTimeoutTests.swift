@@ -17,7 +17,7 @@ import Testing
         #expect(SessionTimeout.millis(settings) == millis)
     }
 
-    /// The consumer's default is the timeout from which the lease and the message timeout of `state` are computed.
+    /// Without a setting the session timeout is the consumer's default.
     @Test func nothingSaidIsTheConsumersOwnDefault() throws {
         let given = try #require(ConsumerConfiguration.defaults["session.timeout.ms"].flatMap { Int64($0) })
         #expect(SessionTimeout.millis(KafkaSettings()) == given)

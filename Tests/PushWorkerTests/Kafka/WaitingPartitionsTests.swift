@@ -23,7 +23,7 @@ struct WaitingPartitionsTests {
         AskedPartitions([0, 1], answers: answers) { [Self.part("events", $0), Self.part("routed", $0)] }
     }
 
-    /// A partition for which something is still unknown waits, and the others begin.
+    /// Partitions about which everything is known begin. The others wait.
     @Test func whatIsKnownBegins() {
         let all = [Self.part("events", 0), Self.part("routed", 0), Self.part("events", 1), Self.part("routed", 1)]
         #expect(Self.asked(Self.answers(known: all)).ready == [0, 1])

@@ -25,7 +25,7 @@ struct TokenDocumentTests {
     @Test(
         arguments: [
             (Self.named, 60_500, "worker-1"), ("\n \(Self.named)\r\n", 60_500, "worker-1"),
-            // A subject that does not belong in a log line is left out.
+            // This token's subject does not belong in a log line, so it is left out.
             (Self.good, 60_000, nil),
             (#"{"access_token":"\#(Self.named)","expires_in":5,"token_type":"bearer"}"#, 60_500, "worker-1"),
             (#"{"access_token":"opaque","expires_in":3600,"token_type":"Bearer"}"#, 3_600_000, nil),
@@ -72,7 +72,8 @@ struct TokenDocumentTests {
         #expect(fault?.text.contains(words) == true, "\(fault?.text ?? "")")
     }
 
-    /// A file does not say when its token was issued, so a relative lifetime is not enough.
+    /// A token in a file must name its expiry. A lifetime in seconds is not enough, because nobody knows when the token
+    /// was issued.
     @Test func aFileSaysWhenItsTokenEnds() {
         let relative = #"{"access_token":"a","expires_in":60}"#
         let fault = #expect(throws: TokenFault.self) {
@@ -97,7 +98,7 @@ struct TokenDocumentTests {
         }
     }
 
-    /// The answer may be a secret of any kind, or contain the token, so no fault may show it.
+    /// A fault shows nothing of the answer, which may contain the token or another secret.
     @Test func noFaultTellsWhatCame() {
         for secret in PlantedSecret.all {
             for text in [

@@ -24,7 +24,7 @@ struct TokenEndpointTests {
         }
         let source = TokenSource.endpoint(
             TokenEndpoint(url: endpoint, clientID: "worker:1", secretFile: secretFile, scope: scope, caFile: nil))
-        // The call blocks its thread, as the keeper's call may.
+        // The call blocks its thread, so it runs on a thread of a pool.
         return await withCheckedContinuation { continuation in
             NIOThreadPool.singleton.submit { _ in
                 do throws(TokenFault) {

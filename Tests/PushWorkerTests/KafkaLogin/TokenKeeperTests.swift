@@ -58,7 +58,7 @@ struct TokenKeeperTests {
         #expect(report.failures.isEmpty)
     }
 
-    /// The source still fails when the token ends. Clients get an error then, once, and not before.
+    /// The source fails until the token has ended. Clients get no error before the end, and exactly one after it.
     @Test func clientsAreToldWhenNoTokenIsGood() {
         let world = World()
         let keeper = world.keeper()
@@ -75,7 +75,7 @@ struct TokenKeeperTests {
         #expect(keeper.tokens.isFailing)
         #expect((keeper.report.leftMillis ?? 0) < 0)
         #expect(keeper.report.failures[.refused] ?? 0 >= 2)
-        // The source works again.
+        // The source works again from here on.
         world.give("two")
         world.pass(keeper.turn())
         keeper.turn()
@@ -83,7 +83,7 @@ struct TokenKeeperTests {
         #expect(!keeper.tokens.isFailing)
     }
 
-    /// The token ended unnoticed. The next client gets an error instead of the token.
+    /// The token ended before the keeper's next turn. The next client gets an error instead of the ended token.
     @Test func aTokenThatEndedMeanwhileIsNotGiven() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))
@@ -102,7 +102,7 @@ struct TokenKeeperTests {
         #expect(fault.cause == .file)
     }
 
-    /// A token that is read from its file again is not a new one.
+    /// Reading the same token from its file again does not count as another token.
     @Test func theSameTokenIsCountedOnce() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))
@@ -124,7 +124,7 @@ struct TokenKeeperTests {
         #expect(missing?.text.contains("kafka.oauth.token-command: sign did not end") == true)
     }
 
-    /// A process has one source of tokens for the same settings, even if many ask for it.
+    /// A process has one keeper for equal settings, even if many callers ask for it.
     @Test func theSameSettingsHaveOneKeeper() {
         var oauth = WorkerConfiguration.Kafka.OAuth()
         #expect(TokenKeeper.of(oauth) == nil)
@@ -141,7 +141,7 @@ struct TokenKeeperTests {
         #expect(TokenKeeper.of(oauth) == nil, "which of them is meant?")
     }
 
-    /// A client that needs a token gets the reason at once.
+    /// A client that asks for a token gets the source's fault at once.
     @Test func aSourceThatGivesNothingIsNamedAtOnce() {
         var oauth = WorkerConfiguration.Kafka.OAuth()
         oauth.tokenFile = "/nowhere/kafka.token"

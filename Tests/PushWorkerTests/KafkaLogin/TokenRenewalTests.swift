@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of when a source is asked and how good its token is, by the test's own clock.
+/// Tests of when a source is asked and of whether its token is still good, with the test's own clock.
 struct TokenRenewalTests {
     private static let fault = TokenFault(cause: .command, setting: "kafka.oauth.token-command", text: "is gone")
     private static let late = TokenFault(cause: .expired, setting: "kafka.oauth.token-file", text: "is late")
@@ -19,7 +19,7 @@ struct TokenRenewalTests {
         #expect(renewal.leftMillis(nowMillis: 5) == nil)
     }
 
-    /// A renewal is due after seven to eight tenths of a token's life, at random moments.
+    /// A renewal is due at a random moment between 70 and 80 percent of a token's life.
     @Test(arguments: [60_000, 900_000, 3_600_000, 86_400_000] as [Int64])
     func aTokenIsRenewedBeforeFourFifthsOfItsLife(life: Int64) {
         var seen: Set<Int64> = []
@@ -42,8 +42,8 @@ struct TokenRenewalTests {
         #expect(renewal.millisUntilDue(nowMillis: 0) == 1_000)
     }
 
-    /// A failing source is asked again within three seconds, even after many failures. So clients are back within ten
-    /// seconds.
+    /// A failing source is asked again within three seconds, even after many failures. So clients can log in again
+    /// within ten seconds of its repair.
     @Test func aSourceThatFailsIsAskedAgainSoon() {
         for seed in 0..<50 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
@@ -73,8 +73,7 @@ struct TokenRenewalTests {
         #expect(Self.validity(renewal, 70_000) == .good)
     }
 
-    /// A file is read every two seconds. That it still holds the same token is reported only at the end of the token's
-    /// life.
+    /// A token file is read every two seconds. An unchanged token is a fault only near the end of its life.
     @Test func aWatchedTokenIsLateAtTheEndOfItsLife() {
         var random = SplitMix64(seed: 3)
         var renewal = TokenRenewal()

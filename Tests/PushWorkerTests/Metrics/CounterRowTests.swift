@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests that every number that shards count is added up and served. For a new number, one row in a table is enough.
+/// Tests that every number that shards count is summed and served. A new number needs only one row in a table.
 struct CounterRowTests {
     /// Paths of stored numbers that differ from `value`, nested ones included.
     private static func others(than value: UInt64, in subject: Any, path: String = "") -> [String] {
@@ -54,8 +54,8 @@ struct CounterRowTests {
         #expect(Set(heads).count == heads.count)
     }
 
-    /// The metrics page of a worker, with the metrics of libraries. Values are given only where the page would
-    /// otherwise not show a metric's labels.
+    /// The metrics page of a worker, with the metrics of its libraries. Only metrics that would otherwise show no
+    /// labels get values.
     private static func page() -> String {
         WorkerMetrics.text(
             WorkerMetricsTests.snapshot(),
@@ -67,8 +67,7 @@ struct CounterRowTests {
             + PrometheusMetricsFactory().text()
     }
 
-    /// The table of the documents matches the page: it has every head in the same order, with the labels of the
-    /// samples.
+    /// The documented table lists the same metrics as the page, in the same order and with the same labels.
     @Test func theTableIsThePage() throws {
         let text = Self.page()
         let page = try ExpositionPage(text)
@@ -96,7 +95,7 @@ struct CounterRowTests {
         #expect(sum.goAways == ["Shutdown": 3, "BadCertificate": 3])
     }
 
-    /// Metrics that the documents name are served.
+    /// A worker serves each metric that the documents name.
     @Test(arguments: [("deploy/Metrics.md", 9), ("deploy/Operations.md", 5)])
     func documentsNameMetricsThatAreServed(path: String, countMin: Int) throws {
         var root = URL(fileURLWithPath: #filePath)

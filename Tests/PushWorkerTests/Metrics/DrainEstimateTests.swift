@@ -21,9 +21,9 @@ import Testing
             served += 500
             drain.add(waiting: waiting, served: served, nowMillis: now)
         }
-        // 90,000 are left, at 10,000 a second.
+        // 90,000 wait, and 10,000 are served each second.
         #expect(abs(drain.seconds - 9) < 0.1)
-        // The rate is halved from here on, and the estimate soon shows it.
+        // The rate is half as high from here on. The estimate soon shows it.
         for _ in 1...400 {
             now += 50
             waiting -= 25
@@ -54,8 +54,8 @@ import Testing
         #expect(drain.seconds == DrainEstimate.secondsMax)
     }
 
-    /// A phone that APNs throttles, or whose answers are lost, waits for its own next attempt. More workers would not
-    /// help it, so it does not count.
+    /// A phone that APNs throttles waits for its own next attempt, and so does a phone whose answer is lost. More
+    /// workers would not help, so such phones do not count as work.
     @Test(arguments: [UInt64(0), 319]) func whoWaitsForAnAttemptOfItsOwnIsNoWork(served: UInt64) {
         var drain = DrainEstimate()
         drain.add(waiting: 320, served: 0, nowMillis: 0)
@@ -63,7 +63,7 @@ import Testing
             drain.add(waiting: served == 0 ? 320 : 1, served: served, nowMillis: step * 250)
             #expect(drain.seconds < 5)
         }
-        // The next work is measured by its own duration.
+        // The wait does not slow the estimate for the next work.
         drain.add(waiting: 20_000, served: served, nowMillis: 150_250)
         drain.add(waiting: 19_000, served: served + 1_000, nowMillis: 150_750)
         #expect(drain.seconds < 30, "\(drain.seconds)")

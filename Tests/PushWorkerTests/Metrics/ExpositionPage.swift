@@ -68,7 +68,7 @@ struct ExpositionPage {
         return String(name)
     }
 
-    /// Reads a text until `end`, or to the end of the line.
+    /// Reads a text and resolves its escapes. The text ends at `end`, or at the end of the line if `end` is `nil`.
     private static func unescaped(_ rest: inout Substring.UnicodeScalarView, until end: Unicode.Scalar?) throws
         -> String
     {

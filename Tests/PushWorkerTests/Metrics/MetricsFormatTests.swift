@@ -28,7 +28,7 @@ struct MetricsFormatTests {
         #expect(MetricsFormat.preferred(accept: accept) == format)
     }
 
-    /// Families, sample names and escapes are written as the specification requires.
+    /// Families, sample names and escapes are written as the OpenMetrics specification requires.
     @Test func aCounterBelongsToTheFamilyWithoutItsSuffix() {
         var text = PrometheusText(.openMetrics(version: "1.0.0"))
         text.write(.init(name: "a_total", kind: .counter, unit: "lines", help: "One \"line\"\nwith a \\."), 3)
@@ -45,7 +45,7 @@ struct MetricsFormatTests {
                 """)
     }
 
-    /// A counter's family has the name without the suffix, so it could share its name with another family. None does.
+    /// A counter's family has the counter's name without `_total`. No other family has that name.
     @Test func familiesHaveNamesOfTheirOwn() {
         let text = WorkerMetrics.text(WorkerSnapshot(), .init(), .openMetrics(version: "1.0.0"))
         let families = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
@@ -55,14 +55,14 @@ struct MetricsFormatTests {
         #expect(Set(families).count == families.count)
     }
 
-    /// An exemplar follows its bucket, in OpenMetrics only.
+    /// An exemplar is written after its bucket, and only in OpenMetrics.
     @Test func examplesStandBehindTheirBuckets() {
         let place = TraceContext(traceIDHigh: 1, traceIDLow: 2, spanID: 3, isSampled: true)
         var distribution = LatencyDistribution()
         for millis: Int64 in [3, 3, 9_000_000] { distribution.record(millis: millis) }
         distribution.keepExample(of: place, micros: 2_500, wallMillis: 1_700_000_000_250)
         var other = LatencyDistribution()
-        // The latest exemplar of a bucket counts, from any shard.
+        // A bucket keeps its latest exemplar, from any shard.
         other.keepExample(of: place, micros: 3_000, wallMillis: 1_700_000_000_500)
         other.keepExample(of: place, micros: 9_000_000_000, wallMillis: 1_700_000_000_000)
         distribution.add(other)

@@ -50,7 +50,7 @@ struct PrometheusTextTests {
     }
 }
 
-/// Tests that a strict reader of the page gets back what was written.
+/// Tests that a strict parser of the page reads back the values that were written.
 struct PrometheusReadingTests {
     private static let pieces = ["a", "é", "🛵", "\\", "\"", "\n", "\r\n", "{", "}", ",", "=", " ", ""]
 
@@ -106,8 +106,8 @@ struct PrometheusReadingTests {
         let counts = distribution.counts(atMostMillis: bounds)
         for (bound, count) in zip(bounds, counts) {
             var (atMost, within) = (UInt64(0), UInt64(0))
-            // A bucket's width is a thirty-second of its value, so the bucket of a bound reaches a little past the
-            // bound.
+            // A bucket is up to a thirty-second of its value wide. So the bucket that contains a bound reaches a little
+            // beyond it.
             distribution.forEachBucket { highestMicros, inBucket in
                 if highestMicros <= bound * 1_000 { atMost += inBucket }
                 if highestMicros <= bound * 1_000 * 33 / 32 { within += inBucket }
@@ -116,7 +116,7 @@ struct PrometheusReadingTests {
         }
     }
 
-    /// The page is that of a worker with two input topics and 256 partitions.
+    /// A page for two input topics with 256 partitions each can be parsed, and has the values that were given.
     @Test func aWholePageIsReadable() throws {
         let lags = (0..<512 as Range<Int32>).map {
             WorkerMetrics.Lag(topic: $0 < 256 ? "events" : "a\"b", partition: $0 % 256, records: Int64($0) * 3)
@@ -166,7 +166,8 @@ struct LatencyDistributionTests {
         }
     }
 
-    /// The publisher writes a record's time, and may for example write nanoseconds.
+    /// An impossible time counts as no duration or as the longest one. The publisher sets a record's time, and may for
+    /// example write nanoseconds.
     @Test func aTimeThatCannotBeIsTheLongestOrNone() {
         let traceparent = Array("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01".utf8)
         let place = TraceContext(traceparent: traceparent.span)

@@ -4,7 +4,7 @@ import Testing
 @testable import PushWorker
 
 struct ProcessReadingTests {
-    /// The system's numbers for this process are within bounds that no wrong unit fits.
+    /// The system's numbers for this process are plausible. A wrong unit would exceed the bounds.
     @Test func itSaysWhatTheSystemSays() {
         let reading = ProcessReading.now()
         #expect(reading.cpuSeconds > 0 && reading.cpuSeconds < 1e6)

@@ -29,7 +29,7 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == old.hash)
     }
 
-    /// Every changed setting is reported, and takes effect as its row says.
+    /// A change of any setting is reported, and takes effect when its row says.
     @Test(arguments: SettingsTable.all)
     func aRowDecidesWhatBecomesOfItsChange(setting: SettingDescription) throws {
         let old = Self.configuration("a.b")
@@ -44,7 +44,7 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == (setting.effect == .restart ? old.hash : new.hash))
     }
 
-    /// The rows say which settings need a restart. An engine must take every other setting while it runs.
+    /// The rows say which settings need a restart. A running engine must accept a change of every other setting.
     @Test(arguments: SettingsTable.all)
     func anEngineTakesWhateverNeedsNoRestart(setting: SettingDescription) throws {
         let old = Self.configuration("a.b")
@@ -119,7 +119,8 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == old.hash)
     }
 
-    /// Between two looks another file was put in place and read after a SIGHUP, and the old file was put back.
+    /// A SIGHUP makes the watch report a change although the content is the same. Another file may have been read at
+    /// the SIGHUP, and the old file put back since.
     @Test func aFileIsReadAgainAfterAHangUp() {
         let old = Array("old".utf8)
         var watch = FileWatch(old)
@@ -153,7 +154,8 @@ struct ConfigurationChangeTests {
         #expect(looks(2 * FileWatch.looksBetweenTries, at: new).allSatisfy { $0 == .nothing })
     }
 
-    /// The file may be looked at while it is being written.
+    /// A changed file is read when two looks in a row find the same content. An earlier look may have found it half
+    /// written.
     @Test func aFileIsReadWhenItHasStayedTheSameForTwoLooks() {
         let (old, half, new) = (Array("old".utf8), Array("ne".utf8), Array("new".utf8))
         var watch = FileWatch(old)

@@ -39,7 +39,7 @@ struct ReloadTests {
         snapshot.routes.reduce(0) { $0 + $1.counters.closesTotal }
     }
 
-    /// Budget, app and key change while events flow. Nothing is lost, and only the new key needs new connections.
+    /// Budget, apps and key change while events flow. No event is lost, and only a new key needs new connections.
     @Test func whatChangesUnderLoadLosesNothing() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -59,7 +59,8 @@ struct ReloadTests {
             func push(until isDone: @escaping @Sendable (WorkerSnapshot) -> Bool) async throws {
                 while true {
                     step += 1
-                    // The count is taken before the updates, because APNs may accept them all before they are flushed.
+                    // The count is read before the updates are published, because APNs may accept all of them before
+                    // the flush returns.
                     let accepted = worker.snapshot().engine.pushesAccepted
                     for number in 0..<count {
                         try house.publish(
@@ -76,7 +77,7 @@ struct ReloadTests {
             }
             try await push { $0.engine.pushesDowngraded > 0 }
 
-            // The larger budget gives priority 10 again to pushes that had priority 5 without it.
+            // With the larger budget, pushes get priority 10 again instead of 5.
             configuration.apps[0].engine.budgetPerHour = 1_000
             let first = try await worker.reload { configuration }
             #expect(first.taken.map(\.setting) == ["apps.\(WorkerHouse.app).budget.per-hour"])
@@ -132,7 +133,7 @@ struct ReloadTests {
         }
     }
 
-    /// A fault in a configuration is named, and the rest of that configuration is not taken either.
+    /// A configuration with a fault is refused as a whole, and the fault is named.
     @Test func aFaultLeavesTheOldConfigurationInPlace() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -164,7 +165,7 @@ struct ReloadTests {
             #expect(page.contains("\nmailboat_config_last_reload_success 0\n"))
             #expect(page.contains("\nmailboat_config_info{hash=\"\(configuration.hash)\"} 1\n"))
 
-            // A repaired configuration is noticed.
+            // After the repair, a reload succeeds and the page says so.
             let report = try await worker.reload { configuration }
             #expect(report.taken.isEmpty && report.held.isEmpty)
             #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 1\n") == true)
@@ -199,7 +200,8 @@ struct ReloadTests {
         }
     }
 
-    /// The file changes after it was loaded and before the worker's first look, while Kafka cannot be reached.
+    /// The worker notices a change of the file that happened after loading and before its first look. Kafka could not
+    /// be reached in between.
     @Test func whatChangesBeforeItRunsIsSeenWhenItRuns() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -239,7 +241,7 @@ struct ReloadTests {
         }
     }
 
-    /// In Kubernetes the settings may arrive before the key that they name.
+    /// The settings are taken when the key that they name arrives. In Kubernetes the settings may arrive first.
     @Test func settingsThatNameAKeyTooEarlyAreTakenWhenItIsThere() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -272,7 +274,7 @@ struct ReloadTests {
         }
     }
 
-    /// A reload fails when the loops have ended, because they give no answer.
+    /// A reload after the loops have ended fails, because the loops give no answer.
     @Test(.timeLimit(.minutes(2))) func whoComesWhenLoopsHaveEndedIsToldSo() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -346,7 +348,7 @@ struct ReloadTests {
         }
     }
 
-    /// The second reload arrives while the first is half done.
+    /// The second reload arrives while the first is half done. It waits, and its configuration holds in the end.
     @Test func whatIsLoadedLastHolds() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -380,7 +382,7 @@ struct ReloadTests {
         func set() { self.value.store(true, ordering: .releasing) }
     }
 
-    /// A file whose budget grows by one with each read.
+    /// Stands for a file whose budget grows by one with each read.
     private final class BudgetFile: Sendable {
         static let before = 20
         private let budget = Mutex(before)
@@ -409,7 +411,8 @@ struct ReloadTests {
         #expect(await turnstile.enter())
     }
 
-    /// Files of a new app are read before shards get its settings, because their loops read no file.
+    /// A new app's files are read once, before the shards get its settings. A file that is deleted after that is not
+    /// missed.
     @Test func aFileThatGoesWhenItWasReadIsNotMissed() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -437,8 +440,8 @@ struct ReloadTests {
         }
     }
 
-    /// The shard has agreed to the new app. Before it gets the new settings it takes over a partition, and skips the
-    /// app's records there.
+    /// A shard agrees to the new app, and then takes over a partition with records of that app. It does not know the
+    /// app yet and skips the records. So it refuses the settings, and the reload is not a success.
     @Test func aShardThatRefusesIsNoSuccess() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()
@@ -452,7 +455,7 @@ struct ReloadTests {
             await former.stop()
 
             let worker = try house.worker(configuration)
-            // The group assigns the partitions only seconds later.
+            // The group assigns the partitions some seconds after the start.
             try await worker.start()
             let half = try await worker.reload(
                 { both }, whenAsked: { _ = try? await WorkerHouse.wait(for: worker) { $0.isReady } })

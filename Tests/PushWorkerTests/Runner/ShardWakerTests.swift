@@ -21,7 +21,7 @@ import Testing
                 waker.reset()
                 work.turnCount.add(1, ordering: .relaxed)
             }
-            // The loop is busy here, so nothing that is scheduled runs before this closure ends.
+            // The loop is busy until this closure ends, so no scheduled turn runs in between.
             for _ in 0..<100 { waker.wake() }
         }.get()
         try await loop.submit {}.get()
@@ -33,7 +33,8 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    /// Several threads leave work and wake the loop, as those of librdkafka do. The loop looks only when it is woken.
+    /// No wake-up is lost. Several threads leave work and wake the loop, as librdkafka's threads do. The loop looks for
+    /// work only when it is woken.
     @Test(arguments: 1...20) func noWakeUpIsLost(round: Int) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let others = MultiThreadedEventLoopGroup(numberOfThreads: 3)
@@ -55,7 +56,7 @@ import Testing
         for other in others.makeIterator() {
             other.execute {
                 for _ in 0..<items {
-                    // The order is relaxed, because the waker itself promises that the loop sees the work.
+                    // A relaxed order is enough, because the waker itself promises that the loop sees the work.
                     work.done.add(1, ordering: .relaxed)
                     waker.wake()
                 }

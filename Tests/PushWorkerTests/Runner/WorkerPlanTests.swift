@@ -91,7 +91,8 @@ struct WorkerPlanTests {
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
     }
 
-    /// The app that keeps the shared key also keeps the route, and the order of the apps does not matter.
+    /// Two apps share a key and a route, and one app gets another key. The other app keeps the route, whatever the
+    /// order of the apps.
     @Test func anAppThatLeavesASharedKeyGetsARouteOfItsOwn() {
         let old = Self.plan(Self.app("a.b"), Self.app("c.d"))
         let new = Self.follow(old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d"))
@@ -124,8 +125,8 @@ struct WorkerPlanTests {
         #expect(plan.routes[2].trustRoots == .file(path: "/ca"))
     }
 
-    /// Broadcasts use the route of pushes unless they have their own host. Questions about channels always have their
-    /// own host.
+    /// Broadcasts use the route of pushes unless their own host is set. Requests about channels always have their own
+    /// host and route.
     @Test func broadcastsAndManagementHaveTheirRoutes() {
         let plan = Self.plan(
             Self.app("a.b") { $0.environments = [.production, .development] },
@@ -153,15 +154,14 @@ struct WorkerPlanTests {
         #expect(plan.routes[3].pool.idleCloseMillis == WorkerPlan.manageIdleMillis)
     }
 
-    /// A worker knows without traffic whether APNs can be reached. For this it keeps one connection per route, not one
-    /// per shard.
+    /// One shard of each route keeps a connection open. So the worker knows without traffic whether it can reach APNs.
     @Test(arguments: [1, 2, 3, 8]) func oneShardOfEachRouteKeepsAConnection(shardCount: Int) {
         let plan = Self.plan(
             Self.app("a.b") { $0.environments = [.production, .development] }, Self.app("c.d", key: "OTHERKEY12"))
         let warm = (0..<shardCount).map { shard in
             plan.routes(shard: shard, of: shardCount).map(\.pool.connectionsWarm)
         }
-        // A connection to a management service is opened only for a question.
+        // A connection to a management service is opened only for a request.
         for route in 3..<6 { #expect(warm.allSatisfy { $0[route] == 0 }) }
         for route in 0..<3 { #expect(warm.reduce(0) { $0 + $1[route] } == 1) }
         #expect(warm.allSatisfy { $0.reduce(0, +) <= (3 + shardCount - 1) / shardCount }, "spread over the shards")
@@ -174,7 +174,8 @@ struct WorkerPlanTests {
         #expect(plan.engineConfiguration(partitionCount: 8).partitionCount == 8)
     }
 
-    /// Engine and loop get the settings as a whole. Two values of the engine are derived from others.
+    /// The plan passes the settings to engine and loop unchanged. It derives two of the engine's values from other
+    /// settings.
     @Test(arguments: [(recordHoldMillis: 300, stateFlushMillis: 50), (20, 20)] as [(Int64, Int64)])
     func whatWasChosenReachesEngineAndLoop(recordHoldMillis: Int64, stateFlushMillis: Int64) {
         var configuration = WorkerConfiguration()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests with secrets given instead of the value of every setting and every property. The tables name them all, and no
-/// output may show a secret.
+/// Tests that put a secret in place of the value of every setting and property in the tables. No output may show the
+/// secret.
 struct SecretSettingsTests {
     /// All output about a configuration: its faults, the faults of its files, its reflection, and its difference from
     /// another.
@@ -48,7 +48,7 @@ struct SecretSettingsTests {
         for secret in PlantedSecret.all {
             let lines = Self.withoutRow(name)
             var texts = [Self.said((lines + ["\(name): \(Self.quoted(secret.text))"]).joined(separator: "\n"))]
-            // The secret is in a list, in a map, below an app, and instead of the setting's name.
+            // The secret is put in a list, in a map, below an app, and in place of the setting's name.
             texts.append(Self.said((lines + ["\(name): [a, \(Self.quoted(secret.text))]"]).joined(separator: "\n")))
             texts.append(
                 Self.said((lines + ["\(name): {\(Self.quoted(secret.text)): 1}"]).joined(separator: "\n")))
@@ -66,7 +66,7 @@ struct SecretSettingsTests {
                 Self.said(
                     lines.joined(separator: "\n"),
                     environment: [ConfigurationLoader.variableName(of: name): secret.text]))
-            // The name of the variable is unknown.
+            // The secret is the value of a variable with an unknown name.
             texts.append(
                 Self.said(
                     Loading.lines.joined(separator: "\n"),
@@ -114,7 +114,7 @@ struct SecretSettingsTests {
         }
     }
 
-    /// Values that a service or a logger may be given show no secret.
+    /// No value that may reach a service or a logger shows a secret.
     @Test func typesThatHoldSecretsTellNothingOfThem() throws {
         let secret = PlantedSecret.all[2]
         let bytes = Array(secret.text.utf8)

@@ -19,7 +19,7 @@ struct APNSOperationsTests {
         return (answer.status, answer.body)
     }
 
-    /// Readiness and metrics name the problem although no event was published.
+    /// Readiness and metrics say that APNs cannot be reached, although no event was published.
     @Test func anAPNsThatIsAwayIsNamedWithoutTraffic() async throws {
         try await WorkerHouse.with { house in
             house.simulator.setMute(true)
@@ -34,8 +34,8 @@ struct APNSOperationsTests {
             house.simulator.setMute(false)
             try await WorkerHouse.wait(for: worker) { $0.isReady && $0.degraded.isEmpty }
 
-            // APNs was reached once. Later failures do not make this worker unready, because another worker could not
-            // reach APNs either.
+            // APNs was reached before. A later failure does not make this worker unready, because another worker could
+            // not reach APNs either.
             house.simulator.setRefusesConnections(true)
             _ = await house.simulator.performAndWait(.cut)
             let lost = try await WorkerHouse.wait(for: worker) { !$0.degraded.isEmpty }
@@ -52,7 +52,7 @@ struct APNSOperationsTests {
         }
     }
 
-    /// A directory of keys changes while pushes flow. A key that APNs does not know is added, then a good key, and then
+    /// A directory of keys changes while pushes flow. First comes a key that APNs does not know, then a good key. Then
     /// the old key is revoked.
     @Test func theKeyIsChangedWithoutAStop() async throws {
         try await WorkerHouse.with { house in
@@ -112,11 +112,11 @@ struct APNSOperationsTests {
             #expect(settled.engine.isConserved)
             #expect(settled.engine.count(.deadLettered) == 0 && settled.engine.count(.rejected) == 0)
             #expect(settled.errors.isEmpty, "\(settled.errors)")
-            // A few pushes met the unknown key, one on each new connection, and a few met the revoked key.
+            // A few pushes used the unknown key, one on each new connection. A few used the revoked key.
             let statistics = house.simulator.statistics()
             #expect(statistics.refused.keys.allSatisfy { $0 == "InvalidProviderToken" }, "\(statistics.refused)")
             #expect(statistics.refused["InvalidProviderToken", default: 0] >= 1)
-            // Only those were violations: no connection saw two keys or too many tokens.
+            // The simulator counted only those pushes as violations. No connection had two keys or too many tokens.
             #expect(
                 UInt64(statistics.violations) == settled.engine.pushesRefused,
                 "\(house.simulator.violations().prefix(3))")
@@ -136,7 +136,7 @@ struct APNSOperationsTests {
             house.simulator.register(
                 RegisteredKey(keyID: "OTHERKEY12", teamID: WorkerHouse.teamID, publicKey: try other.publicKey()))
             var configuration = house.configuration()
-            // The worker begins with this key.
+            // The worker begins with the key that is revoked later.
             configuration.apps[0].keyID = WorkerHouse.keyID
             configuration.apps[0].keyFile = keys
             let worker = try await house.readyWorker(configuration)

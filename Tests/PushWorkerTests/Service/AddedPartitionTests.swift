@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of an input topic with more partitions than `state` was written for.
+/// Tests of an input topic that has got more partitions than there were when `state` was first written.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct AddedPartitionTests {
     private static var topics: [EmbeddedKafka.Topic] {
@@ -16,8 +16,8 @@ struct AddedPartitionTests {
 
     private static func token(_ number: Int) -> String { "abc0000\(number)" }
 
-    /// Activities are registered on the partition of the old count, and updated on that of the new count. The updates
-    /// are forwarded and reach the phones.
+    /// The registrations are in the partitions that the old count of two gives. The updates are in an added third
+    /// partition, and are forwarded to the activities' partitions.
     @Test func itsRecordsAreForwardedByTheOldCount() async throws {
         try await WorkerHouse.with(partitionCount: 2, topics: Self.topics) { house in
             for number in 0..<8 {
@@ -59,7 +59,8 @@ struct AddedPartitionTests {
         }
     }
 
-    /// No worker knows where the records of the added partition belong. It waits, and the other partitions go on.
+    /// With `placement: trust` no worker knows where the records of an added partition belong. That partition waits,
+    /// and the others go on.
     @Test func itWaitsUnderTrust() async throws {
         try await WorkerHouse.with(partitionCount: 2, topics: Self.topics) { house in
             var configuration = house.configuration()

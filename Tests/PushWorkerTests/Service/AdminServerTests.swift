@@ -60,7 +60,8 @@ struct AdminServerTests {
         try await Self.with(limits) { port in
             let socket = try LoopbackSocket(port: port)
             if !start.isEmpty { try socket.send(start) }
-            // The answer ends when the server closes. The socket itself gives up only after a minute.
+            // The answer ends when the server closes the connection. The client's socket would give up only after a
+            // minute.
             let answer = try socket.receiveAll()
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 "))
         }
@@ -76,7 +77,7 @@ struct AdminServerTests {
         }
     }
 
-    /// New clients send requests, and connections that are already there say nothing.
+    /// When all connections are taken, a new client replaces the connection that has been silent for longest.
     @Test func oneMoreConnectionEndsTheOneThatWaitedLongest() async throws {
         var limits = AdminLimits()
         limits.connectionsMax = 3
@@ -85,7 +86,7 @@ struct AdminServerTests {
             try idle[1].socket.send("GET /hea")
             #expect(try Self.exchange(port, Self.last).hasPrefix("HTTP/1.1 200"))
             #expect(try idle[0].socket.receiveAll().isEmpty)
-            // There is room again, and the other connections are still open.
+            // The new client is gone, and the other two silent connections still work.
             try idle[2].socket.send(Self.last)
             #expect(try idle[2].socket.receiveAll().hasPrefix("HTTP/1.1 200"))
             try idle[1].socket.send("lthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

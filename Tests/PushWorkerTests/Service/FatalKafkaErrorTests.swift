@@ -9,7 +9,8 @@ import Testing
 /// is replaced.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FatalKafkaErrorTests {
-    /// Another process has replaced this member in the group.
+    /// Another process has replaced this worker's consumer in the group. The worker ends with the reason, and the next
+    /// worker goes on.
     @Test func aFencedConsumerEndsTheWorkerAndTheNextGoesOn() async throws {
         try await WorkerHouse.with { house in
             let worker = try house.worker()
@@ -35,7 +36,7 @@ struct FatalKafkaErrorTests {
         }
     }
 
-    /// The cluster denies this client idempotent writes until the right is granted.
+    /// The cluster denies idempotent writes to this client until the right is granted.
     @Test func aProducerThatMayNotWriteIsFollowedByAnother() async throws {
         try await WorkerHouse.with { house in
             // 22 is InitProducerId, and 31 is CLUSTER_AUTHORIZATION_FAILED.

@@ -30,9 +30,9 @@ struct KafkaOutageTests {
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 8 && $0.isSettled }
 
             house.kafka.setDown()
-            // The publisher takes these events, and waits for the brokers as well.
+            // The publisher keeps these events until the brokers are back.
             for number in 0..<8 { try house.update("activity-\(number)", 2) }
-            // A moment later the partitions are lost, together with everything that was still to be confirmed.
+            // Soon the partitions are lost, together with everything that Kafka has not acknowledged.
             try await WorkerHouse.wait(for: worker) {
                 $0.runningPartitionCount == 0 || $0.errors.contains { $0.contains("has not confirmed recently") }
             }
@@ -51,7 +51,8 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Kafka takes no more records for `state`. The next owner repeats the events, so the stop is not in good order.
+    /// Kafka takes no more records for `state`, so the next owner will repeat the events. The stop reports that it was
+    /// not in good order.
     @Test func stoppingWithRecordsThatKafkaHasNotTakenIsTold() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -72,8 +73,8 @@ struct KafkaOutageTests {
         }
     }
 
-    /// One partition of an input topic has no leader when the worker arrives. The other partitions begin at once, and
-    /// this one begins when it has a leader.
+    /// One partition of an input topic has no leader when the worker starts. The other partitions begin at once. This
+    /// one begins when it has a leader.
     @Test func aPartitionWithoutALeaderHoldsNoOther() async throws {
         try await WorkerHouse.with { house in
             let lost = TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: 1)

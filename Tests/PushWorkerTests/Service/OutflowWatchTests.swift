@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of when the watch reports that events come and nothing leaves.
+/// Tests of when the watch reports that events come in but no push leaves.
 @Suite struct OutflowWatchTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var what: String
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: cases) func itIsSaidByWhatCameInTenMinutes(_ each: Case) {
         var watch = OutflowWatch()
-        // Earlier counts do not matter.
+        // Counts from before the watch's first look do not matter.
         var counts = OutflowWatch.Counts()
         (counts.taken, counts.accepted) = (1_000, 900)
         counts.outcomes[Int(Outcome.delivered.rawValue)] = 900
@@ -58,7 +58,7 @@ import Testing
         )
     }
 
-    /// The watch looks every few seconds. Its window moves on, and an accepted push clears the report at once.
+    /// The watch looks every few seconds, at the last ten minutes. An accepted push clears the report at once.
     @Test func itIsOverWhenSomethingLeavesOrNothingComes() {
         var watch = OutflowWatch()
         var counts = OutflowWatch.Counts()
@@ -71,8 +71,8 @@ import Testing
             if second == 1_500 { counts.accepted += 1 }
             if watch.look(counts, nowMillis: second * 1_000) != nil { saidAt.append(second) }
         }
-        // More than 100 events have come 105 s after the first. The accepted push counts for ten minutes, and then the
-        // report returns. The report ends when the last events are ten minutes old.
+        // The report begins when more than 100 events have come. The accepted push clears it for ten minutes. The
+        // report ends when the last events are ten minutes old.
         #expect(saidAt.first == 700)
         #expect(saidAt.last(where: { $0 < 1_500 }) == 1_495)
         #expect(saidAt.first(where: { $0 >= 1_500 }) == 2_100)

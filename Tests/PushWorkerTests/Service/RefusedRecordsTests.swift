@@ -25,8 +25,8 @@ struct RefusedRecordsTests {
         }
     }
 
-    /// Kafka also refuses the outcome when it is sent alone, and with the present time. The outcome is then counted as
-    /// given up, and delays nothing.
+    /// Kafka also refuses the outcome when it is sent alone and with the present time. The outcome is then given up and
+    /// counted, and delays nothing.
     @Test(arguments: Self.codes) func anOutcomeThatIsRefusedForGoodIsCounted(code: Int32) async throws {
         try await WorkerHouse.withWaitingUpdate { house, worker in
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: code == 32 ? 3 : 2)

@@ -19,8 +19,8 @@ struct RouteComplaintTests {
         return route
     }
 
-    /// Cases by trouble: whether the worker is unready when the route was never reached, and when it was. The text is a
-    /// part of the complaint.
+    /// Cases: the trouble, whether it makes a worker unready that never reached the route, whether it does after the
+    /// route was reached, and a part of the complaint.
     @Test(arguments: [
         (RouteTrouble.unreachable, true, false, "cannot be reached: because"),
         (.silentNetwork, true, false, "no TCP connection"), (.silentServer, true, false, "sends nothing"),
@@ -71,14 +71,15 @@ struct RouteComplaintTests {
         #expect(complaints[1].text.hasPrefix("route production/L: "))
     }
 
-    /// Requests about channels report the trouble themselves. A worker that pushes is ready all the same.
+    /// A route for requests about channels causes no complaint, because the requests report its trouble. The worker can
+    /// push all the same.
     @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
         var route = Self.route(name: "production/K/manage", trouble)
         route.status.carriesPushes = false
         #expect(RouteComplaint.about([route]).isEmpty)
     }
 
-    /// One shard has reached APNs, so this worker's settings are good.
+    /// One shard has reached APNs, so the worker's settings are good. The other shard's trouble is not an error.
     @Test func aRouteThatAnyShardHasReachedWasReached() {
         let complaints = RouteComplaint.about([
             Self.route(shard: 0, nil, wasReached: true), Self.route(shard: 1, .unreachable),

@@ -33,9 +33,9 @@ struct SnapshotHubTests {
         #expect(hub.snapshot.shardCount == 2)
     }
 
-    /// Trouble with one app does not stop a rollout while another app is well.
+    /// A worker is ready when at least one app is well. Trouble with another app must not stop a rollout.
     @Test(arguments: [
-        // The state of the two apps, and whether the worker is ready.
+        // The trouble of each of the two apps, and whether the worker is ready.
         (refused: [true, false], keyRefused: [false, false], isReady: true),
         (refused: [true, true], keyRefused: [false, false], isReady: false),
         (refused: [false, false], keyRefused: [true, false], isReady: true),
@@ -147,7 +147,7 @@ struct SnapshotHubTests {
         #expect(json.contains("{\"partition\":1,\"reason\":\"why\"}"))
     }
 
-    /// The group has answered, but the shards have not reported the partitions yet.
+    /// The group has assigned a partition, but no shard has reported it yet.
     @Test func whatTheGroupHasGivenIsAwaited() {
         let hub = SnapshotHub(shardCount: 1)
         hub.updateGroup {

@@ -37,8 +37,8 @@ final class WorkerHouse: Sendable {
         await house.tearDown()
     }
 
-    /// Runs `body` in a house whose worker has pushed one update of the activity `a`. A second update waits for a
-    /// second in the worker, so the next record that is produced is the worker's.
+    /// Runs `body` in a house whose worker has pushed one update of the activity `a`. A second update waits in the
+    /// worker for a second. So the next record that Kafka gets comes from the worker.
     static func withWaitingUpdate(_ body: (WorkerHouse, WorkerService) async throws -> Void) async throws {
         try await Self.with { house in
             let worker = try await house.readyWorker()
@@ -103,7 +103,7 @@ final class WorkerHouse: Sendable {
     }
 
     /// Makes a worker.
-    /// - Parameter lines: gets warnings and worse, or `nil` to drop them.
+    /// - Parameter lines: gets log lines of level warning and above. With `nil`, lines are dropped.
     func worker(_ configuration: WorkerConfiguration? = nil, lines: LogLines? = nil) throws -> WorkerService {
         var logger = Logger(label: "worker") { _ in lines.map { $0.handler } ?? SwiftLogNoOpLogHandler() }
         logger.logLevel = lines == nil ? .critical : .warning
@@ -121,7 +121,7 @@ final class WorkerHouse: Sendable {
         return worker
     }
 
-    /// Waits for a condition, and reports the worker's state when the condition is not met in time.
+    /// Waits until a condition holds. Reports the worker's state if that takes more than a minute.
     @discardableResult
     static func wait(
         for worker: WorkerService, location: SourceLocation = #_sourceLocation,
@@ -130,7 +130,7 @@ final class WorkerHouse: Sendable {
         try await withThrowingTaskGroup(of: WorkerSnapshot?.self) { group in
             group.addTask { try await worker.waitUntil(condition) }
             group.addTask {
-                // The clock only limits the wait, so that the test can name what hangs.
+                // The time limit only ends a wait that hangs, so that the test can report the state.
                 try? await Task.sleep(for: .seconds(60))
                 return nil
             }
@@ -218,7 +218,7 @@ final class WorkerHouse: Sendable {
         return try result.get().map { $0.committed ?? -1 }
     }
 
-    /// A consumer that speaks for the group without being a member.
+    /// A consumer that reads the group's offsets without being a member.
     func outsider() throws -> KafkaConsumer {
         let configuration = WorkerConfiguration()
         return try KafkaConsumer(

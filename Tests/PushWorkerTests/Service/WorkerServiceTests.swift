@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of workers on real parts: embedded Kafka, simulated APNs, sockets, TLS. They are few, and each waits for
-/// events.
+/// Tests of workers with real parts: embedded Kafka, simulated APNs, sockets and TLS. The tests are few, because each
+/// waits for the system.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WorkerServiceTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xabc0_0000 + number) }
@@ -82,12 +82,13 @@ struct WorkerServiceTests {
             try house.update("a", 1)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
-            // The update waits for the low-priority window. So the next produced record is the worker's, not the
-            // publisher's.
+            // The update waits for the low-priority window. So the next record that Kafka gets comes from the worker,
+            // and the failure below meets it.
             try house.update("a", 2, priority: 5)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
-            // librdkafka does not retry this error. The worker has to, because the right may be granted again.
+            // librdkafka does not retry after this error. The worker must, because an operator may grant the right
+            // again.
             house.kafka.failRequests(apiKey: 0, code: .topicAuthorizationFailed, count: 3)
             let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.outbox.deliveriesFailed > 0 }
             #expect(!snapshot.isReady)
@@ -123,7 +124,7 @@ struct WorkerServiceTests {
         }
     }
 
-    /// The worker's start waits for Kafka, and would wait forever without the drain.
+    /// A drain ends a start that waits for Kafka. Without the drain the start would wait forever.
     @Test(.timeLimit(.minutes(2))) func aDrainEndsAStart() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
@@ -142,7 +143,8 @@ struct WorkerServiceTests {
         }
     }
 
-    /// Workers of another group would use the same `state`. Those of the same group take over without a word.
+    /// A worker of another group warns that the group has no offsets for this `state`. A worker of the same group takes
+    /// over without a warning.
     @Test func aGroupThatNeverUsedTheStateIsNamed() async throws {
         try await WorkerHouse.with { house in
             let former = try await house.readyWorker()
@@ -173,7 +175,8 @@ struct WorkerServiceTests {
         }
     }
 
-    /// The worker warns once per topic about misplaced records (contract: Placement), even if several shards see them.
+    /// The worker warns once per topic about misplaced records, even if several shards find them. The contract
+    /// (Placement) asks for that.
     @Test func misplacedRecordsAreWarnedAboutOnce() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -192,8 +195,8 @@ struct WorkerServiceTests {
         }
     }
 
-    /// The worker warns once per topic about impossible record times. The phone gets the content, and no measured age
-    /// is 56 years.
+    /// The worker warns once per topic about impossible record times. The phone still gets the content, and no metric
+    /// shows an age of 56 years.
     @Test func recordTimesThatCannotBeAreWarnedAboutOnce() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()
@@ -248,7 +251,7 @@ struct WorkerServiceTests {
     }
 }
 
-/// Finds a partition to which a key does not belong.
+/// Chooses a partition of four to which a key does not belong.
 enum Murmur2Partition {
     static func other(than key: String) -> Int32 {
         let bytes = Array(key.utf8)

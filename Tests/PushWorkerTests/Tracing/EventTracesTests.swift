@@ -9,12 +9,12 @@ import Tracing
 @testable import PushEngine
 @testable import PushWorker
 
-/// Tests of the spans that are made from the engine's notices, without an engine.
+/// Tests of the spans made from the engine's notices. No engine runs.
 struct EventTracesTests {
     private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let source = SourcePosition(topic: 0, partition: 3, offset: 42)
 
-    /// The event traces of a shard, its clock, and the resulting spans.
+    /// The event traces of a shard, the test's clock, and the spans that come out.
     private final class Room {
         let tracer: OTLPTracer
         let traces: EventTraces
@@ -36,7 +36,7 @@ struct EventTracesTests {
         }
 
         /// Begins the trace of an event.
-        /// - Returns: the header that the event carries on, or `nil` when it is not traced.
+        /// - Returns: the header for the event's further way, or `nil` when the event is not traced.
         @discardableResult
         func begin(
             _ header: String = EventTracesTests.header, state: String? = nil, key: String = "order-7",
@@ -93,8 +93,8 @@ struct EventTracesTests {
         .answered(PushAnswer(id: PushID(rawValue: number), result: result, apnsMicros: millis * 1_000))
     }
 
-    /// A well-formed `tracestate` is carried on after the worker's own `traceparent`. Any other is dropped, and the
-    /// trace goes on.
+    /// A well-formed `tracestate` is passed on after the worker's own `traceparent`. A malformed one is dropped, and
+    /// the trace goes on.
     @Test(arguments: [
         ("vendor=1,other=2", "vendor=1,other=2"), ("", ""), ("Vendor=1", ""), ("a=1,a=2", ""),
         ("a=\(String(repeating: "x", count: 512))", ""),
@@ -104,12 +104,13 @@ struct EventTracesTests {
         let carried = try #require(room.begin(state: state))
         #expect(carried.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-"))
         #expect(carried.dropFirst(TraceContext.headerByteCount) == carriedState)
-        // An event that begins a trace carries no `tracestate`.
+        // An event that begins a new trace passes no `tracestate` on.
         let alone = try Room { $0.sampleRatio = 1 }
         #expect(alone.begin("", state: state)?.utf8.count == TraceContext.headerByteCount)
     }
 
-    /// An event for which nothing was sent can be found by its key, too. The key may be a token, or long.
+    /// Every event's span has the event's key, even if nothing was sent. A key that may be a token is shortened, and so
+    /// is a long key.
     @Test(arguments: [
         ("order-7", "order-7"), (String(repeating: "ab", count: 32), "abababab…(64 digits)"),
         (String(repeating: "x", count: 300), String(repeating: "x", count: 256)),
@@ -177,14 +178,14 @@ struct EventTracesTests {
                 == common.merging([
                     "http.response.status_code": "200", "http.request.resend_count": "1",
                 ]) { $1 })
-        // The times agree with the histograms, which measure from taking the event to the answer.
+        // The span's times agree with the histograms, which measure from taking the event to the answer.
         let example = try #require(accepted)
         #expect(example.context.spanIDText == whole.spanID)
         #expect(example.takenToAcceptedMicros == 1_445_000)
         #expect(example.recordToAcceptedMillis == 1_700)
     }
 
-    /// With a token anyone can push to that phone, so a collector must not get it.
+    /// No span shows a whole token. Anyone who has the token can push to that phone.
     @Test func noSpanShowsAWholeToken() throws {
         let room = try Room()
         let token = String(repeating: "0a1b2c3d", count: 8)
@@ -220,7 +221,7 @@ struct EventTracesTests {
         let carried = try #require(room.begin())
         room.take(.forwarded(partition: 5))
         room.after(millis: 9)
-        // The owner of the other partition goes on. That may be this worker.
+        // The owner of the other partition, perhaps this worker, takes the forwarded event.
         room.begin(carried, routed: true)
         room.take(.ended(.applied, reason: "", into: nil))
         let spans = try room.spans()
@@ -241,7 +242,7 @@ struct EventTracesTests {
         #expect(room.traces.counters == TracingCounters())
         #expect(room.begin("00-nonsense") == nil)
         #expect(room.traces.counters == TracingCounters(traceparentsInvalid: 1))
-        // What happens to an untraced event is ignored.
+        // Notices about an untraced event are ignored.
         #expect(room.take(.ended(.delivered, reason: "", into: nil)) == nil)
         #expect(try room.spans().isEmpty)
     }
@@ -266,13 +267,13 @@ struct EventTracesTests {
         }
         #expect(room.begin() == nil)
         #expect(room.traces.counters.eventsLive == EventTraces.liveMax)
-        // The events of a partition that leaves end with it.
+        // When a partition leaves, the spans of its events end.
         room.traces.partitionsLeft([1, 9])
         #expect(room.traces.counters.eventsLive == EventTraces.liveMax / 2)
         let ends = Set(try room.spans().map { $0.attributes["mailboat.outcome"] })
         #expect(ends == ["handed over"])
         #expect(room.begin() != nil)
-        // A span that nothing ends is closed after a time.
+        // A span that never gets an end is closed after a time.
         room.after(millis: EventTraces.ageMillisMax + 60_001)
         #expect(room.traces.counters.eventsLive == 0)
         #expect(try room.spans().allSatisfy { $0.attributes["mailboat.outcome"] == "still pending" })
@@ -299,11 +300,11 @@ struct EventTracesTests {
         let spans = try room.spans().filter { $0.kind == .consumer }
         #expect(spans.allSatisfy { $0.parentSpanID == nil })
         #expect(Set(spans.map { "00-\($0.traceID)-\($0.spanID)-01" }) == carried)
-        // An event that is marked as not sampled stays untraced.
+        // An event whose header says "not sampled" is not traced.
         #expect(room.begin(Self.header.dropLast(2) + "00") == nil)
     }
 
-    /// A program that runs a worker may use another tracer. That tracer may not know W3C Trace Context.
+    /// A program that embeds a worker may use another tracer, which may not know W3C Trace Context.
     @Test func anotherTracerDoesAsWell() throws {
         let tracer = InMemoryTracer()
         let traces = EventTraces(tracer: tracer, Self.configuration(.init()), randomSeed: 7)
@@ -315,7 +316,7 @@ struct EventTracesTests {
         let bytes = Array(Self.header.utf8)
         let carried = traces.begin(
             &record, traceparent: bytes.span, traceState: { "vendor=1" }, key: { Array("order-7".utf8) })
-        // The event keeps the headers that it came with.
+        // The event keeps the trace headers that it came with.
         #expect(carried == bytes + Array("vendor=1".utf8) && record.isTraced)
         _ = traces.take(TraceNotice(source: Self.source, happening: .sent(Self.push(1))))
         let accepted = traces.take(TraceNotice(source: Self.source, happening: Self.answer(1, .accepted, millis: 3)))

@@ -7,14 +7,14 @@ import TraceCollecting
 @testable import PushEngine
 @testable import PushWorker
 
-/// Tests of the spans of an audience's passes, made from the engine's notices, without an engine.
+/// Tests of the spans of an audience's passes, made from the engine's notices. No engine runs.
 struct FanOutTracesTests {
     private static let parent = TraceContext(
         traceIDHigh: 0x0af7_6519_16cd_43dd, traceIDLow: 0x8448_eb21_1c80_319c, spanID: 0xb7ad_6b71_6920_3331,
         isSampled: true)
     private static let source = SourcePosition(topic: 0, partition: 3, offset: 42)
 
-    /// The traces of a shard, its clock, and the resulting spans.
+    /// The traces of a shard, the test's clock, and the spans that come out.
     private final class Room {
         let tracer: OTLPTracer
         let traces: EventTraces

@@ -6,7 +6,7 @@ import Tracing
 
 @testable import PushWorker
 
-/// Tests of spans as they are written for a collector, which reads them strictly.
+/// Tests of spans as they are written for a collector. A strict reader reads them back.
 struct OTLPDocumentTests {
     private static func moment(_ nanos: UInt64) -> TraceMoment { TraceMoment(nanosecondsSinceEpoch: nanos) }
 
@@ -58,7 +58,7 @@ struct OTLPDocumentTests {
         #expect(first.traceState == "vendor=1,other=\"2\"")
         #expect(first.kind == .client && second.kind == .consumer)
         #expect(first.startNanos == 2_000 && first.endNanos == 3_000)
-        // A span does not end before it begins.
+        // The second span was ended with a time before its beginning. It ends at its beginning.
         #expect(second.startNanos == 1_500 && second.endNanos == 1_500)
         #expect(
             first.attributes == [
@@ -82,7 +82,7 @@ struct OTLPDocumentTests {
         #expect(!span.isRecording)
         span.end()
         #expect(tracer.spans.take(max: 9).isEmpty)
-        // The trace context is carried on all the same.
+        // The trace context is still passed on.
         var carrier: [String: String] = [:]
         tracer.inject(span.context, into: &carrier, using: Dictionaries())
         #expect(carrier["traceparent"]?.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") == true)

@@ -48,8 +48,8 @@ struct OTLPExporterTests {
         #expect(tracer.spans.counters.spansDropped == 2)
     }
 
-    /// The system does not know the authority of this HTTPS collector. The first export fails because the file lacks
-    /// the authority, and is sent again later.
+    /// A file names the authorities for an HTTPS collector that the system does not trust. The first export fails
+    /// because the file lacks the authority. It is repeated later.
     @Test func aCollectorIsBelievedByTheAuthoritiesOfAFile() async throws {
         let made = try SimulatorCredentials.generate(
             names: ["localhost"], nowSeconds: Int64(Date().timeIntervalSince1970))
@@ -132,7 +132,7 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
-    /// The setting gives a base address, but it is used unchanged, so the path is missing.
+    /// The setting is used unchanged as the address. Here it lacks the path for traces, and the log explains the 404.
     @Test func aPathThatIsNotThereIsExplained() async throws {
         let collector = try await TraceCollector.start(answers: [.init(status: 404)])
         let lines = LogLines()
@@ -189,15 +189,15 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
-    /// A collector may announce that it closes, or close unannounced. The next batch uses another connection without a
-    /// wait, and counts no failure.
+    /// A collector may announce that it will close the connection, or close it unannounced. The next batch uses another
+    /// connection at once, and no failure is counted.
     @Test(arguments: [false, true]) func aCollectorThatClosesEachConnectionGetsEverything(saysSo: Bool) async throws {
         let answer = TraceCollector.Answer(
             status: 200, headers: saysSo ? [("connection", "close")] : [], closes: !saysSo)
         let collector = try await TraceCollector.start(answers: Array(repeating: answer, count: 4))
         let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
         try await Self.running(tracer) {
-            // These are more than one batch, so the next request follows the answer at once.
+            // The spans fill more than one batch, so the next request follows the answer at once.
             for number in 0..<(2 * OTLPExporter.batchSpanCountMax) { Self.span("\(number)", of: tracer) }
             await collector.waitForRequests(2)
             Self.span("after a while", of: tracer)

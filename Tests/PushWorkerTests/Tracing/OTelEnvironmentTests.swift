@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of what a worker makes of OpenTelemetry's own variables.
+/// Tests of how a worker uses OpenTelemetry's own variables.
 struct OTelEnvironmentTests {
     private static func endpoint(_ variables: [String: String]) -> String? {
         let environment = OTelEnvironment(variables)
@@ -10,8 +10,8 @@ struct OTelEnvironmentTests {
         return environment.endpoint.map { "\($0.authority)\($0.path)" }
     }
 
-    /// The path for traces is appended to a base address. The address for traces alone has precedence, and is taken as
-    /// it is.
+    /// The path for traces is appended to the general address. An address for traces alone has precedence, and is used
+    /// unchanged.
     @Test(
         arguments: [
             ("http://collector:4318", nil, "collector:4318/v1/traces"), ("http://c:4318/", nil, "c:4318/v1/traces"),

@@ -28,7 +28,7 @@ struct SpanDeskTests {
         #expect(done.all.last == -1 && desk.droppedCount == 3)
     }
 
-    /// The call of `work` waits until the other thread has done all earlier work.
+    /// Another thread does the work in order. The call of `work` waits until that thread has done all earlier work.
     @Test func anotherThreadKeepsTheOrder() {
         let desk = SpanDesk(.elsewhere)
         let done = Done()
