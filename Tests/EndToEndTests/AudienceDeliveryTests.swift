@@ -3,7 +3,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// One event for many phones, each with its own token: audiences from Kafka to the phones, over real TLS and HTTP/2.
+/// Tests of one event for many phones, each with its own token. The audience's events go from Kafka to the phones over
+/// real TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceDeliveryTests {
     private static let count = 1_000
@@ -56,8 +57,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// A member that has left gets nothing more. A phone with a rotated token continues. A token is only in the
-    /// audience that it joined last.
+    /// A member that has left gets no further push. A phone whose token was rotated goes on. A token belongs only to
+    /// the audience that it joined last.
     @Test func membersLeaveRotateAndMove() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -127,7 +128,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// The goal is cancelled. Phones that its sound has not reached yet show the new score and stay quiet.
+    /// A goal is cancelled during its pass. Phones that have not got the goal's alert yet show the new score without
+    /// sound.
     @Test func aGoalTakenBackRingsNoFurther() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -155,7 +157,7 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// An hour after the end, or after a configured time, the audience begins again without members.
+    /// `retention` after its end (an hour by default), the audience is forgotten. The next event finds no members.
     @Test func theEndLetsMembersGo() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

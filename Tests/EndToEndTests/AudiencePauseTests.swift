@@ -6,12 +6,12 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat audience pause` in the middle of a pass, from the command to the last push, and the resumed pass with the
-/// newest version.
+/// Tests of `mailboat audience pause` in the middle of a pass, from the command to the last push. The resumed pass
+/// brings the newest version.
 @Suite(.timeLimit(.minutes(10)))
 struct AudiencePauseTests {
     private static let count = 2_000
-    /// Greatest number of milliseconds from the command's return to the last push.
+    /// Maximum number of milliseconds from the command's return to the last push.
     private static let obeyedMillisMax: Int64 = 1_000
 
     @Test func aPausedPassStopsWithinASecond() async throws {
@@ -42,8 +42,8 @@ struct AudiencePauseTests {
             let reached = house.simulator.statistics().accepted
             #expect(reached < Self.count, "it was paused in mid-pass")
 
-            // An event published now gets its outcome, joins are taken, and an order goes on. A push to a member, if
-            // one were to leave, would leave before the order's.
+            // While the pass is paused, an event gets its outcome, a phone can join, and an order is pushed. If a
+            // member's push could leave, it would leave before the order's.
             let order = Tokens.make(Self.count + 1)
             try match.publish(2)
             try match.join(Self.count..<Self.count + 1)
@@ -78,7 +78,7 @@ struct AudiencePauseTests {
         try type.parse([match.id, "--app", TestPublisher.app, "--config", worker.configurationPath])
     }
 
-    /// When APNs took the last push that was not for this token, in milliseconds since 1970.
+    /// Time of the last accepted push for a token other than `token`, in milliseconds since 1970.
     private static func lastPush(in journal: String, but token: String) throws -> Int64? {
         var reader = try JournalReader(path: journal)
         var last: Int64?

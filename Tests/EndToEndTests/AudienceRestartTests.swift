@@ -3,12 +3,13 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Workers that die in the middle of a pass, stop, and share an audience.
+/// Tests of workers that serve an audience and are killed in the middle of a pass, stop, or share it.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceRestartTests {
     private static let count = 1_000
 
-    /// The next worker continues where the last one stopped. It neither starts over nor omits a member.
+    /// The next worker continues from the progress that the killed one recorded. It repeats about a second's members,
+    /// and omits none.
     @Test func aPassGoesOnAfterAWorkerWasKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -36,7 +37,7 @@ struct AudienceRestartTests {
             #expect(summary.alerts.allSatisfy { $0.alerts >= 1 }, "nobody missed the goal")
             #expect(summary.differing.filter { $0.ways != [.alerts] }.isEmpty)
 
-            // The next worker knows all members.
+            // The next worker knows all members, so the next version reaches them.
             try match.publish(2)
             try await publisher.flush()
             try await match.shows(2, 0..<Self.count)
@@ -46,7 +47,8 @@ struct AudienceRestartTests {
         }
     }
 
-    /// Answers that arrive long after the last push of a round are recorded, too.
+    /// APNs answers the last pushes of a round long after they left. A worker that stops afterwards has recorded these
+    /// answers, so the next one repeats nothing.
     @Test func aCleanRestartRepeatsNothing() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -73,7 +75,7 @@ struct AudienceRestartTests {
         }
     }
 
-    /// Two workers own the audience and its members' partitions, and one of them stops in mid-pass.
+    /// Two workers share the partitions of the audience and its members. One of them stops in the middle of a pass.
     @Test func twoWorkersShareAnAudienceAndOneStops() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

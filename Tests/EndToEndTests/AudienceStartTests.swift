@@ -4,12 +4,12 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// One event starts a card on many phones, each by its push-to-start token: from Kafka to the phones, over real TLS and
-/// HTTP/2.
+/// Tests of one event that starts a card on many phones, each by its push-to-start token. It goes from Kafka to the
+/// phones over real TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceStartTests {
     private static let count = 500
-    /// Update tokens of the same phones' cards.
+    /// Numbers of the update tokens that the phones report for the started cards.
     private static let updates = 10_000..<10_500
 
     @Test func aStartPutsUpOneCardOnEachPhone() async throws {
@@ -26,13 +26,14 @@ struct AudienceStartTests {
             #expect(started.pushes == Self.count, "one start each")
             #expect(started.alerts.map(\.alerts) == [1], "a start without its alert starts nothing")
 
-            // The phones report their cards' update tokens, and the goal goes to those.
+            // The phones report their cards' update tokens. The goal goes to these tokens.
             try match.join(Self.updates)
             try match.publish(1, TestAudience.goal)
             try await publisher.flush()
             try await match.shows(1, Self.updates)
 
-            // A phone that joins now is started with the newest version. One that returns is not started again.
+            // A phone that joins now gets a card with the newest version. A phone that had left and joins again gets no
+            // second card.
             for phone in 0..<10 { try match.leave(Tokens.make(phone)) }
             try match.joinToBeStarted(0..<10)
             try match.joinToBeStarted(Self.count..<Self.count + 1)
@@ -54,7 +55,8 @@ struct AudienceStartTests {
         }
     }
 
-    /// Announced members may have been started. The next worker starts only the others, and nobody twice.
+    /// A member that was announced in `state` may have been started. The next worker starts only members that were not
+    /// announced, so no phone gets two cards.
     @Test func nobodyIsStartedTwiceWhenAWorkerIsKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -76,7 +78,8 @@ struct AudienceStartTests {
             house.simulator.setLatency(Latency())
             let second = try await house.startWorker("second", settings: TestAudience.narrow)
             try await until("what was announced is told of, and nobody waits (log: \(second.logPath))") {
-                // Partitions start one after the other, and nobody waits in those that have not begun.
+                // The partitions start one after the other. A partition that has not begun reports no waiting members,
+                // so the number alone proves nothing.
                 let unknown = try await second.metric("mailboat_starts_results_total", label: "unknown")
                 return try await second.metric("mailboat_starts_waiting") == 0 && unknown > 0
                     && match.summary(0..<Self.count).pushes + Int(unknown) >= Self.count

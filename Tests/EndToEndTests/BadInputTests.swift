@@ -3,7 +3,7 @@ import Foundation
 import PushModel
 import Testing
 
-/// Malformed input of every kind is dead-lettered with a reason that a stranger understands, and the partition
+/// Malformed input of every kind becomes a dead letter with a reason that a newcomer understands. The partition
 /// continues.
 @Suite(.timeLimit(.minutes(10)))
 struct BadInputTests {
@@ -11,7 +11,7 @@ struct BadInputTests {
         var what: String
         var key: [UInt8]? = Array("order".utf8)
         var value: [UInt8]?
-        /// The header `mailboat-field`.
+        /// Expected value of the dead letter's header `mailboat-field`.
         var field: String
         /// Words that must be in the reason.
         var words: [String]
@@ -81,7 +81,7 @@ struct BadInputTests {
         try await TestHouse.with { house in
             let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
-            // All records are on the partition of a good order, which begins before them and ends after them.
+            // All bad records are in the partition of a good order. The order's events come before and after them.
             try publisher.register("order", token: Tokens.make(1))
             let partition = TestPublisher.Partitioner.murmur2.partition(for: Array("order".utf8))
             publisher.partitioner = .fixed(partition)

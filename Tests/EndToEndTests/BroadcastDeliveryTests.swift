@@ -4,10 +4,12 @@ import Foundation
 import PushModel
 import Testing
 
-/// One event for many phones: broadcasts from Kafka to the phones that listen on a channel, over real TLS and HTTP/2.
+/// Tests of one event for many phones: broadcasts from Kafka to the phones that listen on a channel, over real TLS and
+/// HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct BroadcastDeliveryTests {
-    /// A house whose APNs can be asked about channels, and whose channels need to rest for only a second.
+    /// Runs `body` in a house whose APNs has a management port for channels. The least time between two broadcasts on a
+    /// channel is a second.
     private static func with(_ body: (TestHouse, String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0
@@ -49,7 +51,7 @@ struct BroadcastDeliveryTests {
                 house.simulator.createChannel(app: TestPublisher.app, storage: $0)
             }
             try #require(channels.count == 2)
-            // Three phones listen on each channel. The last one is away for a while.
+            // Three phones listen on each of two channels. One of these phones is offline for a while.
             for phone in 0..<6 {
                 #expect(house.simulator.setListening(token: Tokens.make(phone), channel: channels[phone / 3]))
             }
@@ -87,7 +89,7 @@ struct BroadcastDeliveryTests {
         }
     }
 
-    /// The next worker knows what a channel keeps, and does not ask again.
+    /// The next worker knows the storage policy of a channel from `state`, and does not ask APNs again.
     @Test func aRestartRemembersWhatAChannelKeeps() async throws {
         try await Self.with { house, settings in
             let publisher = try TestPublisher(house.kafka)

@@ -5,7 +5,7 @@ import PushModel
 import Testing
 import Upstream
 
-/// What a publisher and a phone see of one worker, over real Kafka, TLS and HTTP/2.
+/// Tests of what a publisher and a phone see of one worker, over real Kafka, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct DeliveryTests {
     @Test func updatesReachThePhone() async throws {
@@ -69,7 +69,8 @@ struct DeliveryTests {
             try await house.phonesAgree(with: publisher.phones)
 
             house.simulator.rotateToken(from: old, to: new)
-            // The answer to the push for the old token arrives at once, or waits until the new token is known.
+            // In one case the backend reports the new token first: APNs answers the push for the old token late. In the
+            // other case APNs answers at once.
             if registersFirst { house.simulator.setLatency(Latency(fixedMillis: 1_500)) }
             let requests = house.simulator.statistics().requests
             try publisher.update("order", "in the oven", priority: 10)
@@ -115,7 +116,7 @@ struct DeliveryTests {
                 #expect(Int32(record.headers[RecordHeader.partition.text] ?? "") != record.partition)
                 #expect(Int64(record.headers[RecordHeader.offset.text] ?? "") != nil)
             }
-            // An outcome names the position where the producer put the event.
+            // A forwarded event's outcome names the position where the producer put the event.
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             try await Self.everyEventHasAnOutcome(publisher, outcomes, in: house)
         }
@@ -128,8 +129,7 @@ struct DeliveryTests {
             for fan in 0..<300 { try publisher.register("fan-\(fan)", token: Tokens.make(fan)) }
             try await publisher.flush()
             try await worker.ready()
-            // GOAWAY comes twice in the middle of the burst, with requests above the last stream that APNs will
-            // process.
+            // GOAWAY comes twice during the burst. APNs does not process the requests above the stream that it names.
             house.simulator.setLatency(Latency(fixedMillis: 20, jitterMillis: 30))
             for skip in [40, 150] {
                 house.simulator.add(
@@ -161,7 +161,7 @@ struct DeliveryTests {
             try await worker.ready()
             try await house.phonesAgree(with: publisher.phones)
 
-            // The update waits for the token that the phone will report.
+            // The update waits until the phone's update token is registered.
             try publisher.update("hero", "first blood", priority: 10)
             house.simulator.rotateToken(from: startToken, to: updateToken, keepsOld: true)
             try publisher.register("hero", token: updateToken)

@@ -5,11 +5,13 @@ import Testing
 
 @testable import mailboat
 
-/// The page of `mailboat dev` after a flood: it asks the worker for what arrived too fast to be read.
+/// Tests of the page of `mailboat dev` after a flood. The page asks the worker about events that came too fast to be
+/// read.
 @Suite(.timeLimit(.minutes(5))) struct DevAfterFloodTests {
     private static let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
 
-    /// Phones appear by themselves again. If a phone's registration was not read, no second phone appears for it.
+    /// After a flood the page makes phones for unknown activities again. It makes no second phone for an activity whose
+    /// registration it did not read.
     @Test func phonesComeByThemselvesAgain() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
         options.limits.entriesPerSecondMax = 1
@@ -33,7 +35,7 @@ import Testing
             let phones = house.stage.store.read { $0.phonesInOrder.filter { $0.activity == unread } }
             #expect(phones.count == 1)
 
-            // When several events arrive in one second, they make no phone. A later event does.
+            // Events that share a second with others may be passed over and make no phone. A later event makes one.
             try await until("a phone has come by itself") {
                 #expect(try await house.publish(Self.update, activity: "order-9").status == 202)
                 return try await house.get("/wait-for?activity=order-9&key=minutes&value=7&timeout=4").status == 200

@@ -9,7 +9,7 @@ import Testing
 
 @testable import mailboat
 
-/// The page of `mailboat dev` in a flood: it reads a few partitions, and counts all records.
+/// Tests of the page of `mailboat dev` in a flood. The page reads a few partitions, and counts all records.
 @Suite(.timeLimit(.minutes(5))) struct DevFloodTests {
     /// A client of Kafka that publishes to many tokens.
     private final class Flood: Sendable {
@@ -34,8 +34,8 @@ import Testing
                         self.topic, key: Array("flood-\(number)".utf8).span, value: Array(event.utf8).span, opaque: 0)
                     while self.producer.drainDeliveries({ _ in }) > 0 {}
                 }
-                // A flood is a rate: the page counts by the second of the clock. Nothing is waited for here. The loop
-                // ends when the task is cancelled.
+                // The pause sets the rate of the flood, which the page counts per second. Cancelling the task ends the
+                // loop.
                 try? await Task.sleep(for: .milliseconds(100))
             }
             _ = await NamedThread.run("flood") { self.producer.flush(within: .seconds(10)) { _ in } }
@@ -47,8 +47,8 @@ import Testing
         return house.stage.store.read { $0.partitionsToRead(nowMillis: nowMillis) }
     }
 
-    /// The partitions that are read once some are not. A second of the clock in which nothing was counted, because the
-    /// machine was busy, looks like the end of the flood. Then all partitions are read, until the next second.
+    /// Waits until some partitions are no longer read, and returns those that are. A busy machine may count nothing in
+    /// a second, which looks like the end of the flood. Then the page reads all partitions again for a second.
     private static func partitionsReadInFlood(_ house: DevPageTests.House) async throws -> ReadPartitions {
         var found: ReadPartitions?
         try await until("some partitions are not read") {
@@ -58,7 +58,7 @@ import Testing
         return try #require(found)
     }
 
-    /// The listed events of an activity whose content has this number.
+    /// The listed events of an activity whose content has this `n`.
     private static func listed(_ activity: String, n: Int, _ house: DevPageTests.House) -> [TimelineEntry] {
         house.stage.store.read { timeline in
             timeline.entries.filter {
@@ -70,7 +70,7 @@ import Testing
 
     @Test func aFewPartitionsAreReadAndAllIsCounted() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
-        // The flood is twenty times as fast. So a machine that is busy with other things still sees a flood, and its
+        // The flood brings twenty times as many events as this limit. So even a busy machine has a flood, and its
         // worker keeps up.
         options.limits.entriesPerSecondMax = 20
         options.limits.entriesMax = 1_000_000
@@ -95,7 +95,7 @@ import Testing
                     !alone.events.contains(Murmur2.partition(key: Array($0.utf8).span, count: 4))
                 })
 
-            // A publisher sees the whole story, from the event to the push.
+            // An event that the user of the page publishes is listed with its whole story, from the event to the push.
             for number in 1...5 {
                 let event = #"{"event":"update","priority":10,"content-state":{"n":\#(number)}}"#
                 #expect(try await house.publish(event, activity: far).status == 202)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// Each event that was published is listed once, or counted as not listed.
+    /// Expects that each published event is listed once, or is counted as not listed.
     private func expectAllCounted(_ house: DevPageTests.House) async throws {
         let topic = house.stage.configuration.topics.events[0]
         let reader = try KafkaLogReader(house.stage.kafka.settings)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import mailboat
 
-/// The page of `mailboat dev` over its sockets: what a developer does with curl.
+/// Tests of the page of `mailboat dev` over its sockets, as a developer uses it with curl.
 @Suite(.timeLimit(.minutes(5))) struct DevPageTests {
     struct House {
         var stage: DevStage
@@ -23,7 +23,8 @@ import Testing
             try #require(try await LocalHTTP.post("/events?activity=\(activity)", body: event, port: self.port))
         }
 
-        /// Repeats a wait until its condition holds. Each wait is shorter than a whole exchange of `LocalHTTP` may be.
+        /// Repeats `/wait-for` until it succeeds, for a minute. Each wait is short, because one exchange of `LocalHTTP`
+        /// has a time limit.
         func waitFor(_ question: String) async throws -> LocalHTTP.Answer {
             let deadline = ContinuousClock.now + .seconds(60)
             while true {
@@ -71,14 +72,14 @@ import Testing
     @Test func anEventIsPublishedShownAndExplained() async throws {
         let schema = try GivenSchema(Array(#"{"minutes":12}"#.utf8), origin: "sample.json")
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0, schema: schema)) { house in
-            // A phone appears by itself and shows the content.
+            // The page makes a phone for an unknown activity, and the phone shows the content.
             let published = try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":12}}"#)
             #expect(published.status == 202)
             let shown = try await house.waitFor("activity=order-1&key=minutes&value=12")
             #expect(shown.status == 200, "\(shown.body)")
             #expect(shown.body.contains(#""verdict":{"word":"shown""#))
 
-            // The reason is the one that `mailboat check` gives.
+            // The reason has the words of `mailboat check`.
             let refused = try await house.publish(#"{"event":"update","contentState":{}}"#)
             #expect(refused.status == 400)
             #expect(
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    /// The phone goes offline and returns, changes its token, and its card is swiped away.
+    /// The phone goes offline and returns, its token changes, and its user swipes the card away.
     private func phoneLife(_ house: House) async throws {
         #expect(try await house.act("offline", phone: 1).status == 200)
         #expect(try await house.act("offline", phone: 1).status == 409)
@@ -132,7 +133,7 @@ import Testing
         }
     }
 
-    /// A push puts up a card, and the app reports its update token by itself.
+    /// A push starts a card, and the app reports the card's update token by itself.
     private func startByPush(_ house: House) async throws {
         let token = String(repeating: "5a", count: 32)
         let start =
@@ -144,7 +145,7 @@ import Testing
         #expect(try await house.publish(update, activity: "order-9").status == 202)
         let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
         #expect(shown.status == 200, "\(shown.body)")
-        // A token that is used as a name in the content is hidden, too.
+        // A token is hidden even where it is the name of a member of the content.
         let named = #"{"event":"update","priority":10,"content-state":{"\#(token)":1,"minutes":28}}"#
         #expect(try await house.publish(named, activity: "order-9").status == 202)
         let answer = try await house.waitFor("activity=order-9&key=\(token)&value=1")
@@ -181,7 +182,7 @@ import Testing
         #expect(again.status == 202)
     }
 
-    /// The timeline skips what arrives too fast, but a question about it is still answered.
+    /// A registration that came too fast for the timeline is found when somebody asks about its activity.
     @Test func aPhoneWhoseRegistrationWasPassedOverIsFound() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
         options.limits.entriesPerSecondMax = 0
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    /// The timeline and an unsuccessful wait report what the worker knows.
+    /// The timeline, and a wait that times out, say what the worker knows about the event.
     @Test func whatAnEventWaitsForIsSaid() async throws {
         try await Self.run(
             DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), makesPhones: false
@@ -220,7 +221,7 @@ import Testing
             #expect(found.contains(#""untilText":"It is given up at","untilMillis":1"#), "\(found)")
             let unmet = try await house.get("/wait-for?activity=order-5&timeout=0").body
             #expect(unmet.contains("The last event: \(reason)") && unmet.contains("It is given up at "), "\(unmet)")
-            // The wait is no longer reported once the activity has a token.
+            // Once the activity has a token, the page no longer says that the event waits.
             let token = String(repeating: "e7", count: 32)
             #expect(
                 try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-5").status == 202
@@ -239,7 +240,7 @@ import Testing
             func post(_ path: String, _ body: String) async throws -> LocalHTTP.Answer {
                 try #require(try await LocalHTTP.post(path, body: body, port: house.port))
             }
-            // An audience: three hundred members with update tokens, and as many whose cards are started.
+            // The audience has three hundred members with update tokens, and three hundred whose cards a push starts.
             for kind in ["update", "start"] {
                 let joined = try await post(
                     "/api/members", #"{"audience":"match-7","count":300,"token-type":"\#(kind)"}"#)
@@ -263,7 +264,7 @@ import Testing
                 try await house.get("/api/budget?audience=nobody").body.contains(#""worker":null,"frequent":null"#))
             let audiences = try await house.get("/api/audiences").body
             #expect(audiences.contains(#""members":600,"startMembers":300"#), "an update token is the same member")
-            // A row of equal pixels must not look like a token.
+            // The cells are one long text of equal digits, which must not be hidden as a token.
             let field = try #require(audiences.firstRange(of: #""cells":""#)).upperBound
             #expect(audiences[field...].prefix { $0 != "\"" }.count == 600, "\(audiences)")
             #expect(try await post("/api/audiences/1/offline", "").status == 200)
@@ -353,7 +354,7 @@ import Testing
             }
             #expect(try await send("DELETE", "/api/schemas").status == 404)
 
-            // There is one schema for each app, and one for all others.
+            // Each app may have its own schema. One more schema is for all other apps.
             #expect(try await send("PUT", "/api/schemas?app=com.example.app", #"{"hours":1}"#).status == 200)
             try await update(12)
             try await self.newest(house, has: "undecodable")
@@ -403,7 +404,7 @@ import Testing
         #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
     }
 
-    /// With several apps, each event must name its own. An event without an app is refused at once, and the next one
+    /// With several apps, each event must name its app. An event without an app is refused at once. An event with one
     /// makes the phone.
     @Test func anEventThatNamesNoAppOfTheWorkerIsRefused() async throws {
         let options = DevStage.Options(apps: ["com.example.app", "com.example.other"], kafkaPort: 0)
@@ -448,13 +449,15 @@ import Testing
         }
     }
 
-    /// Enough other phones may appear during the restart for the page to forget this one.
+    /// Other phones appear while this one starts up, until the page has forgotten it. It comes back when an event names
+    /// its activity.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
-            // Nobody looks at the phone meanwhile. A wait, or an event published here, would.
+            // The test asks nothing about this phone until it is forgotten. A question or an event would make it the
+            // newest phone.
             let made = try await LocalHTTP.post("/api/activities", body: #"{"activity":"lone"}"#, port: house.port)
             #expect(made?.status == 201)
-            // Its registration makes it the newest phone again, whenever that is read.
+            // Reading the phone's registration makes it the newest phone, so the test waits for that first.
             try await until("its registration is read") {
                 house.stage.store.read { $0.entries.contains { $0.activity == "lone" } }
             }
@@ -472,7 +475,7 @@ import Testing
                 house.stage.simulator.device(token: phone.token)?.isOnline == true
             }
 
-            // The page finds the phone again when somebody asks.
+            // The page finds the phone again when an event names its activity.
             let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
             #expect(try await house.publish(update, activity: "lone").status == 202)
             let shown = try await house.waitFor("activity=lone&key=minutes&value=12")

@@ -9,14 +9,14 @@ import Upstream
 
 @testable import mailboat
 
-/// `mailboat explain` beside a worker: what it says about an activity at each point of its life.
+/// Tests of what `mailboat explain` says about an activity at each point of its life, beside a worker.
 @Suite(.timeLimit(.minutes(10)))
 struct ExplainTests {
     private static func report(_ key: String, _ worker: WorkerProcess) throws -> ExplainReport {
         try Explain.parse([key, "--config", worker.configurationPath]).report { _ in }
     }
 
-    /// Waits for this verdict, because the topics are written one after the other.
+    /// Waits until `explain` gives this verdict. The topics that it reads are written one after the other.
     private static func says(
         _ cause: ExplainVerdict.Cause, of key: String, _ worker: WorkerProcess,
         and holds: (ExplainFacts) -> Bool = { _ in true }
@@ -44,7 +44,7 @@ struct ExplainTests {
             let token = Tokens.make(1)
             try publisher.register("order", token: token)
             try await publisher.flush()
-            // The record in `state` follows the outcome.
+            // The record in `state` is written after the outcome, so the test waits for it.
             let accepted = try await Self.says(.accepted, of: "order", worker) { $0.budget.out == 1 }
             #expect(accepted.facts.outcomes.first?.outcome == "delivered")
             #expect(accepted.facts.events.map(\.event) == ["register", "update"])
@@ -71,11 +71,11 @@ struct ExplainTests {
         }
     }
 
-    /// No worker reads the topics.
+    /// An event that no worker takes is reported as never read.
     @Test func anEventThatNobodyTakesIsNamed() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
-            // The event looks as if it had been published a while ago.
+            // The record's time is a minute ago, as if the event had waited for that long.
             try publisher.send(
                 key: Array("order".utf8), value: Array("{\"event\":\"unregister\"}".utf8),
                 recordMillis: Int64(Date().timeIntervalSince1970 * 1_000) - 60_000)
@@ -86,7 +86,7 @@ struct ExplainTests {
         }
     }
 
-    /// An operator pauses the pushes to members, and resumes them.
+    /// The verdict names a paused audience until an operator resumes it.
     @Test func aPausedAudienceIsNamedUntilItIsResumed() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker()

@@ -3,7 +3,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// SIGHUP to a real worker.
+/// Tests of SIGHUP and changed files with a real worker.
 @Suite(.timeLimit(.minutes(10)))
 struct HangUpTests {
     private static func page(_ worker: WorkerProcess) async throws -> String {
@@ -21,8 +21,8 @@ struct HangUpTests {
             let publisher = try TestPublisher(house.kafka)
             try publisher.register("order-1", token: Tokens.make(1))
             try await publisher.flush()
-            // The budget is one, because two pushes are reserved for alerts and ends. Updates that are read together
-            // would be one push, so the first is awaited.
+            // The budget leaves one push for updates, because two are reserved for alerts and ends. The test waits for
+            // the first push, so that later updates do not merge with it.
             for step in 0..<3 {
                 try publisher.update("order-1", "step \(step)", priority: 10)
                 try await publisher.flush()
@@ -46,7 +46,7 @@ struct HangUpTests {
             try before.replacing("per-hour: 3", with: "per-hour: 30").write(
                 toFile: worker.configurationPath, atomically: true, encoding: .utf8)
             worker.hangUp()
-            // Deferred updates are sent with the larger budget.
+            // The larger budget lets the waiting updates leave.
             try await house.phonesAgree(with: publisher.phones)
             let after = try await Self.page(worker)
             #expect(after.contains("\nmailboat_config_last_reload_success 1\n"))
@@ -58,12 +58,12 @@ struct HangUpTests {
         }
     }
 
-    /// A SIGHUP that arrives while the settings are read for the first time ends nothing.
+    /// A SIGHUP does not end a worker that reads its settings for the first time.
     @Test func itEndsNothingThatBegins() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hang-up-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // The worker reads until the test closes the pipe.
+        // The settings come from a pipe, so the worker reads until the test closes it.
         let settings = folder + "/settings.yaml"
         #expect(mkfifo(settings, 0o600) == 0)
         let worker = try ChildProcess(

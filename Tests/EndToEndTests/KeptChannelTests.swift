@@ -5,13 +5,14 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Channels that a worker keeps, with a simulated APNs. They are made ahead of time and found again by the next worker,
-/// and none is lost.
+/// Tests of channels that a worker keeps, with a simulated APNs. They are made ahead of time, the next worker finds
+/// them again, and none is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptChannelTests {
     private static let warmCount = 2
 
-    /// A house whose APNs takes questions about channels, and the settings of a worker that keeps some warm.
+    /// Runs `body` in a house whose APNs has a management port for channels. It also gets the settings of a worker that
+    /// keeps warm channels.
     private static func with(_ body: (TestHouse, String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0
@@ -53,8 +54,8 @@ struct KeptChannelTests {
         }
     }
 
-    /// APNs makes a channel, and the worker dies before it hears the id. The next worker waits for a minute. It regards
-    /// what is new in the list as its own, because nobody else makes channels here.
+    /// APNs makes a channel, and the worker dies before it gets the id. The next worker waits for a minute, and adopts
+    /// the unknown channel in the list. It may, because nobody else makes channels for this app (`channels.exclusive`).
     @Test func whatALostAnswerHasMadeIsAdopted() async throws {
         try await Self.with { house, settings in
             let fault = house.simulator.add(Fault(.stall(applied: true), count: 1, kind: .createChannel))
@@ -72,7 +73,8 @@ struct KeptChannelTests {
         }
     }
 
-    /// Nobody keeps channels for the app now. A command deletes what is left, and nothing else.
+    /// `channels reconcile` deletes the channels that a worker has left behind, and no others. No worker keeps channels
+    /// for the app now.
     @Test func reconcileDeletesWhatAWorkerHasLeft() async throws {
         try await Self.with { house, settings in
             let other = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .none))
@@ -80,7 +82,7 @@ struct KeptChannelTests {
             try await Self.warm(first)
             first.terminate()
             #expect(try await first.exited() == 0)
-            // Warm channels are kept up to the wanted number. When none is wanted, all are deleted.
+            // The command keeps the wanted number of warm channels. If that number is zero, it deletes all of them.
             try await Self.reconcile(first.configurationPath, in: house)
             #expect(house.simulator.channels(app: TestPublisher.app).count == Self.warmCount + 1)
 

@@ -7,12 +7,12 @@ import PushEngine
 import PushWorker
 import Testing
 
-/// An audience of two kinds of phones. Some listen on the channel that is kept for it, and the others are pushed to by
+/// Tests of an audience with two kinds of phones. Some listen on the audience's kept channel. The others get pushes by
 /// their tokens.
 @Suite(.timeLimit(.minutes(10)))
 struct MixedAudienceTests {
     private static let count = 100
-    /// Phones that listen: the first half.
+    /// Phones that listen on the channel: the first half.
     private static let listeners = 0..<50
     private static let others = 50..<100
 
@@ -28,8 +28,8 @@ struct MixedAudienceTests {
             try match.join(Self.others)
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
-            // The owner may not have read a partition's question yet. Then that partition gets the version with the
-            // owner's answer, and pushes it by tokens.
+            // The owner may not have read a partition's question yet. Then the partition gets this version with the
+            // owner's answer, and pushes it by tokens. So pushes and messages are counted only from here on.
             try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)
@@ -56,7 +56,7 @@ struct MixedAudienceTests {
             #expect(dump.contains("channel, production: open, id \(channel), taken up to "), "\(dump)")
             #expect(dump.contains("\(Self.count) members in"), "\(dump)")
             #expect(dump.contains(", \(Self.listeners.count) of them listen on a channel"), "\(dump)")
-            // The keeper last asked for the list before the channel was made.
+            // The metric shows the keeper's last list of channels. The keeper got it before this channel was made.
             let listed = "mailboat_channels_listed{app=\"\(TestPublisher.app)\",environment=\"production\"} 0"
             #expect(try await worker.get("/metrics")?.body.contains(listed) == true)
             try await until("the record of the third says whom its broadcast spoke for") {
@@ -71,7 +71,7 @@ struct MixedAudienceTests {
             #expect(last.differingCount == 0)
             #expect(house.simulator.statistics().bothWays == 0)
             #expect(house.violations().isEmpty)
-            // The channel lingers, so that phones that are off get the end later.
+            // The channel is kept for a while, so that phones that are off get the end later.
             #expect(house.simulator.channels().map(\.id) == [channel])
             let said = try await house.everythingIsAccountedFor(publisher, worker)
             #expect(said.count { $0.outcome == "fanned-out" } == 4)
@@ -80,8 +80,8 @@ struct MixedAudienceTests {
         }
     }
 
-    /// A publisher takes the channel's id from the outcomes and sends to it. No phone gets that, and the outcome names
-    /// the audience to send to. A channel of the publisher's own takes what it is sent.
+    /// A publisher takes the id of a kept channel from the outcomes and sends an event to it. No phone gets the event,
+    /// and its outcome names the audience to use. Events for the publisher's own channel are accepted.
     @Test func whatIsSentStraightToAKeptChannelIsRejected() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -120,7 +120,7 @@ struct MixedAudienceTests {
         }
     }
 
-    /// Pushes and messages of a channel that arrived at phones that listen, and at the others.
+    /// Numbers of pushes and of channel messages that arrived at phones that listen, and at the others.
     private static func arrived(_ match: TestAudience) -> (
         pushes: (listeners: Int, others: Int), messages: (listeners: Int, others: Int)
     ) {
@@ -128,14 +128,15 @@ struct MixedAudienceTests {
         return ((listeners.pushes, others.pushes), (listeners.messages, others.messages))
     }
 
-    /// APNs refuses broadcasts for longer than `channel.fallback`. Phones that listen are pushed to by their tokens,
-    /// alert included. They go back to the channel when it takes broadcasts again.
+    /// APNs refuses broadcasts for longer than `channel.fallback`. Phones that listen then get pushes by their tokens,
+    /// with the alert. They return to the channel when APNs accepts broadcasts again.
     @Test func aRefusedBroadcastGoesToTheTokens() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
-            // A channel is tried again five minutes after a fallback. Here it is tried after one second.
+            // After a fallback, a channel is tried again in five minutes. A minute lasts 200 ms here, so that takes one
+            // second.
             let worker = try await house.startWorkerInside(settings: settings + "\nchannel.fallback: 1s") {
                 $0.engine.channelMinuteMillis = 200
             }
@@ -170,8 +171,8 @@ struct MixedAudienceTests {
                 try await match.shows(step, 0..<Self.count)
                 return worker.snapshot().engine.channelBroadcastsAccepted > taken
             }
-            // What went by token is broadcast as soon as APNs takes it, with the same stamp. A phone that has the
-            // version does not show it or sound its alert again.
+            // A version that went out by tokens is broadcast with the same stamp as soon as APNs accepts it. A phone
+            // that has the version ignores the broadcast.
             let bothWays = house.simulator.statistics().bothWays
             #expect(bothWays > 0 && bothWays.isMultiple(of: Self.listeners.count))
             let last = try await match.shows(step, 0..<Self.count)
@@ -180,7 +181,8 @@ struct MixedAudienceTests {
         }
     }
 
-    /// Somebody deletes the channel. Phones that listened are served by their tokens, and another channel is opened.
+    /// Somebody deletes the channel. Phones that listened on it get pushes by their tokens, and the worker opens
+    /// another channel.
     @Test func aChannelThatIsGoneLeavesNobodyBehind() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -216,14 +218,14 @@ struct MixedAudienceTests {
         }
     }
 
-    /// A phone that was off during the `end` would keep a live card for ever, so the end is broadcast again. Then the
-    /// channel is deleted.
+    /// A phone that was off during the `end` would show a live card for ever. So the end is broadcast several times,
+    /// and then the channel is deleted.
     @Test func theEndComesAgainAndTheChannelGoes() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
-            // The end is repeated after 0.2, 1, 3 and 6 s.
+            // A minute lasts 200 ms here, so the end is repeated after 0.2, 1, 3 and 6 s.
             let worker = try await house.startWorkerInside(settings: settings) {
                 $0.engine.channelMinuteMillis = 200
                 for app in $0.apps.indices { $0.apps[app].engine.channelLingerMillis = 8_000 }

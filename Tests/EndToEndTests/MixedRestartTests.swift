@@ -5,16 +5,16 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Workers are killed at each step of a kept channel's life. Nobody is left behind, and no channel is lost.
+/// Tests that kill workers at each step of a kept channel's life. No phone is left behind, and no channel is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct MixedRestartTests {
     private static let count = 100
-    /// Phones that listen: the first half.
+    /// Phones that listen on the channel: the first half.
     private static let listeners = 0..<50
     private static let others = 50..<100
 
-    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. The next owner waits for
-    /// a minute, because a delayed creation might still be carried out. Then it looks for what is new in the list.
+    /// APNs has made a channel, and the worker dies before the id is in `state`. The next owner waits for a minute,
+    /// because APNs might still carry out a delayed creation. Then it looks for unknown channels in the list.
     @Test(arguments: [true, false]) func nothingIsLostBetweenACreationAndItsRecord(isExclusive: Bool) async throws {
         try await MixedHouse.with(isExclusive: isExclusive) { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -27,7 +27,7 @@ struct MixedRestartTests {
             try await publisher.flush()
             try await until("APNs has made it and says nothing") { house.simulator.fired(fault) ?? 0 > 0 }
             let made = try #require(house.simulator.channels().first?.id)
-            // Phones without a channel do not wait for it.
+            // Phones that do not listen get the version without waiting for the channel.
             try await match.shows(1, Self.others)
             first.kill()
             #expect(try await first.exited() == -SIGKILL)
@@ -58,7 +58,7 @@ struct MixedRestartTests {
         }
     }
 
-    /// The worker dies while a list is asked for, before anything is made.
+    /// The worker dies while it asks for a list, before it makes a channel. The next worker makes one channel.
     @Test func nothingIsMadeTwice() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -82,8 +82,8 @@ struct MixedRestartTests {
         }
     }
 
-    /// APNs has taken a broadcast, and the worker dies before it hears so. The next worker sends exactly the same
-    /// again, which the phones ignore.
+    /// APNs has accepted a broadcast, and the worker dies before it gets the answer. The next worker sends an identical
+    /// broadcast, which the phones ignore.
     @Test func aBroadcastWithoutAnswerIsSentAgain() async throws {
         try await MixedHouse.with { house, settings in
             let publisher = try TestPublisher(house.kafka)
@@ -119,7 +119,7 @@ struct MixedRestartTests {
         }
     }
 
-    /// Lets the first half listen on the channel, if they do not yet, and publishes an update for everybody.
+    /// Makes the first half listen on the channel if they do not yet, and publishes an update for all members.
     private static func everybodyGetsTheNext(
         _ match: TestAudience, on channel: String, at worker: WorkerProcess, in house: TestHouse
     ) async throws {

@@ -3,10 +3,12 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Tests of workers that die, stop and share partitions. Nothing is lost, and no phone goes back to older content.
+/// Tests of workers that are killed, stop, and share partitions. No event is lost, and no phone returns to older
+/// content.
 @Suite(.timeLimit(.minutes(10)))
 struct RestartTests {
-    /// Events are published in waves, so that the worker is in the middle of something whenever it is killed.
+    /// A worker that is killed loses no event. The events come in waves, so that each kill finds the worker with pushes
+    /// in flight.
     @Test func aKilledWorkerLosesNothing() async throws {
         try await TestHouse.with { house in
             var worker = try await house.startWorker("first")
@@ -65,7 +67,7 @@ struct RestartTests {
         }
     }
 
-    /// The worker finishes what is in flight and writes down what waits. Another worker goes on from there.
+    /// On SIGTERM the worker finishes what is in flight and records what waits. Another worker goes on from there.
     @Test func sigtermDrainsAndExitsWithZero() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker("first")
@@ -76,7 +78,7 @@ struct RestartTests {
             house.simulator.setLatency(Latency(fixedMillis: 300))
             for order in 0..<60 {
                 try publisher.update("order-\(order)", "preparing", priority: 10)
-                // This update waits for the answer to the one before it, and then for the least distance of a second.
+                // This update waits for the answer to the first one, and then for the minimum distance of a second.
                 try publisher.update("order-\(order)", "in the oven", alert: "Hot")
             }
             try await publisher.flush()

@@ -2,7 +2,8 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Two workers with one `kafka.group-instance-id`. Only a real broker has static members.
+/// Tests of two workers with the same `kafka.group-instance-id`. They need a real broker, because the embedded Kafka
+/// has no static members.
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"]?.isEmpty == false),
     .timeLimit(.minutes(5)))
@@ -28,7 +29,7 @@ struct SameInstanceTests {
             }
             try await publisher.flush()
             try await house.phonesAgree(with: publisher.phones)
-            // The worker that lost its instance id has not come back meanwhile.
+            // The worker that lost its instance id has not joined again.
             #expect(try await first.get("/readyz")?.status == 503)
             #expect(try await second.get("/readyz")?.status == 200)
 

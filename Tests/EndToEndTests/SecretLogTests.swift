@@ -3,10 +3,11 @@ import Foundation
 import SecretHunting
 import Testing
 
-/// A real worker's log, from start over reloads to the end and at every level. It shows no secret, in any form.
+/// Tests that a real worker's log shows no secret in any form: at every level, from the start over reloads to the end.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretLogTests {
-    /// Secrets where they belong, and in places that turn out to be wrong only when a worker reads them.
+    /// Settings with secrets in their proper places. Other secrets are in places that only a running worker finds to be
+    /// wrong.
     private static func settings(_ level: String, tokenFile: String, headersFile: String) -> String {
         func quoted(_ text: String) -> String {
             "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
@@ -39,7 +40,7 @@ struct SecretLogTests {
 
             let before = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
             var reloads = 0
-            /// Reloads the settings. What is wrong is refused, and what needs a restart is named.
+            /// Reloads the settings, and waits until the log contains `said`.
             func reload(_ text: String, until said: String) async throws {
                 try text.write(toFile: worker.configurationPath, atomically: true, encoding: .utf8)
                 worker.hangUp()
@@ -71,10 +72,10 @@ struct SecretLogTests {
         }
     }
 
-    /// A source of tokens may say anything. Readiness names the source, and the log shows nothing of what it said.
+    /// A token source may print anything. Readiness names the source, and the log shows nothing of what it printed.
     @Test func aWorkerWithoutATokenNamesItsSourceAlone() async throws {
         try await TestHouse.with { house in
-            // A real cluster may need another login than the one in the test.
+            // A real cluster may need another login than this one.
             guard !house.kafka.isReal else { return }
             let login = ["consumer", "producer"].map {
                 "kafka.\($0).security.protocol: sasl_plaintext\nkafka.\($0).sasl.mechanisms: OAUTHBEARER"

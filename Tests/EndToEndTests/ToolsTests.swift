@@ -8,10 +8,10 @@ import Upstream
 
 @testable import mailboat
 
-/// `mailboat doctor`, `tail`, `token` and `send` beside a worker, with real sockets.
+/// Tests of `mailboat doctor`, `tail`, `token` and `send` beside a worker, with real sockets.
 @Suite(.timeLimit(.minutes(10)))
 struct ToolsTests {
-    /// A house whose APNs can be asked about channels, with a worker.
+    /// Runs `body` in a house with a worker, whose APNs has a management port for channels.
     private static func with(_ body: (TestHouse, WorkerProcess) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0
@@ -37,11 +37,11 @@ struct ToolsTests {
     @Test func aHealthyHouseIsSaidToBeOne() async throws {
         try await Self.with { house, worker in
             let findings = try await Self.findings(worker, "--push-probe")
-            // A real broker has settings of its own for topics, and the doctor may find fault with them.
+            // The topics of a real broker may have other settings, so the doctor may warn about them.
             #expect(
                 findings.allSatisfy { $0.level == .ok || ($0.check == .topics && $0.level == .warn) },
                 "\(findings.map(\.line))")
-            // These checks cannot run here: nothing is traced, and only some real brokers need tokens.
+            // These checks do not run here. Nothing is traced, and only some real brokers need a login.
             let untried: Set<DoctorFinding.Check> =
                 WorkerYAML.login(house.kafka.settings).isEmpty ? [.login, .tracing] : [.tracing]
             #expect(Set(findings.map(\.check)) == Set(DoctorFinding.Check.allCases).subtracting(untried))
@@ -63,7 +63,7 @@ struct ToolsTests {
             #expect(revoked.map(\.check) == [.credentials])
             #expect(revoked.first?.found.contains("InvalidProviderToken") == true)
 
-            // The worker trusts another authority than the one that signed APNs' certificate.
+            // The settings name an authority that did not sign the simulator's certificate.
             let text = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
             let path = "\(house.directory)/other.yaml"
             let other = try CredentialDirectory(
@@ -80,11 +80,11 @@ struct ToolsTests {
         }
     }
 
-    /// APNs' answers have a date that differs from this machine's.
+    /// The doctor compares the date of APNs' answer with this machine's clock.
     @Test func aWrongClockIsNamed() async throws {
         try await Self.with { house, worker in
             func clock(date: String) async throws -> DoctorFinding {
-                // The fault replaces the simulator's own answer to a push without a token, once.
+                // The fault replaces one answer of the simulator to the doctor's probe, a push without a token.
                 house.simulator.add(
                     Fault(.answer(status: 400, reason: "MissingDeviceToken", date: date), count: 1))
                 return try #require(try await Self.findings(worker, "--push-probe").first { $0.check == .clock })
@@ -178,7 +178,7 @@ struct ToolsTests {
             try await until("it ends") { !tail.isRunning }
             #expect(tail.status == 0)
 
-            // `tail` ends when its reader has gone, although nothing more comes.
+            // `tail` ends when its reader has gone, even if no further outcome comes.
             let piped = try await CommandRun.shell(
                 "\"$MAILBOAT\" tail --config '\(worker.configurationPath)' --since 1h --key order --format json | head -n 1"
             )

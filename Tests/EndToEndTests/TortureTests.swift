@@ -6,18 +6,18 @@ import PushModel
 import Testing
 import Upstream
 
-/// A whole worker against an APNs that does everything wrong. In the end the phones show what they would show had
-/// nothing happened. The order of faults is drawn from a seed, which a failure prints.
+/// Tests of a whole worker with an APNs that does everything wrong. In the end the phones show what they would show
+/// without any fault. The order of faults is drawn from a seed, which a failure prints.
 @Suite(.timeLimit(.minutes(10)))
 struct TortureTests {
     private static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"].flatMap(UInt64.init) ?? 1
 
-    /// Activities of each group; a group's updates are published when the next fault begins.
+    /// Number of activities in a group. A group's updates are published when the next fault begins.
     private static let groupSize = 20
     private static let startCount = 30
 
-    /// Waits are short, so that what has to time out does so soon.
+    /// Waits are short, so that timeouts end soon.
     private static let settings = """
         apns.request-timeout: 2s
         apns.ping-after: 300ms
@@ -29,7 +29,7 @@ struct TortureTests {
         retry.backoff-max: 1s
         """
 
-    /// Faults that may hit any request. None of them answers falsely or refuses for good, so every update can arrive.
+    /// Faults that may hit any request. None answers falsely or refuses a push for good, so every update can arrive.
     private static let requestFaults: [Fault] = [
         Fault(.answer(status: 503, reason: "ServiceUnavailable"), rate: 0.02),
         Fault(.answer(status: 500, reason: "InternalServerError"), rate: 0.02),
@@ -95,8 +95,8 @@ struct TortureTests {
                 return unaccounted == 0 && pending == 0
             }
 
-            // Now APNs works again, and each update is one push. Harmed connections are cut, so that the test need not
-            // wait for them.
+            // APNs works again from here on, and each update is one push. Damaged connections are cut, so that the test
+            // does not wait for their timeouts.
             house.simulator.perform(.cut)
             let requests = house.simulator.statistics().requests
             try Self.publish(0, publisher)
@@ -109,8 +109,8 @@ struct TortureTests {
         }
     }
 
-    /// Lets APNs allow one stream and then many again, refuse connections, and accept a connection without answering on
-    /// it.
+    /// Causes outages: APNs allows one stream and then many again, refuses connections, and accepts a connection
+    /// without answering on it.
     private static func outages(_ group: Int, _ publisher: TestPublisher, _ house: TestHouse) async throws {
         let simulator = house.simulator
         var before = simulator.statistics()
@@ -141,7 +141,7 @@ struct TortureTests {
         for member in 0..<Self.groupSize {
             let number = group * Self.groupSize + member
             try publisher.update("order-\(number)", "in the oven", priority: 10)
-            // This update merges with the first, or follows a second later.
+            // This update merges with the first one, or leaves a second later.
             try publisher.update("order-\(number)", "at the door", alert: "Ding dong")
         }
     }
@@ -154,7 +154,7 @@ struct TortureTests {
             start.startToken = Self.startToken(number)
             start.attributesType = "AdventureAttributes"
             start.attributes = "{}"
-            // The phones are not expected to show this: a start whose answer is unknown is not sent again.
+            // The phones are not expected to show this start. If its answer is unknown, it is not sent again.
             try publisher.send(
                 key: Array("hero-\(number)".utf8), value: start.value,
                 recordMillis: Int64(Date().timeIntervalSince1970 * 1_000))

@@ -3,14 +3,14 @@ import Foundation
 import Testing
 import TraceCollecting
 
-/// One event's trace, from its publisher through a worker of `mailboat run` to the reader of its outcome.
+/// Tests of one event's trace, from its publisher through `mailboat run` to the reader of its outcome.
 @Suite(.timeLimit(.minutes(5)))
 struct TracingTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let publisherSpan = "b7ad6b7169203331"
     private static let update = #"{"event":"update","priority":10,"content-state":{"step":"at the door"}}"#
 
-    /// The producer put the event on the wrong partition, so it is forwarded. Its trace has both partitions.
+    /// The event is in the wrong partition, so it is forwarded. Its trace has spans of both partitions.
     @Test func anEventIsTracedAcrossPartitions() async throws {
         let collector = try await TraceCollector.start()
         try await TestHouse.with { house in
@@ -33,16 +33,17 @@ struct TracingTests {
                     "/metrics", port: worker.adminPort, accept: "application/openmetrics-text; version=1.0.0")
                 return page?.body.contains("{trace_id=\"\(Self.trace)\",span_id=\"") == true
             }
-            // One trace context is not sampled, and the other is invalid. Neither event is traced, and both are pushed.
+            // The first trace context is not sampled, and the second is invalid. Neither event is traced, and both are
+            // pushed.
             try Self.publish("00-1af7651916cd43dd8448eb211c80319c-\(Self.publisherSpan)-00", by: publisher)
             try Self.publish("00-nonsense", by: publisher)
             try await publisher.flush()
             try await until("every event has its outcome") { outcomes.poll().count == 4 }
-            // The event with that header is read on two partitions.
+            // The event with the invalid header is read in two partitions, because it is forwarded.
             try await until("the header that is none is counted") {
                 try await worker.metric("mailboat_tracing_traceparents_invalid_total") == 2
             }
-            // An operator stops the worker in this way, and it exports what is left.
+            // An operator stops the worker like this. The worker then exports its remaining spans.
             worker.terminate()
             #expect(try await worker.exited() == 0)
 
@@ -59,8 +60,8 @@ struct TracingTests {
         await collector.stop()
     }
 
-    /// The trace goes from the publisher through the audience's owner to the partitions with members. Each has a span,
-    /// and a few pushes have one as examples.
+    /// The trace goes from the publisher to the audience's owner, and on to the partitions with members. Each
+    /// partition's pass has a span. At most eight pushes of a pass have spans, as examples.
     @Test func anEventForManyIsTracedToItsMembers() async throws {
         let count = 200
         let collector = try await TraceCollector.start()
@@ -115,7 +116,7 @@ struct TracingTests {
             tracestate: "vendor=1,other=2")
     }
 
-    /// Checks the spans of one event, and of no other.
+    /// Checks that `spans` are exactly the expected spans of one event.
     private static func check(
         _ spans: [CollectedSpan], _ publisher: TestPublisher, home: Int32, _ house: TestHouse
     ) throws {
@@ -141,7 +142,7 @@ struct TracingTests {
         #expect(push.attributes["http.response.status_code"] == "200")
         #expect(push.attributes["server.address"] == "127.0.0.1")
         #expect(push.startNanos >= second.startNanos && push.endNanos <= second.endNanos)
-        // No span says to whom a push went.
+        // No span contains the phone's token.
         let token = Tokens.make(7)
         #expect(!spans.contains { $0.attributes.values.contains { $0.contains(token) } })
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the story of `mailboat trigger` whose card a push starts, with `mailboat dev` as the worker.
+/// Tests of `mailboat trigger` with `mailboat dev` as the worker. A push starts the card of its story.
 @Suite(.timeLimit(.minutes(5))) struct TriggerPageTests {
     @Test func thePageRegistersTheTokenThatComesBackAndShowsTheStory() async throws {
         let options = DevStage.Options(apps: ["com.example.pizza"], kafkaPort: 0)

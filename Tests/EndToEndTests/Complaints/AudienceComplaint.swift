@@ -3,12 +3,11 @@ import PushModel
 import Testing
 
 extension Complaints {
-    /// Complaint 9: broadcasts, channels and audiences are missing. jchambers/pushy#1081 and #1104, sideshow/apns2#242,
-    /// kylebrowning/APNSwift#205, parse-community/node-apn#162.
+    /// Complaint 9: broadcasts, channels and audiences are missing. Reported as jchambers/pushy#1081 and #1104,
+    /// sideshow/apns2#242, kylebrowning/APNSwift#205 and parse-community/node-apn#162.
     ///
-    /// Mailboat has them: see `BroadcastDeliveryTests` and `AudienceDeliveryTests`. Also promised: an event that names
-    /// an audience wrongly becomes a dead letter whose reason says so. It is never lost in silence, and nothing is
-    /// pushed to the wrong place.
+    /// Mailboat has them: see `BroadcastDeliveryTests` and `AudienceDeliveryTests`. Promised here: an event that names
+    /// an audience wrongly becomes a dead letter whose reason says so. It is never lost in silence, and causes no push.
     @Test func whatNamesAnAudienceWronglyIsADeadLetterThatSaysWhy() async throws {
         let records: [(key: String, value: String, field: String)] = [
             (
@@ -25,7 +24,7 @@ extension Complaints {
         ]
         try await TestHouse.withOrders(1) { house, worker, publisher in
             let first = publisher.positions.count
-            // All records are on the partition of an ordinary order, which goes on behind them.
+            // All bad records are in the partition of an ordinary order, whose next update comes after them.
             publisher.partitioner = .fixed(
                 TestPublisher.Partitioner.murmur2.partition(for: Array(Orders.name(0).utf8)))
             for record in records { try publisher.send(key: Array(record.key.utf8), value: Array(record.value.utf8)) }

@@ -4,11 +4,11 @@ import Testing
 
 extension Complaints {
     /// Complaint 8: a Live Activity stops updating although APNs answers 200, because the phone's hourly budget for
-    /// high-priority pushes is spent. callstackincubator/voltra#119, EKKOLearnAI/hermes-studio#3111,
+    /// high-priority pushes is spent. Reported as callstackincubator/voltra#119, EKKOLearnAI/hermes-studio#3111 and
     /// kisimediaDE/capacitor-live-activity#11.
     ///
-    /// Promised here: no activity gets more high-priority pushes in an hour than its budget. Pushes beyond it leave
-    /// with priority 5, which costs nothing, so the phone still shows the newest state.
+    /// Promised here: no activity gets more high-priority pushes in an hour than its budget allows. Further pushes
+    /// leave with priority 5, which costs no budget, so the phone still shows the newest state.
     @Test func updatesGoOnWhenTheBudgetIsSpent() async throws {
         let (budget, steps, orders) = (2, 5, 10)
         var apns = SimulatorConfiguration()
@@ -21,7 +21,7 @@ extension Complaints {
         try await TestHouse.withOrders(orders, settings: settings, simulator: apns) { house, worker, publisher in
             for step in 1...steps {
                 try await publisher.update(0..<orders, "step \(step)")
-                // Each update gets a push of its own: none may merge with the next.
+                // Waiting after each step gives each update its own push. Otherwise it could merge with the next.
                 try await house.apns("step \(step) is pushed") { $0.accepted >= step * orders }
             }
             try await house.phonesAgree(with: publisher.phones)
@@ -34,7 +34,7 @@ extension Complaints {
                 #expect(device.highPriorityPeak == budget)
                 #expect(device.shownCount == UInt32(steps))
             }
-            // Metrics lag by a moment.
+            // The metrics page lags a moment behind the pushes.
             try await until("every push beyond the budget is counted as downgraded") {
                 try await worker.metric("mailboat_pushes_downgraded_total") == Double((steps - budget) * orders)
             }

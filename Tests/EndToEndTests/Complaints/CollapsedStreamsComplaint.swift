@@ -3,10 +3,11 @@ import DeviceModel
 import Testing
 
 extension Complaints {
-    /// Complaint 3: APNs shrinks MAX_CONCURRENT_STREAMS to 1 after a rejection, and everything behind it is delayed by
-    /// minutes. jchambers/pushy#732 and #486, radar 27870881.
+    /// Complaint 3: APNs reduces MAX_CONCURRENT_STREAMS to 1 after a rejection, and all later pushes are delayed by
+    /// minutes. Reported as jchambers/pushy#732 and #486, and radar 27870881.
     ///
-    /// Promised here: the limit is followed, good pushes keep flowing, and afterwards the connection is used in full.
+    /// Promised here: the worker keeps to the limit, good pushes keep flowing, and afterwards the connection is fully
+    /// used again.
     @Test func badTokensDoNotHoldUpGoodOnes() async throws {
         let (bad, orders) = (20, 120)
         var apns = SimulatorConfiguration()
@@ -27,8 +28,7 @@ extension Complaints {
             }
             #expect(seen.accepted == orders - bad)
 
-            // APNs is back to normal. Most good pushes are on their way at the same time, for longer than it takes to
-            // send them.
+            // APNs is back to normal. It answers so late that most good pushes are on their way at the same time.
             house.simulator.setLatency(Latency(fixedMillis: 2_000))
             try await publisher.update(bad..<orders, "at the door")
             try await house.apns("many streams are open at once") { $0.delayed > (orders - bad) / 2 }

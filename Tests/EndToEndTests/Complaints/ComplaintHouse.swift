@@ -2,8 +2,8 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// The ten things that users of other senders complain about most. Each is a test of a whole worker, with embedded
-/// Kafka, simulated APNs, and `mailboat run` as a process.
+/// Tests of the ten things that users of other senders complain about most. Each runs a whole worker: embedded Kafka,
+/// simulated APNs, and `mailboat run` as a process.
 @Suite("What users of other senders complain about", .timeLimit(.minutes(10))) struct Complaints {
     /// Short limits, so that timeouts and waits end soon.
     static let shortWaits = """
@@ -15,8 +15,8 @@ import Testing
 }
 
 extension TestHouse {
-    /// Runs `body` in a house with a worker that has read the registrations of `activities` orders, and with their
-    /// publisher.
+    /// Runs `body` in a house, with a worker and a publisher. The worker has read the registrations of `activities`
+    /// orders.
     ///
     /// Order *n* has the name `Orders.name(n)` and the token `Tokens.make(n)`.
     static func withOrders(
@@ -36,7 +36,7 @@ extension TestHouse {
         }
     }
 
-    /// Waits until what APNs has seen satisfies `condition`; fails the test when it does not within `limit`.
+    /// Waits until the simulator's statistics satisfy `condition`. The test fails if that takes longer than `limit`.
     @discardableResult
     func apns(
         _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
@@ -54,8 +54,8 @@ extension TestHouse {
         (0..<activities).map { self.simulator.device(token: Tokens.make($0))?.device.alertCount ?? 0 }
     }
 
-    /// Waits until every event has its outcome and the worker reports nothing open or unaccounted for.
-    /// - Returns: what the outcomes topic says.
+    /// Waits until every event has its outcome, and the worker reports no open or unaccounted event.
+    /// - Returns: all records of the outcomes topic.
     @discardableResult
     func everythingIsAccountedFor(_ publisher: TestPublisher, _ worker: WorkerProcess) async throws -> [OutcomeRecord] {
         let outcomes = try TopicTail(self.kafka.outcomes, of: self.kafka)

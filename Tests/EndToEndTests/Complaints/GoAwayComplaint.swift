@@ -3,16 +3,16 @@ import HTTP2Session
 import Testing
 
 extension Complaints {
-    /// Complaint 1: pushes get lost when APNs says GOAWAY, or the sender never recovers. pushy#865, pushy#1025,
-    /// parse-community/node-apn#140, Fatal1ty/aioapns#63, DocNR/clave#14.
+    /// Complaint 1: pushes get lost when APNs sends GOAWAY, or the sender never recovers. Reported as pushy#865,
+    /// pushy#1025, parse-community/node-apn#140, Fatal1ty/aioapns#63 and DocNR/clave#14.
     ///
-    /// Promised here: what APNs did not process is sent again on another connection. What it did process is not.
-    /// Service goes on.
+    /// Promised here: pushes that APNs did not process are sent again on another connection. Pushes that it did process
+    /// are not. Service goes on.
     @Test func pushesAreNotLostAtGoAwayAndServiceGoesOn() async throws {
         let orders = 300
         try await TestHouse.withOrders(orders) { house, worker, publisher in
             house.simulator.setLatency(Latency(fixedMillis: 10, jitterMillis: 20))
-            // A storm: every twentieth request or so ends its connection, in good order or with an error.
+            // About every twentieth request ends its connection, in good order or with an error.
             let graceful = GoAway(reason: "Shutdown", lastStream: .current)
             let failing = GoAway(errorCode: .internalError, reason: "InternalServerError", lastStream: .current)
             let faults = [graceful, failing].map { house.simulator.add(Fault(.goAway($0), rate: 0.05, count: 8)) }

@@ -2,11 +2,11 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 6: a connection that is half dead is found only by its requests' timeouts. sideshow/apns2#24 and #209,
-    /// node-apn/node-apn#585, parse-community/node-apn#29.
+    /// Complaint 6: a connection that is half dead is found only when its requests time out. Reported as
+    /// sideshow/apns2#24 and #209, node-apn/node-apn#585 and parse-community/node-apn#29.
     ///
-    /// Promised here: a PING after `apns.ping-after` of silence finds it, and the pushes go out on another connection,
-    /// long before `apns.request-timeout`.
+    /// Promised here: a PING after `apns.ping-after` of silence finds the dead connection. The pushes leave on another
+    /// connection long before `apns.request-timeout`.
     @Test func aHalfDeadConnectionIsFoundByPingLongBeforeTheRequestTimeout() async throws {
         let orders = 50
         let settings = """

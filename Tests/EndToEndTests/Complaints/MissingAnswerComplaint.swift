@@ -2,10 +2,11 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 2: an answer that never comes blocks the sender for ever. kylebrowning/APNSwift#93 and #101,
-    /// vapor/apns#23, HENNGE/aapns#31.
+    /// Complaint 2: an answer that never comes blocks the sender for ever. Reported as kylebrowning/APNSwift#93 and
+    /// #101, vapor/apns#23 and HENNGE/aapns#31.
     ///
-    /// Promised here: such a push is given up after `apns.request-timeout` and sent again. Others do not wait for it.
+    /// Promised here: a push without an answer is given up after `apns.request-timeout` and sent again. Other pushes do
+    /// not wait for it.
     @Test func aMissingAnswerBlocksNobodyAndIsAskedForAgain() async throws {
         let (silenced, orders) = (5, 60)
         try await TestHouse.withOrders(orders, settings: "apns.request-timeout: 1s") { house, worker, publisher in

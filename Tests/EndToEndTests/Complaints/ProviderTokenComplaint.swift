@@ -2,12 +2,13 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 4: APNs answers `TooManyProviderTokenUpdates`. Every connection, topic or worker thread has its own
-    /// provider token. Or a token's age counts from another time than its issue. jchambers/pushy#811,
-    /// Pr0Ger/PyAPNs2#76, codedge-llc/pigeon#226, AndrewBarba/apns2#44, kylebrowning/APNSwift#118, sideshow/apns2#132.
+    /// Complaint 4: APNs answers `TooManyProviderTokenUpdates`, because every connection, topic or worker thread makes
+    /// its own provider token. Or a sender does not count a token's age from its issue. Reported as
+    /// jchambers/pushy#811, Pr0Ger/PyAPNs2#76, codedge-llc/pigeon#226, AndrewBarba/apns2#44, kylebrowning/APNSwift#118
+    /// and sideshow/apns2#132.
     ///
-    /// Promised here: all shards and connections use one token per key, aged from its `iat`, also after reconnects.
-    /// `ProviderTokenScheduleTests` tests renewal with a clock of its own.
+    /// Promised here: all shards and connections use one provider token per key, also after reconnects. Its age counts
+    /// from its `iat`. `ProviderTokenScheduleTests` tests the renewal with the test's own clock.
     @Test func allConnectionsOfAKeyShareOneProviderToken() async throws {
         let orders = 200
         let settings = """
@@ -19,7 +20,7 @@ extension Complaints {
             house.simulator.setLatency(Latency(fixedMillis: 50))
             try await publisher.update(0..<orders, "in the oven")
             try await house.phonesAgree(with: publisher.phones)
-            // New connections share the token, too.
+            // New connections use the same provider token.
             await house.simulator.performAndWait(.goAway(GoAway(reason: "Shutdown")))
             try await publisher.update(0..<orders, "at the door")
             try await house.phonesAgree(with: publisher.phones)

@@ -3,13 +3,14 @@ import HTTP2Session
 import Testing
 
 extension Complaints {
-    /// Complaint 10, first half: pushes that wait die with the process. appleboy/gorush#330, #144 and #536.
+    /// Complaint 10, first half: waiting pushes are lost when the process ends. Reported as appleboy/gorush#330, #144
+    /// and #536.
     ///
-    /// Promised here: a worker that is killed at any moment loses no event. The next one goes on from Kafka.
+    /// Promised here: a worker that is killed at any moment loses no event. The next worker goes on from Kafka.
     @Test func pushesThatWaitSurviveTheProcess() async throws {
         let orders = 100
         try await TestHouse.withOrders(orders) { house, worker, publisher in
-            // Nothing is answered, so everything is on its way or waits when the worker dies.
+            // APNs answers nothing, so every push is in flight or waits when the worker dies.
             let stall = house.simulator.add(Fault(.stall(applied: false)))
             try await publisher.update(0..<orders, "in the oven", alert: "Hot")
             try await house.apns("pushes are on their way") { $0.unanswered > 0 }
@@ -26,9 +27,9 @@ extension Complaints {
         }
     }
 
-    /// Complaint 10, second half: after hours without work nothing is sent. appleboy/gorush#693.
+    /// Complaint 10, second half: after hours without work no push is sent. Reported as appleboy/gorush#693.
     ///
-    /// Promised here: however the idle connections were closed, the next event opens new ones and is pushed.
+    /// Promised here: the next event opens new connections and is pushed, no matter how the idle ones were closed.
     @Test(arguments: IdleEnd.allCases) func afterLongIdlenessPushesFlowAtOnce(_ end: IdleEnd) async throws {
         let orders = 50
         try await TestHouse.withOrders(orders, settings: end.settings) { house, worker, publisher in
@@ -37,8 +38,8 @@ extension Complaints {
             let before = house.simulator.statistics()
 
             if let action = end.action { house.simulator.perform(action) }
-            // One shard keeps a connection however idle it is, and opens it again when APNs has closed it. It finds out
-            // whether APNs can be reached.
+            // One shard keeps an idle connection, to find out whether APNs can be reached. It reconnects when APNs has
+            // closed that connection.
             let keptCount = end == .ourselves ? 1 : 0
             try await house.apns("the idle connections are closed") {
                 $0.connectionsAccepted - $0.connectionsOpen >= before.connectionsAccepted - keptCount

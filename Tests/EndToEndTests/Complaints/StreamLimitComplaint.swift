@@ -2,10 +2,10 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 7: the sender opens more streams than APNs allows, and APNs ends the connection. jchambers/pushy#356,
-    /// ostinelli/apnotic#29 and #140, Pr0Ger/PyAPNs2#86.
+    /// Complaint 7: the sender opens more streams than APNs allows, and APNs ends the connection. Reported as
+    /// jchambers/pushy#356, ostinelli/apnotic#29 and #140, and Pr0Ger/PyAPNs2#86.
     ///
-    /// Promised here: a connection carries one request until the provider token is accepted. After that it never
+    /// Promised here: a connection carries one request until APNs has accepted the provider token. After that it never
     /// carries more than the limit that APNs announced last.
     @Test func theStreamLimitIsKeptWhileItChanges() async throws {
         let orders = 300

@@ -2,11 +2,11 @@ import APNSSimulator
 import Testing
 
 extension Complaints {
-    /// Complaint 5: while APNs is slow or away, the sender queues without a limit until memory is full.
-    /// jchambers/pushy#867, #857 and #139, node-apn/node-apn#191.
+    /// Complaint 5: while APNs is slow or away, the sender queues pushes without a limit until memory is full. Reported
+    /// as jchambers/pushy#867, #857 and #139, and node-apn/node-apn#191.
     ///
-    /// Promised here: beyond `limits.pending` the worker stops reading Kafka, so what waits stays there. Afterwards
-    /// everything is read and sent.
+    /// Promised here: at `limits.pending` the worker stops reading Kafka, and further events stay there. When APNs is
+    /// back, all of them are read and sent.
     @Test func whileAPNsIsAwayTheQueueIsBoundedAndNothingIsLost() async throws {
         let (limit, orders) = (100, 1_000)
         let settings = """
@@ -21,7 +21,7 @@ extension Complaints {
             try await until("the limit is reached") {
                 try await worker.metric("mailboat_slots_pending") >= Double(limit)
             }
-            // Producers go on, and the worker has enough time to read too much.
+            // Producers go on. The worker would have enough time to read too much.
             var pendingMost = 0.0
             for round in 0..<3 {
                 try await publisher.update(0..<orders, "in the oven, round \(round)")

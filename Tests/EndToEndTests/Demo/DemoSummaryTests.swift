@@ -68,7 +68,7 @@ struct DemoSummaryTests {
 }
 
 struct ScoreboardTests {
-    /// On a terminal the last numbers are erased before the next line. A file gets plain lines.
+    /// On a terminal the last numbers are erased before the next line is written. A file gets only plain lines.
     @Test(arguments: [true, false])
     func onlyATerminalIsRedrawn(isTerminal: Bool) {
         let log = Log()

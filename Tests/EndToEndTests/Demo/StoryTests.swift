@@ -6,7 +6,7 @@ import Upstream
 
 @testable import mailboat
 
-/// The demo's script is valid: its records are events by the contract, and its payloads are pushes by Apple's rules.
+/// Tests of the demo's script: its records are events by the contract, and its payloads are pushes by Apple's rules.
 struct StoryTests {
     private static let script = Script(startSeconds: 1_700_000_000, durationMillis: 18_000, fanCount: 20, seed: 7)
 
@@ -32,7 +32,7 @@ struct StoryTests {
             let isMalformed = publication.outcomes == ["dead-lettered"]
             do {
                 try EventDecoder.decode(publication.value.span, into: &event)
-                // What only a worker can know (the key, the app's name) is not checked here.
+                // The key and the app's name are not checked here, because only a worker knows them.
                 continue
             } catch {
                 #expect(isMalformed, "\(publication.activity): \(error.field) \(error.reason)")
@@ -66,7 +66,7 @@ struct StoryTests {
         #expect(phones.compare { _ in nil }.differences.count == 1)
     }
 
-    /// What a member must show depends on when it joined.
+    /// The content that a member must show depends on whether it joined before or after the goal.
     @Test func membersExpectWhatWasPublishedForTheirAudience() throws {
         var members = ExpectedMembers()
         members.join(token: "aa", recordMillis: 0)
@@ -100,7 +100,7 @@ struct StoryTests {
         #expect(members.compare { phone.device(token: $0) }.equivalent == 1, "once more than there were events")
     }
 
-    /// A phone that listens gets everything over the channel. A push brings only what was broadcast before the phone
+    /// A phone that listens gets every new version over the channel. It gets one push, with the version from before it
     /// listened.
     @Test func aMemberThatListensGetsOnePush() throws {
         var members = ExpectedMembers()
@@ -123,7 +123,7 @@ struct StoryTests {
         #expect(twice.differences == ["fan aa…: it got 2 pushes, expected at most 1"])
     }
 
-    /// A phone that was to be started shows one card, the start's.
+    /// A phone whose card was started by a push must show exactly that one card.
     @Test func aMemberThatWasStartedHasOneCard() throws {
         var start = StoryEvent(
             .start, app: Script.football, contentState: "{\"home\":0}",

@@ -2,7 +2,7 @@ import Foundation
 import PushWorker
 import Testing
 
-/// Documents say what the program does.
+/// Tests that the documents agree with the program.
 struct DocumentTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -18,7 +18,7 @@ struct DocumentTests {
         #expect(!loaded.configuration.apps.isEmpty)
     }
 
-    /// The example shows the right defaults. A setting with another value would mislead.
+    /// The example file shows the real defaults. Another value would mislead.
     @Test func theExampleShowsDefaults() throws {
         let example = try ConfigurationLoader.load(
             Array(try Self.text("deploy/mailboat.example.yaml").utf8), fileName: "example", environment: [:]
@@ -35,16 +35,16 @@ struct DocumentTests {
         #expect("\(app.engine)" == "\(expected.engine)")
     }
 
-    /// The page's table of metrics is the one that the program makes. To renew it: `mailboat run --print-metrics`.
+    /// The page's table of metrics is what `mailboat run --print-metrics` prints. Run that to renew the table.
     @Test func thePageListsEveryMetric() throws {
         let page = try Self.text("deploy/Metrics.md")
         let lines = MetricsTable.markdown().split(separator: "\n")
         for line in lines { #expect(page.contains(line), "deploy/Metrics.md lacks or contradicts: \(line)") }
-        // The page holds nothing that no longer exists.
+        // The page contains the table as a whole, so it has no row of a former metric.
         #expect(page.contains(lines.joined(separator: "\n")))
     }
 
-    /// The page's table of settings is the one that the program makes. To renew it: `mailboat run --print-settings`.
+    /// The page's table of settings is what `mailboat run --print-settings` prints. Run that to renew the table.
     @Test func thePageListsEverySetting() throws {
         let page = try Self.text("deploy/Configuration.md")
         for line in SettingsTable.markdown().split(separator: "\n") {

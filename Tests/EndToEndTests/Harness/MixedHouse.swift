@@ -3,10 +3,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// A house whose APNs takes questions about channels, and what its outcomes say of channels.
+/// A house whose APNs has a management port for channels, and readers of the outcomes of channels.
 enum MixedHouse {
-    /// Lends a house.
-    /// - Parameter body: gets the house, and the settings of workers that keep a channel for each audience.
+    /// Builds a house and runs `body` in it.
+    /// - Parameter body: gets the house, and settings with which a worker keeps a channel for each audience.
     static func with(isExclusive: Bool = true, _ body: (TestHouse, String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0
@@ -25,7 +25,7 @@ enum MixedHouse {
         }
     }
 
-    /// Opens the audience's channel by an event.
+    /// Publishes the event that opens the audience's channel, and waits for the channel.
     /// - Returns: the channel's id, as the outcomes report it.
     static func open(_ match: TestAudience, in outcomes: TopicTail) async throws -> String {
         try match.open()
@@ -43,14 +43,14 @@ enum MixedHouse {
             try Self.channelOutcomes(of: match, in: outcomes).last { $0.outcome == "channel-opened" }?.channel)
     }
 
-    /// What the outcomes say of an audience's channels, in the order of their records.
+    /// The outcomes of an audience's channels, in the order of their records.
     static func channelOutcomes(of match: TestAudience, in outcomes: TopicTail) throws -> [ChannelOutcome] {
         try outcomes.poll().filter { $0.keyText.hasPrefix("channel/") }
             .map { try JSONDecoder().decode(ChannelOutcome.self, from: Data($0.value ?? [])) }
             .filter { $0.audience == match.id }
     }
 
-    /// What the newest `audience` record of an audience says of its broadcasts.
+    /// The broadcasts in the newest `audience` record of an audience.
     static func broadcasts(of match: TestAudience, in outcomes: TopicTail) throws -> [AudienceOutcome.Broadcast] {
         let records = outcomes.poll().filter { $0.keyText.hasPrefix("audience/\(TestPublisher.app)/\(match.id)/") }
             .map(\.value)
@@ -59,7 +59,7 @@ enum MixedHouse {
     }
 
     /// Runs a command to its end.
-    /// - Returns: all that it prints.
+    /// - Returns: everything that it prints.
     static func run(_ arguments: [String], in house: TestHouse) async throws -> String {
         let name = arguments.prefix(2).joined(separator: "-")
         let log = "\(house.directory)/\(name).log"
@@ -72,7 +72,7 @@ enum MixedHouse {
     }
 }
 
-/// What the outcomes topic says of one version of an audience.
+/// A record of the outcomes topic about one version of an audience.
 struct AudienceOutcome: Decodable, Sendable {
     struct Broadcast: Decodable, Sendable {
         var channel: String
@@ -84,7 +84,7 @@ struct AudienceOutcome: Decodable, Sendable {
     var broadcasts: [Broadcast]?
 }
 
-/// What the outcomes topic says of a kept channel.
+/// A record of the outcomes topic about a kept channel.
 struct ChannelOutcome: Decodable, Sendable {
     var outcome: String
     var audience: String

@@ -11,8 +11,8 @@ struct TestAudience {
     let publisher: TestPublisher
     let house: TestHouse
 
-    /// Settings of a worker with few streams. A pass over a thousand phones takes about ten seconds if each answer
-    /// takes 200 ms.
+    /// Settings of a worker with one connection, for tests that act in the middle of a pass. With `narrowStreams` and
+    /// answers after 200 ms, a pass over a thousand phones takes ten seconds.
     static let narrow = """
         apns.connections-max: 1
         shards: 1
@@ -21,7 +21,7 @@ struct TestAudience {
 
     func join(_ phones: Range<Int>) throws { for phone in phones { try self.join(Tokens.make(phone)) } }
 
-    /// Joins phones that report a push-to-start token, which is their key in Kafka and at APNs.
+    /// Joins phones that report a push-to-start token. The token is the event's key in Kafka.
     func joinToBeStarted(_ phones: Range<Int>) throws {
         for phone in phones {
             try self.publisher.send(
@@ -42,8 +42,8 @@ struct TestAudience {
             """)
     }
 
-    /// Joins a token.
-    /// - Parameter channel: the channel that the phone is reported to listen on.
+    /// Joins one token.
+    /// - Parameter channel: the channel on which the app reports that the phone listens.
     func join(_ token: String, frequentUpdates: Bool = false, channel: String? = nil) throws {
         let channel = channel.map { ",\"channel\":\"\($0)\"" } ?? ""
         try self.publisher.send(
@@ -54,7 +54,7 @@ struct TestAudience {
                 "frequent-updates":\(frequentUpdates)\(channel)}
                 """.utf8))
     }
-    /// Lets phones listen on the channel, and lets their app report it.
+    /// Makes phones listen on the channel, and publishes that report of their app.
     func listen(_ phones: Range<Int>, on channel: String) throws {
         for phone in phones {
             let token = Tokens.make(phone)
@@ -62,7 +62,7 @@ struct TestAudience {
             try self.join(token, channel: channel)
         }
     }
-    /// Asks for the audience's channel before anything is published.
+    /// Publishes the event that opens the audience's channel before any content is published.
     func open() throws {
         try self.publisher.send(
             key: Array(self.id.utf8),
@@ -72,9 +72,8 @@ struct TestAudience {
                 """.utf8))
     }
 
-    /// Lets a token leave.
-    /// - Parameter isNamed: whether the event names this audience. Otherwise the token leaves the audience that it is
-    ///   in.
+    /// Publishes that a token leaves.
+    /// - Parameter isNamed: whether the event names this audience. Otherwise the token leaves its present audience.
     func leave(_ token: String, isNamed: Bool = true) throws {
         let audience = isNamed ? ",\"audience\":\"\(self.id)\"" : ""
         try self.publisher.send(
@@ -96,7 +95,7 @@ struct TestAudience {
     static let goal = #""alert":{"title":"Goal","body":"1:0"}"#
     static let withdrawn = #""priority":10,"alert":null"#
 
-    /// Waits until a worker that owns all partitions holds a number of members.
+    /// Waits until a worker that owns all partitions holds `count` members.
     func has(_ count: Int, at worker: WorkerProcess) async throws {
         try await until("\(count) members are held (log: \(worker.logPath))") {
             let answer = try await worker.get("/metrics")
@@ -105,23 +104,23 @@ struct TestAudience {
         }
     }
 
-    /// Waits until a worker in this process holds a number of members.
+    /// Waits until a worker in this process holds `count` members.
     func has(_ count: Int, at worker: WorkerService) async throws {
         try await worker.waitUntil { $0.engine.membersHeld == count }
     }
 
-    /// What the phones show. A phone differs if it got two pushes within half a second, or two at once.
+    /// A summary of what the phones show. A phone counts as differing if two of its pushes came within half a second.
     func summary(_ phones: Range<Int>) -> DeviceSummary {
         var query = SummaryQuery()
-        // The worker sends two pushes at least a second apart. On a busy machine the first may take longer than the
-        // second, so they arrive closer together.
+        // The worker sends two pushes to a phone at least a second apart. On a busy machine the first may be delayed,
+        // so the simulator may get them closer together.
         query.leastDistanceMillis = 500
         query.highPriorityPerHourMax = 15
         query.bothWaysMax = 0
         return self.house.simulator.summary(query, tokens: phones.map(Tokens.make))
     }
 
-    /// Waits until all these phones show `step` on a card in this state.
+    /// Waits until all these phones show `step` on a card in the state `card`.
     @discardableResult func shows(_ step: Int, _ phones: Range<Int>, _ card: Shown.Card = .active) async throws
         -> DeviceSummary
     {

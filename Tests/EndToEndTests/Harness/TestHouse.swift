@@ -9,7 +9,8 @@ import Testing
 
 @testable import mailboat
 
-/// A Kafka, a simulated APNs and as many workers as a test asks for: real processes, real sockets.
+/// A Kafka, a simulated APNs, and as many workers as a test starts. Workers are separate processes, and all traffic
+/// uses real sockets.
 final class TestHouse: Sendable {
     private static let keyID = "TESTKEY123"
     private static let teamID = "TESTTEAM12"
@@ -18,7 +19,7 @@ final class TestHouse: Sendable {
     let simulator: APNSSimulator
     let directory: String
     private let credentials: CredentialDirectory
-    /// Worker processes. They are kept alive here, and killed with the house.
+    /// Worker processes. The house keeps them alive, and kills them when it is torn down.
     private let workers = Mutex<[WorkerProcess]>([])
     private let workersInside = Mutex<[WorkerService]>([])
 
@@ -56,7 +57,7 @@ final class TestHouse: Sendable {
         try? FileManager.default.removeItem(atPath: self.directory)
     }
 
-    /// Starts a worker in this house's group.
+    /// Starts a worker process in this house's group.
     /// - Parameter settings: further lines of YAML, at the top level.
     func startWorker(_ name: String = "worker", settings: String = "") async throws -> WorkerProcess {
         let adminPort = try await LocalHTTP.freePort()
@@ -70,10 +71,10 @@ final class TestHouse: Sendable {
         return worker
     }
 
-    /// Starts a worker in this process, to change what no operator can set.
+    /// Starts a worker in this process. The test can change values that are not settings.
     /// - Parameters:
-    ///   - settings: further lines of YAML, at the top level.
-    ///   - change: changes the configuration that the settings make.
+    /// - settings: further lines of YAML, at the top level.
+    /// - change: changes the configuration that results from the settings.
     func startWorkerInside(
         settings: String, _ change: (inout WorkerConfiguration) -> Void
     ) async throws -> WorkerService {
@@ -119,7 +120,7 @@ final class TestHouse: Sendable {
         """
     }
 
-    /// Waits until every phone shows what it should.
+    /// Waits until every phone shows what `expected` says.
     func phonesAgree(with expected: ExpectedPhones) async throws {
         do {
             try await until("every phone shows what it should") { self.differences(from: expected).isEmpty }
@@ -133,7 +134,7 @@ final class TestHouse: Sendable {
         expected.compare { self.simulator.device(token: $0)?.device }.differences
     }
 
-    /// Violations that APNs recorded. Some tests provoke certain kinds on purpose.
+    /// Violations that the simulator recorded, without `kinds` that a test provokes on purpose.
     func violations(except kinds: Violation.Kind...) -> [Violation] {
         self.simulator.violations().filter { !kinds.contains($0.kind) }
     }

@@ -2,9 +2,9 @@ import CommandSupport
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test, with topics that nobody else uses. It is embedded, or it is the cluster named by
-/// `MAILBOAT_TEST_BOOTSTRAP`. That cluster is reached with the librdkafka properties in the file named by
-/// `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any.
+/// A Kafka for one test, with topics that no other test uses. It is embedded, or it is the cluster that
+/// `MAILBOAT_TEST_BOOTSTRAP` names. `MAILBOAT_TEST_KAFKA_PROPERTIES` may name a file with librdkafka properties for
+/// that cluster.
 final class TestKafka: Sendable {
     static let partitionCount = 4
 
@@ -21,7 +21,7 @@ final class TestKafka: Sendable {
     var deadLetters: String { "\(self.prefix).dead-letters" }
     var group: String { "\(self.prefix).group" }
 
-    /// Whether the cluster is a real one that the user named. It can do what the embedded one cannot.
+    /// Whether the user has named a real cluster. Some features exist only there.
     var isReal: Bool { self.embedded == nil }
 
     init() throws {

@@ -6,7 +6,7 @@ import Upstream
 
 @testable import mailboat
 
-/// An upstream service. It publishes events, and remembers what the phones should show. Confined to its test.
+/// A service that publishes events, and remembers what the phones should show. Confined to its test.
 final class TestPublisher {
     /// How the service's Kafka client chooses partitions.
     enum Partitioner {
@@ -37,7 +37,7 @@ final class TestPublisher {
 
     var partitioner = Partitioner.murmur2
     private(set) var phones = ExpectedPhones()
-    /// Position of each published record, in the order of publishing; `nil` until Kafka has reported it.
+    /// Position of each published record, in the order of publishing. `nil` until Kafka has acknowledged the record.
     private(set) var positions: [Position?] = []
     private let producer: KafkaProducer
     private let topic: KafkaTopic
@@ -75,10 +75,10 @@ final class TestPublisher {
             StoryEvent(.end, app: Self.app, contentState: step.map { "{\"step\":\"\($0)\"}" }), activity: activity)
     }
 
-    /// Publishes any record. The phones are expected to show nothing of it.
+    /// Publishes any record. It changes nothing about what the phones are expected to show.
     /// - Parameters:
-    ///   - traceparent: the header of that name. If empty, the record has no such header.
-    ///   - tracestate: the header of that name. If empty, the record has no such header.
+    /// - traceparent: the header of that name. If empty, the record has no such header.
+    /// - tracestate: the header of that name. If empty, the record has no such header.
     func send(
         key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0, traceparent: String = "", tracestate: String = ""
     ) throws {
@@ -114,7 +114,7 @@ final class TestPublisher {
         self.positions.append(nil)
     }
 
-    /// Waits until Kafka has everything.
+    /// Waits until Kafka has acknowledged every record.
     func flush() async throws {
         try await until("Kafka takes what is published") {
             self.producer.drainDeliveries { delivery in
@@ -128,7 +128,7 @@ final class TestPublisher {
     }
 }
 
-/// CRC-32 as in zlib (ISO 3309). librdkafka chooses partitions by it by default.
+/// CRC-32 as in zlib (ISO 3309), by which librdkafka chooses partitions unless it is set otherwise.
 enum CRC32 {
     static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var checksum: UInt32 = 0xffff_ffff

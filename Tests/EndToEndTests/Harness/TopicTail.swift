@@ -2,7 +2,7 @@ import Foundation
 import KafkaLog
 import Upstream
 
-/// Follows a topic from its beginning, as any consumer would. Confined to its test.
+/// Follows a topic from its beginning, like any consumer. Confined to its test.
 final class TopicTail {
     private let reader: KafkaLogReader
     private let sections: [LogSection]
@@ -18,7 +18,8 @@ final class TopicTail {
 
     deinit { self.sections.forEach { $0.close() } }
 
-    /// Takes the records that arrived since the last call. Returns all records so far.
+    /// Takes the records that arrived since the last call.
+    /// - Returns: all records so far.
     @discardableResult
     func poll() -> [TailRecord] {
         for section in self.sections {
@@ -61,7 +62,7 @@ extension Array where Element == UInt8 {
     }
 }
 
-/// What the outcomes topic says of one event, or of one member that it did not reach.
+/// A record of the outcomes topic about one event, or about one member that the event did not reach.
 struct OutcomeRecord: Decodable, Sendable {
     var outcome: String
     var activity: String?

@@ -1,6 +1,6 @@
-/// Looks again and again until `condition` holds, and fails the test if it does not hold within `limit`.
+/// Checks `condition` again and again until it holds. The test fails if it does not hold within `limit`.
 ///
-/// The tests here wait for other processes (a worker, a broker), which can only be asked. The limit is generous: only
+/// The tests wait for other processes (a worker, a broker) and can only ask them. The limit is long, because only
 /// failures reach it.
 func until(
     _ what: String, within limit: Duration = .seconds(90), file: StaticString = #fileID, line: UInt = #line,
@@ -9,7 +9,7 @@ func until(
     let deadline = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw WaitedInVain(what: what, file: file, line: line) }
-        // The pause between two looks, not the wait itself.
+        // This is only the pause between two checks.
         try await Task.sleep(for: .milliseconds(20))
     }
 }

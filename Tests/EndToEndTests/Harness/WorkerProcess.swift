@@ -1,13 +1,14 @@
 import ChildProcesses
 
-/// A real `mailboat run` as a separate process, which can be killed. Tests see its inside only through its admin port.
+/// A real `mailboat run` as a separate process, which a test can kill. A test sees its inside only through the admin
+/// port.
 final class WorkerProcess: Sendable {
     let adminPort: Int
     let configurationPath: String
     var logPath: String { self.process.logPath }
     private let process: ChildProcess
 
-    /// Starts the executable that was built beside these tests.
+    /// Starts the `mailboat` executable that was built beside these tests.
     init(configurationPath: String, adminPort: Int, logPath: String) throws {
         self.adminPort = adminPort
         self.configurationPath = configurationPath
@@ -16,7 +17,7 @@ final class WorkerProcess: Sendable {
             arguments: ["run", "--config", configurationPath], logPath: logPath)
     }
 
-    /// Kills the worker without a chance to finish.
+    /// Kills the worker at once, by SIGKILL.
     func kill() { self.process.kill() }
 
     /// Asks the worker to stop in good order.
@@ -32,8 +33,7 @@ final class WorkerProcess: Sendable {
         return self.process.status ?? .min
     }
 
-    /// Waits until the worker says that it is ready: its partitions are assigned and restored, and APNs and Kafka are
-    /// in reach.
+    /// Waits until the worker is ready: its partitions are assigned and restored, and it reaches APNs and Kafka.
     func ready() async throws {
         try await until("the worker is ready (log: \(self.logPath))") {
             guard self.process.isRunning else {
@@ -43,13 +43,13 @@ final class WorkerProcess: Sendable {
         }
     }
 
-    /// Sum of a metric over all its labels that contain `label`.
+    /// Sum of a metric's samples whose labels contain `label`. An empty `label` includes all samples.
     func metric(_ name: String, label: String = "") async throws -> Double {
         guard let answer = try await self.get("/metrics"), answer.status == 200 else { return 0 }
         return PrometheusReading.sum(name, label: label, in: answer.body)
     }
 
-    /// Sends one GET to the admin port. `nil` means that nobody answers there, or not yet.
+    /// Sends a GET to the admin port. `nil` means that nothing answers there.
     func get(_ path: String) async throws -> LocalHTTP.Answer? { try await LocalHTTP.get(path, port: self.adminPort) }
 }
 

@@ -58,7 +58,7 @@ struct TokenKeeperTests {
         #expect(report.failures.isEmpty)
     }
 
-    /// The source fails until the token has ended. Clients get no error before the end, and exactly one after it.
+    /// The source fails until the token has ended. Clients get no error before the end, and an error after it.
     @Test func clientsAreToldWhenNoTokenIsGood() {
         let world = World()
         let keeper = world.keeper()
