@@ -44,7 +44,8 @@ struct AudienceCommandTests {
         #expect(error.map { "\($0)".contains("liveactivity.routed") } == true)
     }
 
-    /// Workers with that configuration would ignore the record without a message.
+    /// An app that is not in the configuration is refused. Workers with that configuration would ignore the order
+    /// without a message.
     @Test func anAppThatTheConfigurationDoesNotHaveIsRefused() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("liveactivity.routed", partitionCount: 1)])
         defer { kafka.stop() }
@@ -68,7 +69,7 @@ struct AudienceCommandTests {
             }
             try await AudienceCommand.Order.parse(known).give(isPaused: isPaused)
         }
-        // Without a configuration the command does not know which apps exist.
+        // Without a configuration the command does not know the apps, so it accepts any app.
         try await AudienceCommand.Order.parse(misspelt + ["--bootstrap", kafka.bootstrap]).give(isPaused: true)
     }
 

@@ -50,7 +50,7 @@ struct ChannelsCommandTests {
         }
     }
 
-    /// Without `--timeout` the limits are those of any other client.
+    /// `--timeout` limits the waits of a request. Without it the usual limits of the channel client apply.
     @Test func requestsWaitAsLongAsTheyAreTold() throws {
         let given = try ChannelsCommand.List.parse(["--config", "c.yaml", "--timeout", "3"]).options.timeout
         let limits = ChannelsSelection.limits(waiting: given)

@@ -65,7 +65,7 @@ struct ChannelsProcessTests {
         }
     }
 
-    /// A service that is not there is waited for as long as the command line says, and named meanwhile.
+    /// The command waits for an unreachable service until `--timeout`, and names the service while it waits.
     @Test func aServiceThatIsNotThereIsNamed() async throws {
         try await ChannelsHouse.with { house in
             await house.simulator.stop()

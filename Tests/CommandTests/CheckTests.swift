@@ -33,7 +33,7 @@ import Testing
         #expect(rejection.field == "app" && rejection.reason.hasSuffix("did you mean com.example.pizza?"))
     }
 
-    /// Workers with several apps cannot tell whose an event is that names none.
+    /// A worker with several apps cannot tell to which app an event without `app` belongs. So the event is refused.
     @Test func anEventWithoutAnAppIsRefusedWhereSeveralAreKnown() throws {
         let record = try RecordText(Array(#"{"key":"order-7","value":{"event":"end"}}"#.utf8))
         var check = EventCheck(app: "", nowSeconds: 1_700_000_000)
@@ -105,7 +105,8 @@ import Testing
             ])
     }
 
-    /// Servers count seconds from 1970. Swift counts dates from 2001.
+    /// A number that looks like a date causes a warning. Servers count seconds from 1970, but Swift decodes a `Date`
+    /// from seconds since 2001.
     @Test func aValueThatLooksLikeADateIsWarnedOf() {
         let event =
             #"{"event":"update","content-state":{"eta":1700000600,"at":"2023-11-14T22:13:20Z","ok":721692800,"minutes":12}}"#
@@ -144,7 +145,7 @@ import Testing
         #expect(failure?.description == "nofile cannot be read: No such file or directory")
     }
 
-    /// The output may end up in the log of a build, so it contains no whole token.
+    /// No output contains a whole token, because it may end up in the public log of a build.
     @Test func aTokenInTheContentIsCut() {
         let token = String(repeating: "80e0", count: 16)
         let event = #"{"event":"update","content-state":{"\#(token)":"\#(token)"},"timestamp":1699999990}"#
@@ -312,7 +313,8 @@ import Testing
         #expect(Self.reports(text) == [.refused(line: 1, reason: reason)])
     }
 
-    /// Any past date means now. The exception is a date that, counted from 2001, is within a day of now.
+    /// Any dismissal date is accepted, and a past one means "now". One kind is refused: a date that would be within a
+    /// day of now if its seconds counted from 2001.
     @Test(arguments: [
         -62_135_596_800, -1, 0, 1, 721_692_800 - 86_401, 721_692_800 + 86_401, 1_600_000_000, 9_999_999_999,
     ])
@@ -343,7 +345,8 @@ import Testing
         #expect(ended.status == 1 && ended.errors.contains("3 events, 1 refused\n"), "\(ended.errors)")
     }
 
-    /// iOS puts up no card for a start of another type, or with attributes that the type does not decode.
+    /// `check` refuses a start whose type is not the app's, or whose attributes the app's type cannot decode. iOS would
+    /// show no card for it.
     @Test func aStartThatTheAppCannotDecodeIsRefused() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -382,7 +385,7 @@ import Testing
         #expect(doubtful[1].warnings.first?.hasPrefix("warning: at = 1795840000 (") == true)
     }
 
-    /// Under `--quiet`, a warning goes where the summary goes, so that a pipe of refused events has none.
+    /// Under `--quiet`, warnings and the summary go to standard error. Standard output then has only refused events.
     @Test func quietKeepsWarnings() async throws {
         let ended = try await EndedProcess.run(
             BuiltExecutable.besideThisOne("mailboat"), ["check", "--quiet", "-"],

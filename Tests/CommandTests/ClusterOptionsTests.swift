@@ -65,7 +65,7 @@ struct ClusterOptionsTests {
         }
     }
 
-    /// No message repeats a password, or a text that may be one.
+    /// No message repeats a password, or a text that may be a password.
     @Test func secretsAreNotShown() throws {
         try Self.with("bootstrap.servers=b:1\nhunter2") { path in
             let failure = #expect(throws: CommandFailure.self) {
@@ -82,7 +82,7 @@ struct ClusterOptionsTests {
         }
     }
 
-    /// A wrong property is reported at its line in the file, and not as a fault of the command line.
+    /// A wrong property is reported with its line in the file. It is not reported as a fault of the command line.
     @Test func aWrongPropertyIsNamedWithItsLine() throws {
         try Self.with("# ours\nbootstrap.servers=b:1\nsasl.pasword=hunter2") { path in
             let failure = #expect(throws: CommandFailure.self) {
@@ -106,7 +106,8 @@ struct ClusterOptionsTests {
         #expect(options.hint == "--bootstrap b:1")
     }
 
-    /// Properties of a command become YAML for the worker of a test or chaos run. Any characters in a value survive.
+    /// A command's Kafka properties become YAML for the worker of a test or chaos run. Any character in a value
+    /// survives.
     @Test func propertiesBecomeYAML() {
         let settings = KafkaSettings([
             .init("client.id", "a"), .init("sasl.password", #"a"b: #\c"#), .init("client.id", "b"),
@@ -118,7 +119,7 @@ struct ClusterOptionsTests {
                 """)
     }
 
-    /// A command says what is wrong with the source of its tokens, and does not wait for the source.
+    /// A command fails at once with the fault of its token source, and does not wait for the source.
     @Test func aLoginByTokensNeedsOne() throws {
         let words = [
             "--bootstrap", "127.0.0.1:1", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanisms=OAUTHBEARER",

@@ -21,8 +21,8 @@ struct CommandStatusTests {
         #expect(Mailboat.helpMessage(columns: 400).contains("deploy/Operations.md#exit-status"))
     }
 
-    /// No command waits silently for brokers that do not answer, not even one that writes a log. In the end it says
-    /// what to do.
+    /// A command says that it waits for brokers that do not answer, even if it writes a log. At the end it says what to
+    /// do.
     @Test(arguments: [
         ("tail", "for the topic liveactivity.outcomes"), ("explain order-7", "for its topics"),
         ("topics check", "for its topics"), ("offsets reset --to earliest", "for the members of the group mailboat"),
@@ -35,7 +35,7 @@ struct CommandStatusTests {
         #expect(ended.said.contains("'mailboat dev' has one, and 'mailboat embedded-kafka' is one"), "\(ended.said)")
     }
 
-    /// A port of this machine on which nothing listens is not asked for as long as `--timeout` allows.
+    /// A command gives up soon when nothing listens on a port of this machine, even with a long `--timeout`.
     @Test func aClosedPortHereIsSaidSoon() async throws {
         let beganAt = ContinuousClock.now
         let ended = try await Self.shell("$M tail --bootstrap 127.0.0.1:1 --timeout 120")
@@ -53,10 +53,10 @@ struct CommandStatusTests {
 
     /// Options for a Kafka that does not exist.
     private static let nobody = "--bootstrap 127.0.0.1:1 --timeout 1"
-    /// A command that waits for input. The named pipe can be opened for writing only once the command reads it. A shell
-    /// starts background commands with SIGINT ignored, which `env` undoes.
+    /// A command that waits for input. The named pipe can be opened for writing only when the command reads it. A shell
+    /// starts background commands with SIGINT ignored, so `env` restores the signal.
     private static let waiting = "mkfifo $D/pipe; env --default-signal=INT $M check $D/pipe & exec 3> $D/pipe"
-    /// A command that serves. The test waits until it has printed its last line.
+    /// A command that serves until it is stopped. The case continues when the command has printed its last line.
     private static let serving =
         "mkfifo $D/pipe; $M embedded-kafka --port 0 --control 0 > $D/pipe & exec 3< $D/pipe; grep -q -m 1 'control API' <&3"
 

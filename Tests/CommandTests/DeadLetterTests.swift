@@ -41,7 +41,7 @@ struct DeadLetterTests {
             Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable(if: nil))
     }
 
-    /// The id of an event is known even if the event is refused.
+    /// A refused event is found by its id, if its JSON has one.
     @Test(arguments: [
         ("{\"event\":\"update\",\"id\":\"ready\",\"expires\":1}", true), ("{\"id\":\"ready-2\"}", false),
         ("{\"id\":7}", false), ("no JSON", false), (nil, false),
@@ -51,7 +51,8 @@ struct DeadLetterTests {
         #expect(try filter.matcher(nowMillis: Self.now * 1_000)(Self.letter(value)) == isMeant)
     }
 
-    /// Only a configuration says whether the app is configured by now.
+    /// An event of an unknown app can be republished only if the app is configured by now. The command knows that only
+    /// with `--config`.
     @Test func anAppThatWorkersDoNotHaveIsToldOf() {
         let update = "{\"event\":\"update\",\(Self.app),\"content-state\":{}}"
         let letter = Self.letter(update, headers: [.init(name: RecordHeader.field.text, value: Array("app".utf8))])
@@ -95,8 +96,7 @@ struct DeadLetterTests {
         #expect(text.contains(reason))
     }
 
-    /// The worker does not write the token into the dead letter. So the kept record cannot be published as a start
-    /// again.
+    /// A start that APNs refused cannot be republished. The worker leaves the token out of the dead letter.
     @Test func aStartThatAPNsRefusedCannotBeSentBack() {
         let kept = "{\"event\":\"start\",\(Self.app),\"timestamp\":1700000000,\"content-state\":{}}"
         guard
@@ -109,7 +109,8 @@ struct DeadLetterTests {
         #expect(text.contains("without its token"))
     }
 
-    /// All other members of the audience have the event already, its alert included.
+    /// Republishing an audience's event that one member refused needs `--force`. All other members already have the
+    /// event and its alert.
     @Test func anAudiencesEventThatOneMemberRefusedNeedsForce() {
         func text(_ alert: String, reason: String = "APNs refused the push: 413 PayloadTooLarge") -> String {
             let value =
@@ -126,7 +127,7 @@ struct DeadLetterTests {
         #expect(text(alert, reason: "audience: there are too many") == "    can be republished")
     }
 
-    /// The line is one that `mailboat publish` takes.
+    /// The record is shown as one line that `mailboat publish` accepts.
     @Test(arguments: [
         (#"{"event": "update","contentState":{"n": 1.50}}"#, #"{"event":"update","contentState":{"n":1.50}}"#),
         ("no JSON", #""no JSON""#),
@@ -214,11 +215,11 @@ struct DeadLetterTests {
         try Self.write(Self.letter("no JSON").record, to: kafka)
         let words = ["--bootstrap", kafka.bootstrap, "-X", "fetch.wait.max.ms=5"]
 
-        // Without the flag that asks for it, the command writes nothing.
+        // Without `--execute` the command writes nothing.
         await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words).run() }
         #expect(try await Self.readEvents(kafka).isEmpty)
 
-        // A record that is left out makes the exit status 1. The others are sent.
+        // If a record is left out, the exit status is 1. The other records are sent.
         await #expect(throws: ExitCode(1)) { try await DeadLettersCommand.Republish.parse(words + ["--execute"]).run() }
         let sent = try await Self.readEvents(kafka)
         #expect(sent.count == 1)
@@ -231,7 +232,7 @@ struct DeadLetterTests {
         try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force", "--format", "json"]).run()
         #expect(try await Self.readEvents(kafka).count == 3)
 
-        // A letter that was asked for and does not exist is an error, which names it.
+        // The command names a selected letter that does not exist, and fails.
         for letter in [["--letter", "99:0"], ["--letter", "0:0", "--letter", "99:0"]] {
             await #expect {
                 try await DeadLettersCommand.Republish.parse(words + letter).run()

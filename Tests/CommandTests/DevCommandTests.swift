@@ -23,8 +23,8 @@ struct DevCommandTests {
     ])
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
 
-    /// A client with another hash also works here, because records are forwarded. Without the message its developer
-    /// would not notice.
+    /// The log names records in the wrong partition. The worker forwards them, so the developer of a client with
+    /// another hash would not notice.
     @Test func recordsOnTheWrongPartitionAreToldOf() {
         let lines = Mutex<[String]>([])
         let logger = Logger(label: "test") { _ in DevLog { line in lines.withLock { $0.append(line) } } }
@@ -53,7 +53,7 @@ struct DevCommandTests {
         await #expect(throws: CommandFailure.self) { try await command.run() }
     }
 
-    /// A file's name without a folder is shown, too: a person looks for a misspelt name first.
+    /// The message also shows a file name without a folder, because the name may be misspelt.
     @Test(arguments: ["nofile.swift", "nofile"]) func aFileThatIsNotThereIsNamed(name: String) async throws {
         let command = try DevCommand.parse(["--port", "0", "--content-schema", name])
         let failure = await #expect(throws: CommandFailure.self) { try await command.run() }

@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Testing
 
-/// Tests of `EndedProcess`, with which the other tests here run commands.
+/// Tests of `EndedProcess`, which runs the commands of the other tests in this folder.
 @Suite(.timeLimit(.minutes(5)))
 struct EndedProcessTests {
     private static func shell(
@@ -24,13 +24,13 @@ struct EndedProcessTests {
 
     @Test func aSignalIsNoStatus() async throws {
         #expect(try await Self.shell("kill -KILL $$").status == -SIGKILL)
-        // The command ends by SIGPIPE, or with an error when that signal is ignored.
+        // Nobody reads the output. So the command ends by SIGPIPE, or with an error where that signal is ignored.
         #expect(try await Self.shell("yes", output: .broken).status != 0)
         let dropped = try await Self.shell("echo nothing", output: .dropped)
         #expect(dropped.status == 0 && dropped.output.isEmpty)
     }
 
-    /// The command sleeps for a long time, and the wait must end at its limit.
+    /// A command that exceeds its time limit is killed, and the error shows what it printed.
     @Test func whatDoesNotEndIsKilledAndSaid() async throws {
         let name = UUID().uuidString
         let error = await #expect(throws: CommandFailure.self) {

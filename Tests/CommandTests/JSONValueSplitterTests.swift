@@ -29,7 +29,7 @@ import Testing
         ("{\"a\":1} {\"b\":2}3", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\"b\":2}"), Self.value(1, "3")]),
         ("{\n  \"a\": 1\n}\n{\"b\":\n2}", [Self.value(1, "{\n  \"a\": 1\n}"), Self.value(4, "{\"b\":\n2}")]),
         ("{\"a\":1}{\n}\n[]", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\n}"), Self.value(3, "[]")]),
-        // A fault drops only the value that contains it.
+        // A syntax fault drops only the value in which it is.
         (
             "{\"a\":}\n{\"b\":2}",
             [
@@ -44,7 +44,7 @@ import Testing
                 Self.value(5, "{\"c\":3}"),
             ]
         ),
-        // A value without an end is noticed when the next one begins. The next one is kept.
+        // A value that does not end is noticed when the next value begins. The next value is kept.
         (
             "{\"a\":1\n{\"b\":2}\n{\"c\":3}",
             [
@@ -71,7 +71,7 @@ import Testing
         #expect(Self.items(text) == expected)
     }
 
-    /// The input may be cut into pieces at any byte.
+    /// The result is the same if the input arrives in pieces of a few bytes.
     @Test(arguments: examples)
     func piecesMakeNoDifference(text: String, expected: [JSONValueSplitter.Item]) {
         for pieceByteCount in 1...7 { #expect(Self.items(text, pieceByteCount: pieceByteCount) == expected) }

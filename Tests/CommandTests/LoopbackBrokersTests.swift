@@ -4,7 +4,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the question whether anything listens where the brokers of this machine should be.
+/// Tests of checking whether anything listens at a broker's address on this machine.
 struct LoopbackBrokersTests {
     @Test(arguments: [
         ("localhost:9092", ["localhost:9092"]), ("127.0.0.1", ["127.0.0.1:9092"]),
@@ -16,7 +16,7 @@ struct LoopbackBrokersTests {
         #expect(LoopbackBrokers(list)?.addresses.map { "\($0.host):\($0.port)" } == expected)
     }
 
-    /// A Kafka that is being started is waited for, and not longer than the limit.
+    /// The check waits for a Kafka that is still starting, for at most the limit.
     @Test(arguments: [(0, 0, false), (3, 600, false), (25, 5_000, false), (26, 5_000, true)])
     func aKafkaThatIsStartingIsFound(refusalCount: Int, sleptMillis: Int, isGivenUp: Bool) throws {
         let brokers = try #require(LoopbackBrokers("localhost:9092"))

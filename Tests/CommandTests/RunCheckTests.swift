@@ -5,7 +5,7 @@ import PushWorker
 import TLSSession
 import Testing
 
-/// Tests of how `run --check` looks at the files that a configuration names.
+/// Tests of how `run --check` examines the files that a configuration names.
 struct RunCheckTests {
     private static func with(_ body: (_ folder: String, WorkerConfiguration) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
@@ -73,8 +73,8 @@ struct RunCheckTests {
         }
     }
 
-    /// Each property is good alone, but no client can be made with all of them. `run` would say so only after Kafka has
-    /// answered.
+    /// Each property is good alone, but no Kafka client accepts all of them together. `run` would notice that only
+    /// after Kafka has answered.
     @Test(
         arguments: [
             ([("max.poll.interval.ms", "1000")], "max.poll.interval.ms: is \"1000\": ", "session.timeout.ms is 15000"),
@@ -109,7 +109,7 @@ struct RunCheckTests {
         }
     }
 
-    /// Properties for one kind of client are named with their own group of settings.
+    /// A property for one kind of client is named with its group, `kafka.consumer` or `kafka.producer`.
     @Test func thePropertiesOfOneKindOfClientAreNamedAsTheyAreWritten() throws {
         try Self.with { _, configuration in
             var configuration = configuration
@@ -118,14 +118,15 @@ struct RunCheckTests {
             let faults = Self.faults(configuration)
             #expect(faults.count == 2, "\(faults)")
             #expect(faults.first?.hasPrefix("kafka.consumer.session.timeout.ms: is \"400000\"") == true, "\(faults)")
-            // librdkafka calls this property max.in.flight.
+            // librdkafka's own name for this property is `max.in.flight`.
             #expect(
                 faults.last?.hasPrefix("kafka.producer.max.in.flight.requests.per.connection: is \"10\"") == true,
                 "\(faults)")
         }
     }
 
-    /// The settings are valid. But without a token the pages with a worker's data refuse every request.
+    /// An address beyond this machine is valid without an admin token. But then the pages with a worker's data refuse
+    /// every request, so the check says so.
     @Test func anOpenAddressWithoutATokenIsNamed() {
         var configuration = WorkerConfiguration()
         #expect(configuration.closedPages == nil)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import mailboat
 
-/// Tests that no command repeats a secret that is given instead of any option's value. The parser's own description
-/// lists the commands and options.
+/// Tests that no command repeats a secret in place of an option's value. The commands and options come from the
+/// parser's own description.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretOptionsTests {
     private static func commands() throws -> [(path: [String], arguments: [CommandDescription.Argument])] {
@@ -17,14 +17,14 @@ struct SecretOptionsTests {
         }
     }
 
-    /// Words for an argument that is required but not under test.
+    /// Words that fill in a required argument that is not under test.
     private static func filler(_ argument: CommandDescription.Argument) -> [String] {
         guard !argument.isOptional else { return [] }
         let value = ["hex": "0a1b", "host:port,...": "127.0.0.1:1"][argument.valueName ?? ""] ?? "/nowhere/x.yaml"
         return argument.kind == "positional" ? ["key-1"] : argument.word.map { [$0, value] } ?? []
     }
 
-    /// Message of a command that ends at its command line. `nil` means that the command would run.
+    /// Message for a wrong command line. `nil` means that the command line is good and the command would run.
     private static func said(_ words: [String]) -> String? {
         do {
             _ = try Mailboat.parseAsRoot(words)
@@ -38,7 +38,7 @@ struct SecretOptionsTests {
         let commands = try Self.commands()
         #expect(commands.count > 20)
         var faultCount = 0
-        // Trying all secrets for each argument would take ten minutes, so they take turns.
+        // Each attempt takes the next secret in turn. Trying all secrets for each argument would take ten minutes.
         var turn = 0
         func nextSecret() -> PlantedSecret {
             turn += 1
@@ -61,7 +61,7 @@ struct SecretOptionsTests {
                 } else {
                     attempts = [[secret.text]]
                 }
-                // The ways to write an option take turns, too.
+                // One way to write the option is tried, in turn.
                 for attempt in [attempts[turn / PlantedSecret.all.count % attempts.count]] {
                     guard let said = Self.said(path + attempt + others) else { continue }
                     faultCount += 1
@@ -69,7 +69,7 @@ struct SecretOptionsTests {
                         secret.found(in: said) == nil, "\(path) \(argument.word ?? "argument"), \(secret): \(said)")
                 }
             }
-            // An unknown option and a surplus word may contain a secret, too.
+            // The secret may also be in an unknown option or in a surplus word.
             let secret = nextSecret()
             let attempts = [
                 ["--key", secret.text], [secret.text, secret.text], ["--password=\(secret.text)"],
@@ -83,13 +83,14 @@ struct SecretOptionsTests {
         #expect(faultCount > 20)
     }
 
-    /// Files are read after the command line was found to be good. Two secrets that differ most take turns.
+    /// No command shows the name of a file that it cannot use, if the name may be a secret. A command opens files only
+    /// after its command line is found to be good. Three very different secrets take turns.
     @Test func noFileThatIsNamedWronglyTellsOfASecret() async throws {
         let secrets = [PlantedSecret.all[0], PlantedSecret.all[2], PlantedSecret.all[4]]
         let mailboat = BuiltExecutable.besideThisOne("mailboat")
         var turn = 0
-        // A folder that a command writes to would be created under the secret's name. Then it is a path that exists,
-        // and such paths are shown.
+        // Each run has its own working directory. A command may create a folder with the secret's name, and names of
+        // existing paths are shown.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         for (path, arguments) in try Self.commands() {
@@ -103,7 +104,7 @@ struct SecretOptionsTests {
                     ? [] : arguments.contains { $0.word == "--bootstrap" } ? ["--bootstrap", "127.0.0.1:1"] : []
                 let workingDirectory = folder.appendingPathComponent("\(turn)")
                 try FileManager.default.createDirectory(at: workingDirectory, withIntermediateDirectories: true)
-                // A command that does not end by itself has taken the secret and not shown it.
+                // A command that is still running after ten seconds has accepted the name, and shows it in no message.
                 let ended = try? await EndedProcess.run(
                     mailboat, path + [argument.word ?? "", secret.text] + others + needsBrokers,
                     workingDirectory: workingDirectory, within: .seconds(10))

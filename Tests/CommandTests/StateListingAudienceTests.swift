@@ -7,7 +7,8 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of `mailboat state dump --audience`, which lists an audience from its owner's record to its members.
+/// Tests of `mailboat state dump --audience`, which lists an audience's records, from the owner's record to the
+/// members'.
 @Suite struct StateListingAudienceTests {
     private static let app = "com.example.pizza"
     private static let token = [UInt8](repeating: 0xab, count: 32)
@@ -20,29 +21,30 @@ import Testing
     private static func record(_ key: [UInt8], _ value: [UInt8], offset: Int64, partition: Int32 = 3) -> OwnedRecord {
         OwnedRecord(partition: partition, offset: offset, timestampMillis: 0, key: key, value: value, headers: [])
     }
-    /// A record of format version 1: a member in production that joined at 60 s, written in epoch 5.
-    /// - Parameter listens: whether the member listens on the second channel that members here have named.
+    /// A record of format version 1 of a production member. It joined at 60 s, and the record was written in epoch 5.
+    /// - Parameter listens: whether the member listens on the partition's second channel.
     private static func member(of audience: String, listens: Bool = false) -> [UInt8] {
         let digits = StateRecordReader.audienceReference(app: Self.app, audience: audience)
         let reference = UInt64(digits, radix: 16) ?? 0
         return [1, 7, 10, listens ? 16 | 1 << 5 : 0, 60]
             + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
     }
-    /// A record of format version 1: progress of epoch 5 with life 7, version 9 and no pass. 11 of 12 members are
-    /// accepted, and 1 is gone.
+    /// A record of format version 1 with the progress of a crowd, without a pass. Epoch 5, life 7, version 9. 11 of 12
+    /// members have accepted, and 1 is gone.
     private static let progress: [UInt8] =
         [1, 6, 10, 14, 18, 0, 0, 0, 0] + [0] + [18, 12, 11, 0, 0, 1, 0, 0, 2, 0, 0, 0]
-    /// A start member's key: a mark, how it names the audience, and the token.
+    /// A start member's key: a mark, the audience's reference, and the token.
     private static func startKey(of audience: String) -> [UInt8] {
         let reference = UInt64(StateRecordReader.audienceReference(app: Self.app, audience: audience), radix: 16) ?? 0
         return [UInt8(ascii: "s")] + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
             + Self.token
     }
 
-    /// The record of a member whose token died has the time of its removal, and no longer that of its join.
+    /// The listing does not call a gone member's time the time of its join. The record of such a member has the time of
+    /// its removal instead.
     @Test func aMemberThatIsGoneHasNotJoinedThen() {
         var listing = Self.listing(audience: nil)
-        // Marks follow the member: it has left.
+        // The record ends with a byte of marks. Here the mark says that the member is gone.
         listing.add(Self.record([UInt8(ascii: "t")] + Self.token, Self.member(of: "match") + [2], offset: 3))
         let line = listing.takeLines().first ?? ""
         #expect(line.contains(", gone since 1970-01-01T00:01:00Z (left, or its token died), epoch 5"), "\(line)")
@@ -79,7 +81,8 @@ import Testing
         #expect(listing.unreadableCount == 0)
     }
 
-    /// Partitions are read one after the other. Members are described by the records of their own partition.
+    /// The sums cover all partitions, which are read one after the other. A member's record is read with its own
+    /// partition's list of channels.
     @Test func sumsGoOverPartitions() {
         var listing = Self.listing(audience: "match")
         for partition in Int32(0)..<4 {

@@ -54,7 +54,7 @@ struct StateListingTests {
         #expect(listing.unreadableCount == 1)
     }
 
-    /// A record that cannot be read is always named, even if something else is looked for.
+    /// An unreadable record is always listed, whatever key is searched for.
     @Test func unreadableRecordsAreNamedWithPartitionAndOffset() {
         var listing = Self.listing(key: "y", isJSON: true)
         listing.add(Self.record("a/app/x", [1, 11], offset: 10))

@@ -20,7 +20,8 @@ struct TopicsCommandTests {
         }
     }
 
-    /// The embedded cluster lists topics and partition counts, and cannot create topics.
+    /// `check` works with a cluster that only lists topics and partition counts. `create` fails there. The embedded
+    /// Kafka is such a cluster.
     @Test func checkAndCreateAgainstAClusterWithoutAdministration() async throws {
         let names = MailboatTopics.defaults.map(\.name)
         let whole = try EmbeddedKafka(topics: names.map { .init($0, partitionCount: 4) })
@@ -35,7 +36,7 @@ struct TopicsCommandTests {
         } throws: {
             "\($0)".contains("\(names.last ?? ""):4") && "\($0)".contains("embedded-kafka")
         }
-        // The cluster cannot say whether it would accept the plan, but the plan is shown all the same.
+        // The plan is shown although the cluster cannot say whether it would accept the plan.
         let rehearsal = try TopicsCommand.Create.parse(["--bootstrap", lacking.bootstrap, "--dry-run"])
         try await rehearsal.run()
         let uneven = try EmbeddedKafka(topics: names.enumerated().map { .init($1, partitionCount: $0 + 1) })
@@ -56,7 +57,7 @@ struct TopicsCommandTests {
         #expect(TopicsTable.lines(findings, showsAll: true).count == findings.count + 1)
         #expect(TopicsTable.summary(findings) == "1 topic: 6 ok, 1 error")
     }
-    /// The JSON has an object for each row of the table, with names that a program can rely on.
+    /// The JSON has an object for each row of the table, with stable names.
     @Test func theSameAsJSON() throws {
         let plan = TopicPlan(topics: [.init("events", .events)], replicationFactor: 1)
         let existing = [TopicDescription(name: "events", partitionCount: 4, replicationFactor: 1)]

@@ -9,7 +9,7 @@ import Testing
 @testable import mailboat
 
 struct SendTests {
-    /// Every reason in the table of verdicts has an explanation, and no other reason has one.
+    /// Every reason in the table of verdicts has an explanation. Explanations of other reasons do not exist.
     @Test func everyReasonHasWords() {
         #expect(Set(APNSReasonWords.meanings.keys) == ReasonTable.knownReasons)
         #expect(APNSReasonWords.meaning(status: 403, reason: "NewReason").contains("credentials"))
@@ -41,7 +41,7 @@ struct SendTests {
         #expect(result.json.contains("\"status\":410") && result.json.contains("\"reason\":\"Unregistered\""))
     }
 
-    /// A push that left may have arrived.
+    /// Without an answer, the text says whether the push had left. A push that had left may have arrived.
     @Test(arguments: [(true, "it may be on the phone"), (false, "nothing was sent")])
     func withoutAnAnswerItSaysWhetherItLeft(left: Bool, words: String) {
         let result = Self.result { ($0.failure, $0.requestLeft) = ("closed", left) }

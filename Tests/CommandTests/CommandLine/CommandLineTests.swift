@@ -5,10 +5,11 @@ import Testing
 @testable import CommandSupport
 @testable import mailboat
 
-/// Tests of the message for a wrong command line. It names the option, the value, and what was expected.
+/// Tests of the message for a wrong command line. The message names the option, its value, and what was expected.
 @Suite(.timeLimit(.minutes(5)))
 struct CommandLineTests {
-    /// Message and exit status of a command that ends at its command line. `nil` means that the command would run.
+    /// Message and exit status for a wrong command line. `nil` means that the command line is good and the command
+    /// would run.
     static func said(_ words: [String]) -> (text: String, status: Int32)? {
         do {
             _ = try Mailboat.parseAsRoot(try CommandWords(words, root: Mailboat.self).checked())
@@ -64,11 +65,11 @@ struct CommandLineTests {
         Case(
             "send --config a.yaml --token aa --payload b --priority 7", "--priority is 7: expected 10, 5 or 1",
             usage: "mailboat send"),
-        // A misspelt option, without which another is missing.
+        // A required option is misspelt. The message names the misspelling, not the missing option.
         Case(
             "tail --bootstap h:1", "'mailboat tail' has no option '--bootstap'; did you mean '--bootstrap'?",
             usage: "mailboat tail"),
-        // An unknown option is named before what is missing, and before a wrong value.
+        // The message names an unknown option before a missing option and before a wrong value.
         Case(
             "publish --brokers h:1", "'mailboat publish' has no option '--brokers'; did you mean '--bootstrap'?",
             usage: "mailboat publish"),
@@ -114,7 +115,7 @@ struct CommandLineTests {
         Case("publish --topic '' --bootstrap h:1", "--topic is empty: expected a value", usage: "mailboat publish"),
         Case("topics check -X ''", "--property is empty: expected name=value", usage: "mailboat topics check"),
         Case("channels delete --config a.yaml a ''", "<id> is empty: expected id", usage: "mailboat channels delete"),
-        // Values that look like an option.
+        // Values that begin with a dash, like an option.
         Case(
             "publish --key -k --bootstrap h:1", "A value that begins with '-' is written --key=VALUE.",
             usage: "mailboat publish"),
@@ -175,8 +176,8 @@ struct CommandLineTests {
         }
     }
 
-    /// For every wrong value the message names the option and what was expected. The parser is slow in a debug build,
-    /// so each option is tried with only some of the values.
+    /// The message for any wrong value names the option and what was expected. The parser is slow in a debug build, so
+    /// each option gets only some of the values.
     @Test func everyOptionSaysWhatItExpects() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         let values = ["", "-5", "99999999999999999999", "0.3", "?!", "nan"]
@@ -199,14 +200,14 @@ struct CommandLineTests {
         #expect(faultCount > 15)
     }
 
-    /// Neither a record's key nor a file of arbitrary bytes can send control characters to the terminal.
+    /// Messages contain no control characters for the terminal. These might come from a record's key or a file.
     @Test func whatIsSaidSteersNoTerminal() {
         let failure = CommandFailure("found '\u{1b}[31m'\nand \u{202e}that")
         let said = CommandEnding<Mailboat>.of(failure, running: nil, words: [])
         #expect(said.text == "Error: found '\\u001b[31m'\nand \\u202ethat" && said.status == .failure)
     }
 
-    /// A fault that a command finds while it runs is shown with the usage of that command.
+    /// A fault of the command line that a command finds only while it runs is shown with that command's usage.
     @Test func theUsageIsThatOfTheCommand() {
         let said = CommandEnding<Mailboat>.of(
             ValidationError("--app is missing"), running: ChannelsCommand.List.self, words: [])

@@ -4,13 +4,15 @@ import Testing
 @testable import CommandSupport
 @testable import mailboat
 
-/// The completion scripts. The parser decides their shape, and an update of the parser may change what is mended.
+/// Tests of the completion scripts. The program repairs the scripts that the parser generates, and an update of the
+/// parser may break the repairs.
 struct CompletionScriptTests {
     private static func script(_ shell: CompletionShell) -> String {
         CompletionScript.mended(Mailboat.completionScript(for: shell))
     }
 
-    /// bash sorts what it offers, and a dash comes before every letter.
+    /// In bash, flags are offered only after a dash. bash sorts what it offers, and would show flags before all
+    /// commands.
     @Test func bashOffersCommandsWithoutFlags() {
         let script = Self.script(.bash)
         let places = script.matches(of: #/# Offer subcommand completions\n +(.*)\n/#)

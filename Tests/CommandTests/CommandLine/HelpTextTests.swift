@@ -4,7 +4,7 @@ import Testing
 @testable import CommandSupport
 @testable import mailboat
 
-/// Tests of the texts of `--help`. People copy commands from them.
+/// Tests of the texts of `--help`, from which people copy commands.
 struct HelpTextTests {
     private static let text = """
         OVERVIEW: Does something.
@@ -49,7 +49,7 @@ struct HelpTextTests {
                 """)
     }
 
-    /// A flag and its opposite share a help text, so the text must say what both mean.
+    /// A flag and its opposite share one help text, so the text must explain both.
     @Test func aFlagThatCanBeTakenBackSaysWhatThatMeans() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         var count = 0

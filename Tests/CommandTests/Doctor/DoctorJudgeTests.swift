@@ -8,7 +8,7 @@ import Testing
 @testable import KafkaLog
 @testable import mailboat
 
-/// Tests of what `mailboat doctor` concludes from what it has seen.
+/// Tests of the findings that `mailboat doctor` makes from its observations.
 struct DoctorJudgeTests {
     typealias Level = DoctorFinding.Level
 
@@ -88,7 +88,7 @@ struct DoctorJudgeTests {
         Self.expect(
             judge(Self.report(.connecting, "timed out"), other: (2_197, true)), .fail,
             ["port 2197 can", "apns.production.port: 2197"])
-        // Pushes go on without the management host, so this is only a warning.
+        // Pushes work without the management host, so this is only a warning.
         Self.expect(
             judge(Self.report(.connecting, "timed out"), Self.route(.management)), .warn, ["production management"])
         Self.expect(judge(Self.report(.secured, "closed")), .fail, ["HTTP/2 is not"])
@@ -101,7 +101,8 @@ struct DoctorJudgeTests {
             ["ca.pem", "apns.production.ca-file"])
     }
 
-    /// The finding says which way a connection went. It also names a proxy of the environment that was not used.
+    /// The finding says whether a connection was direct or went through a proxy. It also names a variable with a proxy
+    /// that was not used.
     @Test func proxies() {
         var report = Self.report(.ready, certificates: Self.chain)
         (report.address, report.streamsMax) = ("10.0.0.1", 1)
@@ -135,7 +136,7 @@ struct DoctorJudgeTests {
         for status in [400, 429, 500, 503] { Self.expect(judge(status), .warn, ["answers \(status)"]) }
     }
 
-    /// The finding names the certificate of the chain that is at fault.
+    /// The finding names the faulty certificate of the chain.
     @Test(arguments: [
         (10, "certificate has expired", certificate("Middle", by: "Root", until: nowSeconds - 1), "/CN=Middle"),
         (62, "hostname mismatch", certificate("Middle", by: "Root"), "/CN=api.push.apple.com"),
@@ -152,7 +153,7 @@ struct DoctorJudgeTests {
         Self.expect(finding, .fail, [detail, ": \(named)"])
     }
 
-    /// For a certificate that no trusted authority signed, the remedy names the setting with the trusted authorities.
+    /// If no trusted authority has signed a certificate, the remedy names the setting for trusted authorities.
     @Test(arguments: [
         (20, PlannedRoute.Purpose.pushes, "install or update it", "apns.production.ca-file names a PEM file"),
         (19, .management, "ca-certificates", "apns.production.ca-file"),
@@ -176,7 +177,7 @@ struct DoctorJudgeTests {
         #expect(finding.remedy?.contains("/etc/mailboat/ca.pem must hold") == true, "\(finding.line)")
     }
 
-    /// The setting for Kafka's authorities has another name.
+    /// For Kafka, the remedy names Kafka's own setting for trusted authorities.
     @Test func theAuthorityOfBrokersIsNamed() {
         let unknown = KafkaError(
             code: .ssl,
@@ -190,7 +191,7 @@ struct DoctorJudgeTests {
         #expect(other.remedy?.contains("ssl.ca.location") == false)
     }
 
-    /// No broker was asked, because there was no token. So the finding names the source of tokens.
+    /// Without a token no broker could be asked, so the finding names the token source.
     @Test func aLoginWithoutATokenNamesItsSource() {
         Self.expect(
             DoctorJudge.login(
@@ -306,7 +307,7 @@ struct DoctorJudgeTests {
             return DoctorJudge.state(topic: "s", [look], group: "g", hasCommits: hasCommits)
         }
         Self.expect(finding(used, hasCommits: true), .ok, ["holds what was written"])
-        // A first start: nobody has been at work.
+        // Before the first start of a worker there are no commits, and nothing is missing.
         Self.expect(finding(StateWord(), hasCommits: false), .ok, ["holds what was written"])
         Self.expect(
             finding(used, hasCommits: false), .warn, ["no offsets of the group g", "need the same kafka.group"])

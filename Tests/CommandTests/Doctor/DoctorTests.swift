@@ -5,7 +5,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of `mailboat doctor` where nothing is as it should be. `ToolsTests` has the case where all is well.
+/// Tests of `mailboat doctor` when many things are wrong. `ToolsTests` has the case where all is well.
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorTests {
     private static func findings(_ yaml: String, _ words: String...) async throws -> [DoctorFinding] {
@@ -18,7 +18,7 @@ struct DoctorTests {
     }
 
     @Test func everyCheckIsMadeAlthoughTheOneBeforeFails() async throws {
-        // Nobody listens on port 1.
+        // Nothing listens on port 1.
         let findings = try await Self.findings(
             """
             kafka.bootstrap: 127.0.0.1:1
@@ -43,7 +43,7 @@ struct DoctorTests {
         let findings = try await Self.findings("kafka.bootstrap: localhost:9092\nbudget.per-hours: 3\n")
         #expect(!findings.isEmpty && findings.allSatisfy { $0.level == .fail && $0.check == .configuration })
         #expect(findings.contains { $0.found.contains("did you mean budget.per-hour?") })
-        // The message names the file only once, with the line.
+        // The message names the file with the line, and only once.
         #expect(findings.contains { $0.subject.hasSuffix(".yaml:2") && $0.found.hasPrefix("budget.per-hours: ") })
         #expect(findings.allSatisfy { $0.line.ranges(of: ".yaml").count == 1 })
     }

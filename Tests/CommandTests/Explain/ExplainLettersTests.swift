@@ -44,7 +44,7 @@ struct ExplainLettersTests {
             Self.text(Self.waiting(Self.letter("app: x is not configured"))).contains("'mailboat check --config FILE'"))
     }
 
-    /// A letter that was sent back and the event that it became name each other.
+    /// The report links a dead letter and the event that was republished from it, in both directions.
     @Test func whatWasSentBackIsNamed() {
         let facts = Self.waiting(Self.letter(), later: [Table.event("register", offset: 102, ago: 20)])
         #expect(!ExplainReport(facts).lines.contains { $0.contains("sent back") })
@@ -68,7 +68,7 @@ struct ExplainLettersTests {
         #expect(Self.text(facts).contains("A registration was refused: "))
     }
 
-    /// A later registration was taken, or the refused event is another one: then the letter explains nothing.
+    /// A letter explains nothing if it is about another kind of event, or if a later registration was taken.
     @Test func anotherLetterIsNotNamed() {
         #expect(!Self.text(Self.waiting(Self.letter(event: "update"))).contains("was refused"))
         #expect(!Self.text(Self.waiting(Self.letter(event: nil))).contains("was refused"))
@@ -80,7 +80,8 @@ struct ExplainLettersTests {
         #expect(!Self.text(registered).contains("was refused"))
     }
 
-    /// Publishing the event again would send it, and its alert, to all other members once more.
+    /// The verdict does not advise to publish the event again. All other members would get the event and its alert a
+    /// second time.
     @Test func aMembersRefusalDoesNotAdviseToPublishAgain() {
         let facts = Table.facts(
             [Table.event()], Table.slot { $0.isAudience = true }, [Table.outcome("fanned-out")]

@@ -92,8 +92,8 @@ struct ExplainRecordsTests {
         #expect(Self.records.state(record, topic: "state", reader: reader) == nil)
     }
 
-    /// Other `state` records about an audience have keys with the same end as the audience's own key. They must not be
-    /// taken for the audience.
+    /// Other `state` records about an audience have keys that end like the audience's own key. The reader must not use
+    /// them as the audience's record.
     @Test func whatLiesBesideAnAudienceIsNotTheAudience() throws {
         let reader = StateRecordReader(inputTopics: ["events"])
         for prefix in ["h", "v", "p", "d", "r"] {
@@ -138,7 +138,8 @@ struct ExplainRecordsTests {
         #expect(found == expected)
     }
 
-    /// The outcome of a member that APNs refused has the hash of the member's token as its key.
+    /// A member is found by the hash of its token. That hash is the key of the outcome when APNs refuses a push to the
+    /// member.
     @Test func aRefusedMemberIsFollowedByItsHash() {
         typealias Pieces = ExplainVerdictTests
         let refusal = Pieces.outcome("rejected") {

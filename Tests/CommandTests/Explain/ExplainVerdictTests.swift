@@ -69,8 +69,8 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
-    /// The oldest record of the dead token says when it died. The newest record may have been written minutes later,
-    /// for another reason.
+    /// The oldest of the latest consecutive records with a dead token says when the token died. Newer records may have
+    /// been written for other reasons.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
         func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
             .init(place: Self.place("state", 55, ago: ago), app: "a.b", slot: Self.slot("alive", change))
@@ -258,7 +258,7 @@ struct ExplainVerdictTests {
         Case(
             .nothingRegistered, facts([event()], slot(token: nil)) { $0.otherApp = "com.example.other" },
             "live token under another app, com.example.other", "right app"),
-        // The producer's client hashes differently.
+        // The producer's client uses another hash, so the event was in the wrong partition.
         Case(
             .accepted,
             facts([event { $0.source.partition = 5 }], slot(), [outcome("delivered") { $0.source?.partition = 5 }]),
@@ -267,7 +267,7 @@ struct ExplainVerdictTests {
             .accepted, facts([event { $0.doubtfulDates = ["eta = 1 (x)"] }], slot(), [outcome("delivered")]),
             "but a phone does not read eta = 1 (x) as that date"),
         Case(.duplicate, facts([event("start")], slot(), [outcome("duplicate")]), "changes nothing"),
-        // The owner died, and the next owner has read the event once more.
+        // A worker died, and the next one read the event again.
         Case(
             .accepted, facts([event()], slot(), [outcome("duplicate"), outcome("delivered")]), "APNs accepted"),
         Case(.late, facts([event()], nil, [outcome("duplicate"), outcome("late")]), "after the activity's end"),
@@ -275,7 +275,7 @@ struct ExplainVerdictTests {
         Case(
             .rejected, facts([event()], slot(token: nil), [outcome("rejected") { $0.reason = "BadDeviceToken" }]),
             "BadDeviceToken", "other environment"),
-        // A channel has no token, so no new token can be registered for it.
+        // A channel has no token, so the remedy must not advise to register one.
         Case(
             .channelGone,
             facts(
@@ -324,7 +324,7 @@ struct ExplainVerdictTests {
             .older, facts([event()], slot { $0.lastAcceptedSeconds = 1_699_999_999 }), "1699999960", "1699999999",
             "outcomes.publish: all"),
 
-        // APNs has the event.
+        // APNs has accepted the event.
         Case(
             .accepted, facts([event()], slot(), [outcome("delivered") { $0.priority = 10 }]),
             "39 s ago at priority 10", "decode", "swiped"),
@@ -345,18 +345,18 @@ struct ExplainVerdictTests {
         Case(
             .accepted, facts([event("start")], slot("started", token: nil), [outcome("delivered")]), "attributes-type",
             "No update token"),
-        // The outcomes topic does not have deliveries, but `state` does.
+        // The outcomes topic has no record of the delivery, but `state` remembers it.
         Case(.accepted, facts([event()], slot { $0.lastAcceptedSeconds = 1_699_999_960 }), "as workers remember"),
-        // The event has left the log.
+        // Kafka has deleted the event from its log.
         Case(.accepted, facts([], slot(), [outcome("delivered")]), "accepted"),
         Case(.accepted, facts([event("register")], slot { $0.lastAcceptedSeconds = 5 }), "accepted"),
 
-        // The event gives nothing to send.
+        // The newest event causes no push.
         Case(.nothingPublished, facts([event("register")], slot()), "no event for the phone"),
         Case(.nothingRegistered, facts([event("unregister")], slot("awaiting", token: nil)), "until another"),
         Case(.nothingRegistered, facts([event("register")], slot("awaiting", token: nil)), "Nothing is registered"),
         Case(.nothingRegistered, facts([event("unregister")], nil), "unregistered 40 s ago"),
-        // The last event decides, even if APNs accepted others before.
+        // The newest event decides, although APNs accepted an earlier one.
         Case(
             .nothingRegistered,
             facts(
@@ -383,7 +383,7 @@ struct ExplainVerdictTests {
         #expect(!verdict.next.isEmpty)
     }
 
-    /// An update waits for its budget only under the policy `defer`. Alerts and ends have reserved units.
+    /// Only under the policy `defer` does an update wait for the budget. Alerts and ends have reserved units.
     @Test(arguments: [
         ("defer", 13, false, "update", Cause.budgetUsedUp), ("defer", 12, false, "update", .waits),
         ("defer", 13, true, "update", .waits), ("defer", 13, false, "end", .waits),
@@ -408,8 +408,8 @@ struct ExplainVerdictTests {
         #expect(Cause.allCases.filter { !named.contains($0) } == [])
     }
 
-    /// Every outcome leads to a verdict, so a new one must be added here. Outcomes of registrations and of events for
-    /// members decide nothing alone.
+    /// Every outcome leads to a verdict, so a new outcome needs a new case. `applied` and `fanned-out` are excluded,
+    /// because they decide nothing alone.
     @Test func everyOutcomeDecides() {
         for outcome in Outcome.allCases where outcome != .applied && outcome != .fannedOut {
             let facts = Self.facts([Self.event()], Self.slot(), [Self.outcome("\(outcome.name)")])
@@ -417,7 +417,7 @@ struct ExplainVerdictTests {
         }
     }
 
-    /// A worker has had the event if any of these facts says so.
+    /// Each of these facts alone shows that a worker has taken the event.
     @Test(arguments: [
         facts([event()], slot { $0.applied = .init(topic: "liveactivity.events", offset: 102) }, committed: nil),
         facts([event()], nil, [outcome("delivered")], committed: nil),
@@ -461,7 +461,7 @@ struct ExplainVerdictTests {
         #expect(lines.contains { $0.contains("budget 3 of 15 used, 12 left") })
     }
 
-    /// Facts that are not displayed count, too.
+    /// The verdict also uses facts that the report does not show.
     @Test func aVerdictRestsOnMoreThanIsShown() {
         let facts = Self.facts(
             [Self.event("register", offset: 103), Self.event()], Self.slot(),

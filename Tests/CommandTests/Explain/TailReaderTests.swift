@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TailReaderTests {
-    /// The windows that the reader asks for, in a log with a record at each `density`th offset.
+    /// The windows of offsets that are read, if one offset in `density` has a record.
     private static func windows(_ low: Int64, _ end: Int64, max: Int, density: Int64 = 1) -> (
         [Range<Int64>], TailWindows
     ) {
@@ -34,7 +34,7 @@ struct TailReaderTests {
         #expect(ranges.last?.lowerBound == Int64(1_000_000 - max))
     }
 
-    /// Compaction leaves gaps between offsets. They do not count as records.
+    /// Offsets that compaction has emptied do not count as records.
     @Test func gapsAreNotCountedAsRecords() {
         let (_, windows) = Self.windows(0, 100_000_000, max: 100_000, density: 1_000)
         #expect(windows.startOffset == 0)
@@ -80,7 +80,7 @@ struct TailReaderTests {
         #expect(all.1.isWhole && all.1.recordCount == count)
         #expect(try numbers(.max, max: 3_000) { $0 == 0 }.1.recordCount == 3_000)
 
-        // The reading is stopped within the second window, which has 5,000 records.
+        // The reading is stopped inside its second window, which has 5,000 records.
         var seen = 0
         let (_, reach) = try reader.pick(
             TopicPartition(topic: "t", partition: 0), recordCountMax: .max, isEnough: { false },

@@ -6,7 +6,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of topics that were made anew or lost records, and of the repair commands, on an embedded Kafka.
+/// Tests of the repair commands for topics that were made anew or have lost records, on an embedded Kafka.
 @Suite(.timeLimit(.minutes(5)))
 struct AnotherLogTests {
     private static let events = "liveactivity.events"
@@ -54,7 +54,7 @@ struct AnotherLogTests {
         ).run()
     }
 
-    /// One partition of two has lost what the group knows to have been written.
+    /// The commits of one partition show that its `state` has lost records. The loss is accepted once.
     @Test func aLossIsAcceptedOnce() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
@@ -75,8 +75,8 @@ struct AnotherLogTests {
         #expect(try Self.state(kafka) == [2, 1])
     }
 
-    /// A partition was added to `events`. The loss is accepted only in the partitions for which `state` was written,
-    /// and their number stays.
+    /// A partition was added to `events`. The loss is accepted only in the partitions that `state` was written for, and
+    /// the markers keep that number.
     @Test func partitionsThatWereAddedDoNotCount() async throws {
         let kafka = try EmbeddedKafka(topics: [
             .init(Self.events, partitionCount: 3), .init("liveactivity.routed", partitionCount: 2),
@@ -97,7 +97,8 @@ struct AnotherLogTests {
         #expect(marker.partitionCount == 2)
     }
 
-    /// The committed offset is within the log, but another record is now at an offset that the group had read.
+    /// The committed offset is within the log, but another record is at an offset that the group had read. That is
+    /// enough reason to move the offset.
     @Test func anotherRecordIsReasonEnoughToMove() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
@@ -117,7 +118,8 @@ struct AnotherLogTests {
         #expect(positions[0].committedMetadata == "mailboat new-log", "the next worker is told")
     }
 
-    /// Once a group has had members, the embedded Kafka takes commits only from members.
+    /// Offsets of a group that had a member can be moved. From such a group the embedded Kafka takes commits only from
+    /// members.
     @Test func offsetsAreMovedWhereAWorkerHasBeen() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }

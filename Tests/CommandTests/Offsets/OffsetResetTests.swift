@@ -3,7 +3,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the offsets that are moved, where to, and what that skips or repeats.
+/// Tests of which offsets are moved, to which offset, and which records that skips or repeats.
 struct OffsetResetTests {
     private static func position(_ committed: Int64?, log: ClosedRange<Int64>) -> PartitionPositions {
         PartitionPositions(
@@ -18,7 +18,7 @@ struct OffsetResetTests {
         (99, .earliest, false, .move(to: 40)),
         (12, .offset(39), false, .impossible("39 is outside the log (40 to 90): expected an offset in it")),
         (12, .offset(91), false, .impossible("91 is outside the log (40 to 90): expected an offset in it")),
-        // Both ends of the log count as inside.
+        // An offset at either end of the log is in the log.
         (40, .latest, false, .keep("in the log")), (90, .earliest, false, .keep("in the log")),
         (nil, .latest, false, .keep("never committed: start-from decides")),
         (60, .earliest, true, .move(to: 40)), (nil, .latest, true, .move(to: 90)),

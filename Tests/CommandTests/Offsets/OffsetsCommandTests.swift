@@ -21,7 +21,7 @@ struct OffsetsCommandTests {
         }
     }
 
-    /// Commits and reads offsets of a group that has no members.
+    /// Commits and reads the offsets of a group without members.
     private struct Group {
         let kafka: EmbeddedKafka
         let outsider: KafkaConsumer

@@ -2,7 +2,7 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Records of kept channels as a keeper writes them.
+/// Keys and values of `state` records about kept channels, as a keeper writes them.
 enum KeptRecordBytes {
     static let bundleID = "com.example.pizza"
 
@@ -19,7 +19,7 @@ enum KeptRecordBytes {
         return bytes
     }
 
-    /// A channel in a phase. If an audience is given, the channel is that of its first life.
+    /// A kept channel in `phase`. With an `audience`, the channel belongs to the audience's first life.
     static func channel(
         _ phase: KeptChannel.Phase, id: String = "", audience: String? = nil, sinceMillis: Int64 = 1_000
     ) -> KeptChannel {

@@ -12,11 +12,11 @@ import Testing
 /// Tests of `mailboat channels reconcile` as a user runs it, against a Kafka and the simulated APNs.
 @Suite(.timeLimit(.minutes(5)))
 struct ReconcileProcessTests {
-    /// Channels at Apple, and what `state` says of them.
+    /// A simulated APNs with channels, some of which `state` has on record.
     private struct Scene {
         var house: ChannelsHouse
-        /// Ids of three channels of ours, then one of somebody else's. Ours are an audience's, a warm one, and one
-        /// being deleted.
+        /// Ids of four channels. The first three are ours: an audience's, a warm one, and one being deleted. The last
+        /// is a stranger's.
         var ids: [String]
         var all: Set<String> { Set(self.house.simulator.channels().map(\.id)) }
     }
@@ -80,7 +80,7 @@ struct ReconcileProcessTests {
             #expect(scene.all == [scene.ids[0], scene.ids[3]])
             #expect(done.lines.filter { $0.contains(#""deleted":true"#) }.count == 2)
             #expect(done.lines.contains { $0.contains(#""verdict":"open-again""#) && !$0.contains("deleted") })
-            // The second run finds nothing to delete, because the channels are no longer in the list.
+            // A second run finds nothing to delete, because the deleted channels are no longer in APNs' list.
             let again = try await scene.house.run("reconcile", "--execute")
             #expect(again.status == 0 && again.errors.contains("; 0 to delete"), "\(again)")
             #expect(scene.all == [scene.ids[0], scene.ids[3]])
@@ -100,7 +100,8 @@ struct ReconcileProcessTests {
         }
     }
 
-    /// A channel whose record this release cannot read is not known to be ours.
+    /// A channel may be ours, but its record cannot be read by this release. So the command names the record and does
+    /// not delete the channel.
     @Test func aRecordThatCannotBeReadIsNamed() async throws {
         try await Self.with { scene, kafka in
             let producer = try KafkaProducer(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the report about each channel on which `state` and Apple's list disagree.
+/// Tests of the report of channels on which `state` and APNs' list disagree.
 struct ReconcileReportTests {
     private static let home = ChannelHome(bundleID: KeptRecordBytes.bundleID, environment: .production)
     private static let now: Int64 = 1_700_000_000_000
@@ -26,7 +26,7 @@ struct ReconcileReportTests {
         var name: String
         var kept: KeptChannel
         var isListed = true
-        /// Verdict on the channel, or `nil` when it is not reported.
+        /// Verdict on the channel, or `nil` if the report leaves the channel out.
         var verdict: String?
         var testDescription: String { self.name }
     }
@@ -65,14 +65,15 @@ struct ReconcileReportTests {
         #expect(report.findings.map(\.verdict.rawValue) == (row.verdict.map { [$0] } ?? []))
     }
 
-    /// Warm channels belong to no audience. They stay, up to the wanted number.
+    /// Warm channels stay up to the wanted number. The report names only those beyond it.
     @Test func thePoolIsLeftAlone() {
         let warm = ["A", "B", "C"].map { KeptRecordBytes.channel(.open, id: $0) }
         let report = Self.report(warm, listed: ["A", "B", "C"], poolSize: 2)
         #expect(report.findings.map(\.id) == ["C"])
     }
 
-    /// A channel that was in the list before a creation was surely not made by it.
+    /// A creation got no answer. A channel that was in the list before it is a stranger's. A channel that is new in the
+    /// list may be ours.
     @Test func whatALostAnswerMayHaveMadeIsToldFromOthers() {
         var asked = KeptRecordBytes.channel(.asked, audience: "m")
         asked.strangers = [KeptChannel.hash(ofID: Array("theirs".utf8))]
@@ -111,7 +112,7 @@ struct ReconcileReportTests {
         #expect(report.json(report.findings[2], deleted: true).contains(#""deleted":true,"#))
     }
 
-    /// The record has changed between the report and the deletion.
+    /// The record may change between report and deletion. The channel is deleted only if its record still allows it.
     @Test func aRecordThatHasChangedIsLeftAlone() throws {
         let report = Self.report([KeptRecordBytes.channel(.open, id: "A")], listed: ["A"])
         let finding = try #require(report.findings.first)
@@ -162,7 +163,7 @@ struct ReconcileReportTests {
         }
         #expect(records.channels.isEmpty)
         #expect(records.unreadable == rows.map { .init(partition: 3, offset: 7, reason: $0.1) })
-        // A newer record replaces the older one.
+        // A newer record of that key replaces the unreadable one.
         records.add(Self.record(KeptRecordBytes.key(0), good, offset: 8))
         #expect(records.unreadable.count == 2 && records.channels.count == 1)
     }

@@ -44,7 +44,7 @@ struct ReplayTests {
         #expect(reason.contains(says), "\(reason)")
     }
 
-    /// No phone would show a stale start, so it is left out even if starts are asked for.
+    /// A start that is stale by now is left out even if starts are asked for, because no phone would show it.
     @Test func aStaleStartIsLeftOut() {
         let value =
             #"{"event":"start",\#(Self.app),"to":{"start-token":"ab"},"attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"},"content-state":{},"stale-date":1799999999}"#
@@ -63,7 +63,7 @@ struct ReplayTests {
     }
 
     @Test func onlyTheTimestampIsAnotherOne() {
-        // Only the event's own timestamp changes. A nested one, or a text that looks like one, stays as it is.
+        // Only the event's own timestamp is renewed. A nested one, or a text that looks like one, stays unchanged.
         let value = #"{ "content-state":{"timestamp":5,"n":1.50}, "timestamp" : 1700000000 ,"event":"update"}"#
         #expect(
             String(decoding: ReplayJudge.renewed(Array(value.utf8), nowSeconds: Self.now), as: UTF8.self)
@@ -72,7 +72,7 @@ struct ReplayTests {
         #expect(ReplayJudge.renewed(without, nowSeconds: Self.now) == without)
     }
 
-    /// Workers with this configuration would make the event a dead letter again, so it is left out.
+    /// Workers with this configuration would make the event a dead letter, so it is left out.
     @Test func whatNoWorkerTakesIsLeftOut() {
         let event = #"{"event":"end","app":"a.b"}"#
         #expect(
@@ -143,7 +143,7 @@ struct ReplayTests {
         try await Replay.parse(["order-7", "--last", "2", "--execute", "--format", "json"] + cluster).run()
         #expect(try await Self.count(kafka) == 7)
 
-        // The first is a registration, which is left out; the others are published.
+        // The first event is a registration and is left out. The other two are published.
         let partition = Murmur2.partition(key: Array("order-7".utf8).span, count: 4)
         let range = ["--from", "liveactivity.events[\(partition)]@0", "--count", "3", "--execute"]
         await #expect(throws: ExitCode.failure) { try await Replay.parse(range + cluster).run() }
@@ -172,8 +172,8 @@ struct ReplayTests {
         }
     }
 
-    /// kcat without a partitioner option puts a key on another partition than murmur2. Workers forward such events
-    /// through the routed topic.
+    /// An event in the wrong partition is found in the routed topic, to which workers forwarded it. For example, kcat
+    /// chooses partitions by another hash than murmur2.
     @Test func whatLayElsewhereIsFoundWhereWorkersPutIt() async throws {
         let kafka = try EmbeddedKafka(topics: [
             .init("liveactivity.events", partitionCount: 4), .init("liveactivity.routed", partitionCount: 4),
@@ -196,8 +196,8 @@ struct ReplayTests {
         #expect(records.map(\.partition) == [own])
         #expect(records.first?.headers == [])
         #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) }?.contains(#"{"n":0}"#) == true)
-        // From now on the activity has a registration in the routed topic. It is the newest, also after the token is
-        // rotated.
+        // A registration with another token is published now. The update that is replayed after it is still the newest
+        // event that is not a registration.
         let rotation = #"{"event":"register",\#(Self.app),"token":"cd34"}"#
         _ = try SteadyPublisher(options, topic: "liveactivity.events").publish(
             RecordText(key: key, value: Array(rotation.utf8)))
@@ -207,8 +207,8 @@ struct ReplayTests {
             "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20)
         ).last
         #expect(newest?.value == records.first?.value)
-        // If registrations are asked for, the rotation is published again. Only the one that was just published is
-        // newer.
+        // With registrations, the last two events are the replayed update and the registration. Both are published
+        // again.
         try await Replay.parse(
             ["order-7", "--last", "2", "--with-registrations", "--execute", "--bootstrap", kafka.bootstrap]
         ).run()

@@ -24,7 +24,8 @@ struct TailTests {
         return filter.take(record, vain: &vain)
     }
 
-    /// The page of `mailboat dev` computes the same, as `EventReadingTests` checks.
+    /// The program and the page of `mailboat dev` compute the same hash of a token. `EventReadingTests` checks the
+    /// page.
     @Test func aTokensHashIsThatOfThePage() {
         #expect(StateRecordReader.hash(Array("foobar".utf8)) == "85944171f73967e8")
     }
@@ -39,7 +40,7 @@ struct TailTests {
         #expect((Self.taken(Self.record(), by: filter) != nil) == isTaken)
     }
 
-    /// The key of an audience also finds what became of all its members together, and of its channel.
+    /// An audience's key also finds the outcomes that sum up its members, and those of its channel.
     @Test(arguments: [
         ("audience/a.b/match/5/6", "audience", "match", true), ("pass/a.b/match/5/6/0", "pass", "match", true),
         ("start-pass/a.b/match/5/6/0", "start-pass", "match", true),
@@ -52,7 +53,7 @@ struct TailTests {
         #expect((Self.taken(record, by: TailFilter(key: "match")) != nil) == isTaken)
     }
 
-    /// An event is found by its id, alone or among those of an audience's version.
+    /// An event is found by its id, whether an outcome names one event or all events of an audience's version.
     @Test(arguments: [
         ("\"event-id\":\"ready\"", true), ("\"event-id\":\"ready-2\"", false), ("\"version\":6", false),
         ("\"sources\":[{\"event-id\":\"goal\"},{\"event-id\":\"ready\"}]", true),
@@ -62,7 +63,7 @@ struct TailTests {
         #expect((Self.taken(record, by: TailFilter(eventID: "ready")) != nil) == isTaken)
     }
 
-    /// An id that no outcome has is answered with the nearest one.
+    /// For an id that no outcome has, `tail` suggests the most similar id that it read.
     @Test func anIDThatIsNotFoundIsAnsweredWithTheNearest() {
         let filter = TailFilter(eventID: "order-7-raedy")
         var vain = ReadInVain()
@@ -86,7 +87,7 @@ struct TailTests {
                 == text.replacing("delivered     ", with: "\u{1b}[32mdelivered     \u{1b}[0m"))
     }
 
-    /// A member's outcome names no member but by its token's hash.
+    /// A member's outcome shows only the hash of the member's token.
     @Test func aRefusedTokenIsNamedByItsHash() throws {
         let record = Self.record(
             "{\"outcome\":\"rejected\",\"app\":\"a.b\",\"audience\":\"match\",\"status\":410,\"token-hash\":\"099ac307b61d7d34\"}",
@@ -119,7 +120,8 @@ struct TailTests {
         #expect(TailText.line(try #require(Self.taken(record)), record, isColoured: false) == expected)
     }
 
-    /// A person sees the first line of what one audience brings by the hundred, and then counts.
+    /// A terminal shows the first of many similar outcomes of an audience. After that it shows their number once a
+    /// second.
     @Test func outcomesAlikeAreCounted() throws {
         let start = ContinuousClock.now
         var fold = TailFold(isColoured: false)
@@ -133,7 +135,7 @@ struct TailTests {
         for _ in 0..<998 { #expect(try take("applied", "match").isEmpty) }
         #expect(fold.tick(now: start + .milliseconds(999)).isEmpty)
         #expect(try take("applied", "match", after: 1) == ["22:13:20  applied       a.b match  and 999 more like it"])
-        // Counting goes on, until something else comes.
+        // Counting continues until a different outcome comes.
         #expect(try take("applied", "match", after: 2).isEmpty)
         #expect(
             try take("applied", "final", after: 2) == [
@@ -141,7 +143,7 @@ struct TailTests {
             ])
         #expect(try take("applied", "final", after: 2).isEmpty)
         #expect(fold.settle() == ["22:13:20  applied       a.b final  and 1 more like it"] && fold.settle().isEmpty)
-        // Reasons differ, sums change, and an activity is not an audience.
+        // Outcomes with different reasons, sums, and outcomes of one activity are all shown.
         for reason in ["Unregistered", "BadDeviceToken"] {
             #expect(try take("rejected", "final", more: ",\"reason\":\"\(reason)\"").count == 1)
         }
@@ -251,8 +253,8 @@ struct TailTests {
         #expect(try count("--no-follow") == 0)
         #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
 
-        // Stored records come in the order of time. One partition has more of them than one read returns. The other has
-        // a few, far apart.
+        // Stored records of several partitions are shown in order of time. One partition has more records than one read
+        // returns. The other has a few that are far apart.
         var times: [Int64] = []
         for number in 0..<2_510 {
             let millis = now + Int64(number < 2_500 ? number * 10 : (number - 2_500) * 2_500)
@@ -267,7 +269,7 @@ struct TailTests {
             .follow(isOver: { false }) { _, record in times.append(record.timestampMillis) }
         #expect(times.count == 2_510 && times == times.sorted())
 
-        // `tail` can also end while it looks for the start. Then it looks at only the first of two partitions.
+        // `tail` can be stopped while it looks for the start. Then it has looked at only the first of two partitions.
         var asked = 0
         try Tail.parse(["--bootstrap", kafka.bootstrap, "--since", "2h"]).follow(
             isOver: {
@@ -276,7 +278,7 @@ struct TailTests {
             }, show: { _, _ in Issue.record("nothing is shown any more") })
         #expect(asked <= 5, "\(asked)")
 
-        // `tail` shows the records that arrive while it follows, and ends when it is told to.
+        // `tail` shows records that arrive while it follows, until it is stopped.
         var seen: [String] = []
         var isPublished = false
         try Tail.parse(["--bootstrap", kafka.bootstrap]).follow(
@@ -290,8 +292,8 @@ struct TailTests {
         #expect(seen == ["late", "late", "late"])
     }
 
-    /// Sums of an audience are in other partitions than its key. They are shown whether the audience is found in the log
-    /// or while `tail` follows. For another key the other partitions are not read.
+    /// `--key` with an audience also finds the audience's sums, which are in other partitions. This works for an
+    /// audience found in the log and for one that appears later. For other keys the other partitions are not read.
     @Test func anAudienceIsFoundInAllPartitions() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("liveactivity.outcomes", partitionCount: 4)])
         defer { kafka.stop() }
@@ -319,7 +321,7 @@ struct TailTests {
         }
         let expected = ["fanned-out", "pass", "pass", "pass", "audience"]
 
-        // The audience is new to `tail`, which follows its key alone until then.
+        // The log has no outcome of this audience yet, so `tail` follows only the partition of the key.
         var seen: [String] = []
         var isPublished = false
         let deadline = ContinuousClock.now + .seconds(60)
@@ -333,7 +335,7 @@ struct TailTests {
             }, show: { line, _ in seen.append(line.outcome) })
         #expect(seen.sorted() == expected.sorted())
 
-        // The audience is in the log.
+        // The log has outcomes of the audience by now.
         seen = []
         try Tail.parse(["--bootstrap", kafka.bootstrap, "--key", "match", "--since", "1h", "--no-follow"])
             .follow(isOver: { false }, show: { line, _ in seen.append(line.outcome) })

@@ -19,7 +19,7 @@ struct JSONLogHandlerTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
     }
 
-    /// A log line as it reaches standard error.
+    /// A log line as it is written to standard error, decoded.
     private static func line(_ message: String, _ metadata: Logger.Metadata = [:], error: (any Error)? = nil) throws
         -> [String: Any]
     {
@@ -79,7 +79,7 @@ struct JSONLogHandlerTests {
         #expect(objects.compactMap { $0["shard"] as? String } == ["3", "4"])
     }
 
-    /// Faults of the settings are JSON lines, too, wherever the settings choose the format and whatever is wrong.
+    /// Faults of the settings are also JSON lines, whether the format is chosen in the file or by a variable.
     @Test(arguments: ["log.format: json\nbudget.per-hour: many\n", "log: {format: json}\nkafka.bootstrap: [\n", nil])
     func faultsAreWrittenInTheFormatThatIsAskedFor(text: String?) async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).yaml").path

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port of this machine that is taken.
+/// A socket that listens on a port of this machine, so that the port is taken.
 final class ListeningSocket {
     struct Failure: Error { var code: Int32 }
 

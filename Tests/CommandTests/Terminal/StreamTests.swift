@@ -2,8 +2,8 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Tests of the built executables with wrong files, streams and numbers. They must say what is wrong and exit with a
-/// status. A signal fails the test, because a trap ends in one.
+/// Tests of the built executables with unusable files, streams and numbers. They must say what is wrong and exit with a
+/// status. A trap ends in a signal, which fails the test.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -44,8 +44,8 @@ struct StreamTests {
         Case(line: "echo '\(event)' | $M check <&- >&- 2>&-", status: 1),
         Case(line: "$M --help", status: 1, hasNoReader: true),
         Case(line: "$M --help > /dev/full", status: 1, says: "No space left on device"),
-        // Output is buffered by line, as on a terminal. The C library would write each line at once, and forget a
-        // failure.
+        // `stdbuf` makes output buffered by line, as on a terminal. A failed write must be noticed, although the C
+        // library forgets it after each line.
         Case(line: "stdbuf -oL $M --help > /dev/full", status: 1, says: "No space left on device"),
         Case(line: "stdbuf -o0 $M --version > /dev/full", status: 1, says: "No space left on device"),
         Case(line: "$M help run > /dev/full", status: 1, says: "No space left on device"),
@@ -80,7 +80,7 @@ struct StreamTests {
         Case(line: "$M apns-simulator --generate-credentials $D --latency \(largest)", status: 64),
         Case(line: "$M embedded-kafka --partitions \(largest)", status: 64),
 
-        // The port is taken. The message names the flag, the address and the remedy, and the status is 1.
+        // The port is already taken. The message names the flag, the address and the remedy.
         Self.taken("dev --kafka-port 0 --port $P", "--host and --port: 127.0.0.1:"),
         Self.taken("dev --port 0 --kafka-port $P", "--kafka-port: 127.0.0.1:"),
         Self.taken("embedded-kafka --control 0 --port $P", "--host and --port: 127.0.0.1:"),
@@ -134,7 +134,7 @@ struct StreamTests {
             line: "touch $D/key; $M apns-simulator --generate-credentials $D --key $D/key --port 0 --control 0",
             status: 64,
             says: "--key-id is needed", names: "Usage: mailboat apns-simulator"),
-        // No server is asked when an option cannot be valid.
+        // A command with an invalid option asks no server.
         Case(line: "$M topics check --bootstrap ''", status: 64, says: "--bootstrap is empty"),
         Case(line: "$M topics check --bootstrap localhost:99999", status: 64, says: "ports from 1 to 65535"),
         Case(line: "$M topics check -X bootstrap.servers=127.0.0.1:1 --timeout 1", status: 1),

@@ -15,7 +15,8 @@ struct TerminalTextTests {
     ])
     func whatATerminalObeysIsShown(text: String, shown: String) { #expect(TerminalText.escaped(text) == shown) }
 
-    /// JSON allows DEL, C1 controls and bidirectional marks as they are. They become JSON escapes.
+    /// Escaping a line of JSON does not change its meaning. JSON allows DEL, C1 controls and bidirectional marks, and
+    /// they become JSON escapes.
     @Test func aLineOfJSONStaysTheSame() throws {
         let text = String(String.UnicodeScalarView((0...0x2070).compactMap { Unicode.Scalar($0) }))
         let line = JSONLine.text(["key": text])
@@ -30,7 +31,7 @@ struct TerminalTextTests {
         #expect(TerminalText.withoutTokens("x=\(token)\u{1B}") == #"x=a1a1a1a1…(64 digits)\u001b"#)
     }
 
-    /// A stranger's key cannot add a line, and a token in it is cut.
+    /// A key cannot add a line to the output, and a token in a key or reason is shortened.
     @Test func aDeadLetterIsThreeLines() {
         let token = String(repeating: "0f", count: 80)
         let record = OwnedRecord(
@@ -42,7 +43,7 @@ struct TerminalTextTests {
                 "3:17  2023-11-14T22:13:20Z  unknown source  key “0f0f0f0f…(160 digits)”, 0 bytes",
                 "    app: \"0f0f0f0f…(160 digits)\" is not configured", "    can be republished",
             ])
-        // A program gets the key as it is.
+        // JSON output for programs has the key unchanged.
         #expect(DeadLetterText.json(DeadLetter(record), .sendable(if: nil)).contains("\"key\":\"\(token)\""))
     }
 }

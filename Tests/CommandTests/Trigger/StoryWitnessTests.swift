@@ -4,7 +4,8 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the server that `mailboat trigger` asks about its story, and of what it makes of the answers.
+/// Tests of the server that `mailboat trigger` asks whether it can show the story, and of how the command uses the
+/// answers.
 struct StoryWitnessTests {
     private static let page = "http://127.0.0.1:8484"
     private static let simulator = "http://127.0.0.1:2198"
@@ -35,7 +36,7 @@ struct StoryWitnessTests {
         #expect(Self.find("localhost:9092", stats) == .simulator(origin: Self.simulator))
         let both = stats.merging(Self.about("127.0.0.1:9092")) { one, _ in one }
         #expect(Self.find("localhost:9092", both) == .page(origin: Self.page, registers: true))
-        // Servers on this machine have nothing to do with another machine's Kafka.
+        // Servers on this machine cannot show events of another machine's Kafka.
         #expect(Self.find("kafka.example.com:9092", both) == .nobody)
     }
 
@@ -72,7 +73,8 @@ struct StoryWitnessTests {
         #expect(StoryWitness.nobody.updateToken(ofStartToken: "57") { _ in nil } == nil)
     }
 
-    /// A witness that knows the new card's token registers it. Otherwise the story says what to do.
+    /// If the server that shows the story learns the new card's token, that server registers it. Otherwise the story
+    /// says that your service must.
     @Test(arguments: [
         (StoryWitness.page(origin: Self.page, registers: true), "the page does it"),
         (.page(origin: Self.page, registers: false), "up to your service"), (.nobody, "up to your service"),

@@ -7,7 +7,7 @@ import Upstream
 
 @testable import mailboat
 
-/// Tests that a worker takes what `mailboat trigger` publishes.
+/// Tests that a worker accepts what `mailboat trigger` publishes.
 @Suite(.timeLimit(.minutes(5)))
 struct TriggerTests {
     private static let now: Int64 = 1_800_000_000
@@ -58,7 +58,8 @@ struct TriggerTests {
         #expect(try Trigger.parse(["order"]).cluster.orLocal(Trigger.localBrokers).hint == "--bootstrap 127.0.0.1:9092")
     }
 
-    /// If no server shows the story, the first line says where the command looked, and which options there are.
+    /// If no server can show the story, the first line names the addresses that were tried, and the options for other
+    /// addresses.
     @Test func whereNobodyShowsTheStoryTheOptionsAreNamed() throws {
         var random = SystemRandomNumberGenerator()
         let command = try Trigger.parse(["start", "--page", "http://127.0.0.1:9000/"])
