@@ -6,7 +6,7 @@ extension ShardLoop {
     /// Carries out the actions that the engine has asked for since the last call.
     mutating func carryOutActions(_ now: EngineTime) {
         self.mayHaveActions = false
-        self.engine.takeActions(into: &self.actions)
+        self.engine.takeActions(into: &self.actions, now: now)
         guard !self.actions.isEmpty else { return }
         var actions: [PartitionAction] = []
         swap(&actions, &self.actions)

@@ -40,11 +40,11 @@ extension ShardLoop {
             else { continue }
             let number = self.partitions[index].number
             var fault: String?
-            let read = section.read(max: room) { key, value, isTombstone, headerNumber, offset in
+            let read = section.read(max: room) { key, value, isTombstone, header, offset in
                 guard fault == nil else { return }
                 let result = self.engine.restore(
                     partition: number, key: key, value: value, isTombstone: isTombstone,
-                    headerNumber: headerNumber, offset: offset, now: now)
+                    header: header, offset: offset, now: now)
                 fault = self.fault(result, partition: number, offset: offset)
             }
             room -= read.recordCount

@@ -135,9 +135,7 @@ final class SimulatedSection: StateSection {
             read.recordCount += 1
             body(
                 record.key.span, record.value.span, record.isTombstone,
-                (record.header(record.isTombstone ? .epoch : .takeovers) ?? record.header(.acceptedEnd)).flatMap {
-                    Int64($0)
-                }, self.next)
+                StateHeader(isTombstone: record.isTombstone) { record.header($0).flatMap { Int64($0) } }, self.next)
         }
         self.dueMillis = self.world.steadyMillis + Int64.random(in: 0...50, using: &self.world.random)
         read.isFinished = self.next >= self.end

@@ -64,7 +64,7 @@ extension SimulationWorld {
             guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,
                 let end = self.phones[listener.audience].audience?.ends.first,
                 known.millis < end.millis, self.written[end.position]?.expiresSeconds == nil,
-                (self.evidence.outcomes[end.position] ?? []).contains(where: { $0.name == "fanned-out" }),
+                self.evidence.lastReported(of: end.position) != nil,
                 listener.device.phase != .ended
             else { continue }
             self.fail(

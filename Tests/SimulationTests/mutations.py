@@ -149,8 +149,18 @@ MUTATIONS = [
     Mutation(
         "unread-handed-over", "who leaves before reading what an owner before may have pushed hands it over as done",
         engine("Journal/Journal+State"),
-        "        return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)\n",
+        "        return !memory.partitions[partition].former.mayHavePushedUnrecorded || !self.isBehind(partition, in: memory)\n",
         "        return true\n", test="TakeoverTests"),
+    Mutation(
+        "release-believed", "a release counts although a later owner has been at work",
+        engine("Partitions/FormerOwners"),
+        "        self.newestEpochRead = epoch\n        self.hasReleased = false\n",
+        "        self.newestEpochRead = epoch\n", test="FormerOwnersTests"),
+    Mutation(
+        "release-early", "a partition is said to be released before Kafka has its other records",
+        engine("Partitions/ShardEngine+Actions"),
+        "                guard self.core.journal.isSettled(partition, in: self.core.memory) else { continue }\n                if self",
+        "                if self", test="ReleaseTests"),
     Mutation(
         "older-behind", "what is older than a push that failed stays behind it", engine("Coalescing/Coalescer+Requeue"),
         "            memory.updates[behind].top.timestampSeconds < memory.updates[failed].top.timestampSeconds\n",

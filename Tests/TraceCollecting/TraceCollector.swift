@@ -37,7 +37,9 @@ package final class TraceCollector: Sendable {
     private struct State {
         var requests: [Request] = []
         var answers: [Answer]
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Tasks that wait for a number of requests, by the number of the wait.
+        var waiters: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var waitCount = 0
     }
 
     package let port: Int
@@ -81,25 +83,23 @@ package final class TraceCollector: Sendable {
     /// All requests that the collector has got, in order.
     package var requests: [Request] { self.state.withLock { $0.requests } }
 
-    /// Waits until the collector has got this number of requests in total. Also returns if this task, or another one
-    /// that waits, is cancelled.
+    /// Waits until the collector has got this number of requests in total. Also returns if this task is cancelled.
     package func waitForRequests(_ count: Int) async {
+        let number = self.state.withLock { state in
+            state.waitCount += 1
+            return state.waitCount
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = self.state.withLock { state in
                     guard state.requests.count < count, !Task.isCancelled else { return false }
-                    state.waiters.append((count, continuation))
+                    state.waiters[number] = (count, continuation)
                     return true
                 }
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            // Any of the waiters may belong to the cancelled task, so all of them are resumed.
-            let waiters = self.state.withLock { state in
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            for waiter in waiters { waiter.continuation.resume() }
+            self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
         }
     }
 
@@ -111,11 +111,11 @@ package final class TraceCollector: Sendable {
         let (answer, ready) = self.state.withLock { state in
             state.requests.append(request)
             let count = state.requests.count
-            let ready = state.waiters.filter { $0.count <= count }
-            state.waiters.removeAll { $0.count <= count }
+            let ready = state.waiters.filter { $0.value.count <= count }
+            for number in ready.keys { state.waiters[number] = nil }
             return (state.answers.isEmpty ? Answer(status: 200) : state.answers.removeFirst(), ready)
         }
-        for waiter in ready { waiter.continuation.resume() }
+        for waiter in ready.values { waiter.continuation.resume() }
         return answer
     }
 

@@ -100,7 +100,8 @@ extension Coalescer {
             self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
             return false
         }
-        self.append(Ending(layer, slot: slot, outcome: .unknown, cause: .mayBeSent))
+        let unknown: OutcomeDetails.Cause = cause == .deadToken ? .deadTokenMayBeSent : .mayBeSent
+        self.append(Ending(layer, slot: slot, outcome: .unknown, cause: unknown))
         guard memory.updates[update].containsReplay else { return false }
         memory.passUnrecordedStamp(slot, floorSeconds: layer.stampFloorSeconds)
         return true

@@ -175,8 +175,9 @@ extension Dispatch {
     /// unless the owner has recorded that none did. It is called when all of `state` has been read, and for a channel
     /// that `state` does not know.
     mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
-        guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
-        let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis
+        let partition = memory.slots[slot].partition
+        guard memory.slots[slot].kind == .channel, !memory.partitions[partition].former.hasReleased else { return }
+        let quietSince = memory.partitions[partition].formerOwnerQuietSinceMillis
         memory.slots[slot].notBeforeMillis = max(
             memory.slots[slot].notBeforeMillis, quietSince + self.channelDistanceMillis(slot, in: memory))
     }

@@ -49,7 +49,7 @@ extension Journal {
             details.explainAge(
                 of: ending.timestampSeconds, accepted: memory.slots[ending.slot].lastAcceptedSeconds)
         }
-        if ending.cause == .deadToken {
+        if ending.cause == .deadToken || ending.cause == .deadTokenMayBeSent {
             details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
             // The slot is alive, and so are its bytes.
             let token = unsafe memory.slots.tokenBytes(ending.slot)

@@ -121,7 +121,7 @@ extension Journal {
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
-        let isHandedOn = self.isHandedOn(slot, in: memory)
+        let isHandedOn = self.handsOver(memory.slots[slot].partition, in: memory)
         if memory.formerTokens.isEmpty {
             Self.compose(
                 into: &self.batch.bytes, scratch: &self.scratchBytes,
@@ -168,12 +168,11 @@ extension Journal {
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
     }
 
-    /// Whether the slot's record may say that nothing was pushed without a record. An owner that leaves before it has
-    /// read its backlog does not know that, because the former owner may have pushed without a record.
-    private func isHandedOn(_ slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
-        let partition = memory.slots[slot].partition
+    /// Whether the partition leaves, and nothing was pushed without a record. An owner that leaves before it has read
+    /// its backlog does not know that, because the former owner may have pushed without a record.
+    private func handsOver(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         guard memory.partitions[partition].phase == .released else { return false }
-        return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)
+        return !memory.partitions[partition].former.mayHavePushedUnrecorded || !self.isBehind(partition, in: memory)
     }
 
     @inline(__always) private static func compose(
@@ -193,11 +192,14 @@ extension Journal {
     }
 
     /// Writes the record that says who owns the partition.
-    /// - Parameter isClaim: whether the marker begins an epoch. Such a marker does not state an epoch.
+    /// - Parameters:
+    ///   - isClaim: whether the marker begins an epoch. Such a marker does not state an epoch.
+    ///   - releasedWallMillis: when the owner has given the partition back, by its clock; `nil`: it has not.
     /// - Returns: the number of its acknowledgement.
     @discardableResult
     mutating func writeMarker(
-        _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false, in memory: inout ShardMemory
+        _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false,
+        releasedWallMillis: Int64? = nil, in memory: inout ShardMemory
     ) -> UInt64 {
         let markerKey = MarkerRecord.key
         let key = self.batch.append(markerKey.span)
@@ -215,12 +217,20 @@ extension Journal {
         if saysTakeovers {
             self.batch.appendHeader(.takeovers, number: memory.partitions[partition].former.takeoversRead)
         }
+        if let releasedWallMillis { self.batch.appendHeader(.released, number: releasedWallMillis) }
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             headers: firstHeader..<self.batch.headers.count,
             acknowledgement: acknowledgement)
         self.batch.isUrgent = true
         return acknowledgement
+    }
+
+    /// Writes the partition's last record, a marker which says that `state` has everything. If that is not certain,
+    /// writes nothing.
+    mutating func writeReleaseMarker(_ partition: PartitionIndex, in memory: inout ShardMemory, now: EngineTime) {
+        guard self.handsOver(partition, in: memory) else { return }
+        self.writeMarker(partition, releasedWallMillis: now.wallMillis, in: &memory)
     }
 
     /// Appends the book of the audience's owner, which is the last part of an audience's record.

@@ -14,6 +14,8 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
+        /// As `deadToken`, but an attempt, perhaps of a former owner, may have reached the device before.
+        case deadTokenMayBeSent
         /// The channel is gone, and cannot get another id.
         case channelGone
         /// The channel is kept for an audience, whose id is in `reason`.
@@ -51,6 +53,8 @@ struct OutcomeDetails {
             case .older: "older than an event that was already accepted"
             case .noToken: "no token was registered in time"
             case .deadToken: "the token is dead and no other was registered in time"
+            case .deadTokenMayBeSent:
+                "the token is dead; an attempt whose answer is not known may have reached the device before it died"
             case .channelGone: "APNs has said that the channel does not exist"
             case .channelKept:
                 "to.channel names a channel that is kept for an audience: expected to.audience"

@@ -1,12 +1,5 @@
 /// The former owners of a partition, as a restore finds them in markers and epochs of `state` (contract: One owner).
 struct FormerOwners {
-    /// What follows for records that the restore has already read, when it finds another owner.
-    struct News: Equatable {
-        /// Whether the owner may have sent events that earlier owners had handed over in good order.
-        var doubtsHandOvers = false
-        /// Whether the owner differs from the last one found. It may then have sent one more push of each slot.
-        var isAnother = false
-    }
     /// Maximum number of owners that are distinguished. Several owners may have died one after the other while the same
     /// slot had events. Each may have sent one push without a record, so each is counted.
     static var countMax: UInt8 { 64 }
@@ -29,45 +22,61 @@ struct FormerOwners {
     private(set) var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
     /// When the owners that were at work took over, by their clocks, oldest first. Only the last ones are kept.
     private(set) var wallMillis: [Int64] = []
+    /// Whether the newest owner gave the partition back in good order. `state` then has everything that owners took or
+    /// sent. A later owner, found by any of its records, may have sent more.
+    private(set) var hasReleased = false
 
     /// Whether another owner has written something.
     var isAny: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
+    /// Whether an owner may have sent a push that `state` does not know.
+    var mayHavePushedUnrecorded: Bool { self.isAny && !self.hasReleased }
 
     /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind this one are not
     /// believed. A first marker alone does not prove that an owner was at work. A worker may die after sending its
     /// marker, which may then be stored behind its successor's.
-    mutating func met(epoch: Int64) -> News {
-        guard epoch > self.newestEpochRead else { return News() }
+    /// - Returns: whether the owner differs from the last one found. It may then have sent one more push of each slot.
+    mutating func met(epoch: Int64) -> Bool {
+        guard epoch > self.newestEpochRead else { return false }
         self.newestEpochRead = epoch
+        self.hasReleased = false
         // Compaction may have removed the first marker. A later marker of the same owner has the time as well.
         let begun = self.takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
         // The previous owner continues with another Kafka client: no two owners record the same takeover time
         // (`stampBaseMillis`).
-        if begun != 0, begun == self.wallMillis.last { return News(doubtsHandOvers: true) }
+        if begun != 0, begun == self.wallMillis.last { return false }
         if self.wallMillis.count >= Self.countMax { self.wallMillis.removeFirst() }
         self.wallMillis.append(begun)
-        return News(doubtsHandOvers: true, isAnother: true)
+        return true
     }
     /// Takes a later marker of an owner that was at work.
-    /// - Parameter takeovers: the number of takeovers that the owner has counted; `nil`: the marker does not have it.
-    mutating func met(epoch: Int64, takenOverWallMillis: Int64, takeovers: Int64?) -> News {
-        let news = self.met(epoch: epoch)
-        if let takeovers { self.takeoversRead = min(max(self.takeoversRead, takeovers), Self.takeoversMax) }
+    /// - Parameter header: the marker's header; `nil`: it has none.
+    /// - Returns: whether the owner differs from the last one found.
+    mutating func met(epoch: Int64, takenOverWallMillis: Int64, header: StateHeader?) -> Bool {
+        let isAnother = self.met(epoch: epoch)
+        if case .takeovers(let count)? = header {
+            self.takeoversRead = min(max(self.takeoversRead, count), Self.takeoversMax)
+        }
+        // A delayed marker of an owner whose successor has already begun says nothing about the successor.
+        if header == .released, epoch == self.newestEpochRead, epoch >= self.newestTakeoverRead {
+            self.hasReleased = true
+        }
         if self.wallMillis.last == 0, epoch == self.newestEpochRead {
             self.wallMillis[self.wallMillis.count - 1] = takenOverWallMillis
         }
-        return news
+        return isAnother
     }
     /// Takes an owner's first marker.
     /// - Parameter isOwn: whether the marker is this owner's.
-    mutating func metTakeover(at offset: Int64, takenOverWallMillis: Int64, isOwn: Bool) -> News {
+    mutating func metTakeover(at offset: Int64, takenOverWallMillis: Int64, isOwn: Bool) {
         self.takeoversRead = min(self.takeoversRead + 1, Self.takeoversMax)
-        guard !isOwn else { return News() }
+        guard !isOwn else { return }
         if self.takeovers.count >= Self.countMax { self.takeovers.removeFirst() }
         self.takeovers.append((offset, takenOverWallMillis))
         self.newestTakeoverRead = offset
-        return News(doubtsHandOvers: true)
+        self.hasReleased = false
     }
+    /// Doubts the release of the newest owner found: records that later owners wrote may be lost.
+    mutating func lostRecords() { self.hasReleased = false }
     /// Makes stamps begin later than every earlier owner's, no matter what their clocks showed. This fails only if a
     /// clock was wrong by more than can be repaired.
     /// - Parameter wallMillis: when this owner took over, by its own clock.

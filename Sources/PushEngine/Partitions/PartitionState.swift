@@ -19,8 +19,9 @@ struct PartitionState {
         /// Nothing new is taken or pushed, and answers are awaited. Becomes `released` with the last answer, or when
         /// answers are no longer awaited.
         case releasing
-        /// The partition's last records have been handed to Kafka. Becomes `gone` when Kafka has them. A lost partition
-        /// goes to `gone` from every phase.
+        /// The partition's last records have been handed to Kafka, except for the release marker, which follows when
+        /// Kafka has the others. Becomes `gone` when Kafka has all of them. A lost partition goes to `gone` from every
+        /// phase.
         case released
     }
     /// Whether pushes may leave. They wait for a marker. If a worker pushed and died before its marker was in `state`,
@@ -107,6 +108,8 @@ struct PartitionState {
     private(set) var logs: [LogID] = []
     /// The end of each input topic's log as seen at assignment, by index. Records below it may be replays.
     private(set) var replayEnds: [Int64] = []
+    /// Whether the release marker still has to be written.
+    private var owesReleaseMarker = false
     private(set) var inFlightCount = 0
     /// Number of records handed to Kafka and not acknowledged.
     private(set) var unacknowledged = 0
@@ -161,7 +164,13 @@ struct PartitionState {
     mutating func finishRelease() -> Bool {
         guard self.phase == .releasing else { return false }
         self.phase = .released
+        self.owesReleaseMarker = self.epoch >= 0
         return true
+    }
+    /// Takes out, once, that the release marker has to be written. An inlet has no markers.
+    mutating func takeReleaseMarker() -> Bool {
+        defer { self.owesReleaseMarker = false }
+        return self.owesReleaseMarker
     }
     /// Ends the partition, which has left or is lost. Its counts remain readable until its index is used again.
     mutating func left() {
@@ -212,32 +221,34 @@ struct PartitionState {
     /// Sets the offset of the record of `state` that the restore reads.
     @inline(__always) mutating func reads(at offset: Int64) { self.readingOffset = offset }
     /// Counts an owner of this epoch as having been at work.
-    mutating func met(epoch: Int64) -> FormerOwners.News { self.former.met(epoch: epoch) }
+    /// - Returns: whether the owner differs from the last one found.
+    mutating func met(epoch: Int64) -> Bool { self.former.met(epoch: epoch) }
     /// Takes a marker that the restore has read.
     /// - Parameters:
-    ///   - takeovers: the value of its header `RecordHeader.takeovers`, or of `RecordHeader.acceptedEnd` if it is a
-    ///     first marker; `nil`: it has neither.
+    ///   - header: the marker's header; `nil`: it has none.
     ///   - offset: the marker's offset in `state`.
-    mutating func met(_ marker: borrowing MarkerRecord, takeovers: Int64?, at offset: Int64) -> FormerOwners.News {
-        var news = FormerOwners.News()
+    /// - Returns: whether the marker's owner was at work, and differs from the last one found.
+    mutating func met(_ marker: borrowing MarkerRecord, header: StateHeader?, at offset: Int64) -> Bool {
+        var isAnother = false
         if marker.epoch >= offset {
             // The marker belongs to another log.
         } else if marker.epoch >= 0 {
-            news = self.former.met(
-                epoch: marker.epoch, takenOverWallMillis: marker.takenOverWallMillis, takeovers: takeovers)
-        } else if let acceptedEnd = takeovers {
+            isAnother = self.former.met(
+                epoch: marker.epoch, takenOverWallMillis: marker.takenOverWallMillis, header: header)
+        } else if case .acceptedEnd(let acceptedEnd)? = header {
             // The marker is not a claim: with it a person has accepted that `state` is lost.
             self.acceptedStateEnd = acceptedEnd
+            self.former.lostRecords()
             self.voids.begin(.accepted, at: offset)
         } else {
-            news = self.former.metTakeover(
+            self.former.metTakeover(
                 at: offset, takenOverWallMillis: marker.takenOverWallMillis, isOwn: offset >= self.epoch)
         }
         if offset < self.epoch {
             self.former.stampBehind(
                 takenOverWallMillis: marker.takenOverWallMillis, wallMillis: self.assignedWallMillis)
         }
-        return news
+        return isAnother
     }
     /// Decides which positions in `state` have a meaning here, by the marker's cluster and by what the marker calls
     /// void.

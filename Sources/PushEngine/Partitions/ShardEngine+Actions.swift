@@ -1,9 +1,11 @@
+public import PushModel
+
 /// Reports what has to be done about partitions.
 extension ShardEngine {
     /// Adds what has to be done since the last call to `actions`. The call costs little while nothing is due, so it may
-    /// be made at every step of a turn.
-    public mutating func takeActions(into actions: inout [PartitionAction]) {
-        if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
+    /// be made at every step of a turn. It may add a leaving partition's last record to `batch`.
+    public mutating func takeActions(into actions: inout [PartitionAction], now: EngineTime) {
+        if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions, now: now) }
         if !self.core.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }
         while let gap = self.core.memory.partitions.takeGap() { actions.append(.repair(gap)) }
         if !self.core.intake.untimed.waiting.isEmpty {
@@ -32,7 +34,7 @@ extension ShardEngine {
     }
 
     /// Reports steps that have ended.
-    private mutating func lookAtWatched(_ actions: inout [PartitionAction]) {
+    private mutating func lookAtWatched(_ actions: inout [PartitionAction], now: EngineTime) {
         for partition in self.ownership.watched {
             let state = self.core.memory.partitions[partition]
             switch state.phase {
@@ -48,6 +50,10 @@ extension ShardEngine {
                 actions.append(.finishRelease(partition: state.number))
             case .released:
                 guard self.core.journal.isSettled(partition, in: self.core.memory) else { continue }
+                if self.core.memory.partitions[partition].takeReleaseMarker() {
+                    self.core.journal.writeReleaseMarker(partition, in: &self.core.memory, now: now)
+                    guard self.core.journal.isSettled(partition, in: self.core.memory) else { continue }
+                }
                 actions.append(.takeLastCommit(partition: state.number))
             case .gone: break
             }

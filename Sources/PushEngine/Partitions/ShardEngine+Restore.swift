@@ -21,12 +21,11 @@ extension ShardEngine {
     /// - Parameter key: the record's key; borrowed for the call, like `value`.
     /// - Parameter value: the record's value; empty for a tombstone.
     /// - Parameter isTombstone: whether the value is null, not empty.
-    /// - Parameter headerNumber: the number in the record's header; `nil` without one. A tombstone has
-    ///   `RecordHeader.epoch`, a marker `RecordHeader.takeovers` or `RecordHeader.acceptedEnd`.
+    /// - Parameter header: the record's header; `nil`: the record has no header that a restore needs.
     /// - Parameter offset: the record's offset in `state`.
     /// - Parameter now: the time from which the rest of waits and of the budget is computed.
     public mutating func restore(
-        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, headerNumber: Int64? = nil,
+        partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, header: StateHeader? = nil,
         offset: Int64, now: EngineTime
     ) -> RestoreResult {
         guard let partition = self.core.memory.partitions.index(of: number),
@@ -35,7 +34,7 @@ extension ShardEngine {
         self.core.memory.partitions[partition].reads(at: offset)
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
-            if let epoch = headerNumber {
+            if case .epoch(let epoch)? = header {
                 guard self.core.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
                 }
@@ -67,7 +66,7 @@ extension ShardEngine {
         do throws(StateError) {
             guard
                 let result = try self.restoreRecord(
-                    of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
+                    of: partition, key: key, value: value, reader: &reader, header: header, offset: offset,
                     now: now)
             else { return self.outdated(key, of: partition) }
             if case .ignored = result { self.rememberPassedOver(key) }
@@ -98,7 +97,7 @@ extension ShardEngine {
     /// - Returns: `nil`: the record's writer had already lost the partition.
     private mutating func restoreRecord(
         of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
-        headerNumber: Int64?, offset: Int64, now: EngineTime
+        header: StateHeader?, offset: Int64, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         let kind = try StateCodec.readKind(&reader)
         switch kind {
@@ -125,7 +124,7 @@ extension ShardEngine {
             return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .marker:
             return self.core.memory.takeMarker(
-                try MarkerRecord(&reader), takeovers: headerNumber, partition: partition, offset: offset,
+                try MarkerRecord(&reader), header: header, partition: partition, offset: offset,
                 clusterID: self.core.journal.texts.clusterID)
         case .activity:
             guard let slotKey = self.core.journal.texts.slotKey(ofState: key) else { return .ignored }
@@ -165,8 +164,6 @@ extension ShardEngine {
         read.slot.notBeforeMillis =
             self.core.memory.partitions[partition].formerOwnerQuietSinceMillis
             + self.core.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
-        read.slot.isHandedOver =
-            read.isReleased && read.epoch >= self.core.memory.partitions[partition].former.newestTakeoverRead
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
         self.core.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
         if let channel = read.channel {

@@ -6,12 +6,11 @@ extension ShardMemory {
     /// Marks the slot as without a record, so that any owner may have sent pushes of it.
     mutating func markUnrecorded(_ slot: SlotID) { self.slots[slot].ownersSinceRecord = FormerOwners.countMax }
 
-    /// Whether a former owner may have sent a push of the slot without a record. `false`: there was no former owner, or
-    /// the last one gave the partition back in good order.
+    /// Whether a former owner may have sent a push of the slot without a record.
     func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool {
         // Nothing of an audience leaves before `state` has it.
-        self.slots[slot].kind != .audience && !self.slots[slot].isHandedOver
-            && self.partitions[self.slots[slot].partition].former.isAny
+        self.slots[slot].kind != .audience
+            && self.partitions[self.slots[slot].partition].former.mayHavePushedUnrecorded
     }
 
     /// Whether a former owner may have sent what it had read of this slot, without a record in `state`.
@@ -41,31 +40,25 @@ extension ShardMemory {
 
     /// Counts an owner of this epoch as having been at work.
     mutating func takeEpoch(_ epoch: Int64, partition: PartitionIndex) {
-        self.follow(self.partitions[partition].met(epoch: epoch), partition: partition)
+        if self.partitions[partition].met(epoch: epoch) { self.countOwner(partition) }
     }
 
-    /// Marks slots as perhaps pushed without a record, because an owner was found. That owner may have sent more than
-    /// `state` knows, even if owners before it recorded that they left nothing behind.
-    private mutating func follow(_ news: FormerOwners.News, partition: PartitionIndex) {
-        guard news.doubtsHandOvers else { return }
-        for slot in self.slots.members(of: partition) {
-            self.slots[slot].isHandedOver = false
-            if news.isAnother, self.slots[slot].ownersSinceRecord < FormerOwners.countMax {
-                self.slots[slot].ownersSinceRecord += 1
-            }
+    /// Counts an owner that was found for each slot whose record was read before. The owner may have sent one push of
+    /// the slot without a record.
+    private mutating func countOwner(_ partition: PartitionIndex) {
+        for slot in self.slots.members(of: partition)
+        where self.slots[slot].ownersSinceRecord < FormerOwners.countMax {
+            self.slots[slot].ownersSinceRecord += 1
         }
     }
 
     /// Takes a marker found in a restore.
-    /// - Parameter takeovers: the value of its header `RecordHeader.takeovers`, or of `RecordHeader.acceptedEnd` if it
-    ///   is a first marker; `nil`: it has neither.
     /// - Parameter clusterID: Kafka's name of the cluster; empty: not known.
     mutating func takeMarker(
-        _ marker: MarkerRecord, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
+        _ marker: MarkerRecord, header: StateHeader? = nil, partition: PartitionIndex, offset: Int64,
         clusterID: [UInt8]
     ) -> RestoreResult {
-        let news = self.partitions[partition].met(marker, takeovers: takeovers, at: offset)
-        self.follow(news, partition: partition)
+        if self.partitions[partition].met(marker, header: header, at: offset) { self.countOwner(partition) }
         guard marker.partitionCount == self.configuration.partitionCount else {
             return .refused(
                 "it was written for \(marker.partitionCount) partitions, and the topics have "

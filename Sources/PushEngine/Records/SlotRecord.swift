@@ -12,7 +12,8 @@ struct SlotRecord {
     var channel: Channel?
     /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64 = -1
-    /// Whether the writer was giving the partition back, and took and sent nothing after this record.
+    /// Whether the writer was giving the partition back, and took and sent nothing after this record. Older
+    /// releases read it. A restore by this release reads the header `RecordHeader.released` of a marker instead.
     var isReleased = false
     /// Range of the token in the record's bytes.
     var token = 0..<0

@@ -104,7 +104,7 @@ enum StoragePolicy: UInt8 {
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, questionSeconds, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
-/// | owners before, `Partitions` | ownersSinceRecord, isHandedOver |
+/// | owners before, `Partitions` | ownersSinceRecord |
 struct Slot {
     // Each event looks at these properties. They are kept together, in one or two cache lines.
 
@@ -193,9 +193,6 @@ struct Slot {
     /// Number of owners between the one that wrote the restored record and this one. `FormerOwners.countMax`: no record
     /// was restored.
     var ownersSinceRecord: UInt8 = 0
-    /// Whether the previous owner gave the partition back in good order, so that `state` has everything that it took
-    /// and sent.
-    var isHandedOver = false
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
     /// Whether the record of the last push is still unacknowledged. Nothing may leave until it is acknowledged.

@@ -12,6 +12,9 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// The offset up to which `state` had been acknowledged before it was lost. It is on a marker that a command writes
     /// when a person accepts the loss.
     case acceptedEnd
+    /// When a marker's owner gave the partition back in good order, milliseconds since 1970. Everything that the owner
+    /// took or sent was in `state` by then.
+    case released
     /// The kind of a message between workers in the routed topic, such as `question`, `version`, `void`, `report` or
     /// `pause`.
     case kind
@@ -34,6 +37,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .epoch: "mailboat-epoch"
         case .takeovers: "mailboat-takeovers"
         case .acceptedEnd: "mailboat-accepted-end"
+        case .released: "mailboat-released"
         case .republished: "mailboat-republished"
         case .kind: "mailboat-kind"
         case .valueBytes: "mailboat-value-bytes"

@@ -1,4 +1,5 @@
 import KafkaLog
+import PushEngine
 import PushModel
 import ShardLoop
 
@@ -21,7 +22,7 @@ final class KafkaStateSection: StateSection {
 
     func read(max: Int, _ body: StateRecordBody) -> SectionRead {
         let result = self.section.read(max: max) { record in
-            body(record.key, record.value, !record.hasValue, Self.headerNumber(record), record.offset)
+            body(record.key, record.value, !record.hasValue, Self.header(record), record.offset)
         }
         return SectionRead(
             recordCount: result.recordCount, mayHaveMore: result.mayHaveMore, isFinished: result.isFinished,
@@ -30,15 +31,12 @@ final class KafkaStateSection: StateSection {
 
     func close() { self.section.close() }
 
-    private static func headerNumber(_ record: borrowing KafkaRecord) -> Int64? {
+    private static func header(_ record: borrowing KafkaRecord) -> StateHeader? {
         // Among records with a value, only a marker has headers. Its key is a single byte.
         guard !record.hasValue || record.key.count == 1 else { return nil }
-        guard record.hasValue else { return Self.number(.epoch, record) }
-        return Self.number(.takeovers, record) ?? Self.number(.acceptedEnd, record)
-    }
-
-    private static func number(_ header: RecordHeader, _ record: borrowing KafkaRecord) -> Int64? {
-        record.withHeader(header.name) { value, isPresent in isPresent ? DecimalDigits.value(of: value) : nil }
+        return StateHeader(isTombstone: !record.hasValue) { header in
+            record.withHeader(header.name) { value, isPresent in isPresent ? DecimalDigits.value(of: value) : nil }
+        }
     }
 }
 

@@ -81,10 +81,9 @@ public protocol StateSection: AnyObject {
     func close()
 }
 
-/// Receives one record of `state`, borrowed. `value` is empty for a tombstone. `headerNumber` is the value of a header:
-/// `RecordHeader.epoch` for a tombstone, `RecordHeader.takeovers` or `RecordHeader.acceptedEnd` for a marker.
+/// Receives one record of `state`, borrowed. `value` is empty for a tombstone. `header` is `nil` for most records.
 public typealias StateRecordBody = (
-    _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ headerNumber: Int64?, _ offset: Int64
+    _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ header: StateHeader?, _ offset: Int64
 ) -> Void
 
 /// The result of one read of a queue.

@@ -88,8 +88,7 @@ final class EngineHarness {
             let value = record.value
             let result = self.engine.restore(
                 partition: self.partition, key: key.span, value: value.span, isTombstone: record.isNull,
-                headerNumber: (record.headers[RecordHeader.epoch.text] ?? record.headers[RecordHeader.takeovers.text])
-                    .flatMap { Int64($0) },
+                header: StateHeader(isTombstone: record.isNull) { record.headers[$0.text].flatMap { Int64($0) } },
                 offset: Int64(offset), now: self.now)
             self.restoreResults.append(result)
         }
@@ -305,12 +304,17 @@ final class EngineHarness {
     /// Actions that the engine has asked for since the partition was assigned. `takeStateGap` removes a gap from
     /// them.
     func actionsSoFar() -> [PartitionAction] {
-        self.engine.takeActions(into: &self.actions)
+        self.engine.takeActions(into: &self.actions, now: self.now)
+        self.step()
         return self.actions
     }
     var isSettled: Bool { self.engine.isSettled(partition: self.partition) }
     var isQuiet: Bool { self.actionsSoFar().contains(.finishRelease(partition: self.partition)) }
-    var isReleased: Bool { self.actionsSoFar().contains(.takeLastCommit(partition: self.partition)) }
+    /// Whether Kafka has everything about the leaving partition, the release marker included.
+    var isReleased: Bool {
+        _ = self.actionsSoFar()
+        return self.actionsSoFar().contains(.takeLastCommit(partition: self.partition))
+    }
     var markerOffset: Int64? {
         for case .restore(self.partition, let offset) in self.actionsSoFar() { return offset }
         return nil

@@ -22,13 +22,13 @@ import Testing
         @discardableResult
         func readMarker(
             at offset: Int64, epoch: Int64 = -1, takenOverMillis: Int64 = 1_000, partitionCount: Int32 = 2,
-            cluster: String = "ours", voidBefore: Int64 = -1
+            cluster: String = "ours", voidBefore: Int64 = -1, header: StateHeader? = nil
         ) -> RestoreResult {
             self.memory.takeMarker(
                 MarkerRecord(
                     epoch: epoch, takenOverWallMillis: takenOverMillis, partitionCount: partitionCount,
                     clusterID: Array(cluster.utf8), voidBefore: voidBefore),
-                partition: 0, offset: offset, clusterID: Array("ours".utf8))
+                header: header, partition: 0, offset: offset, clusterID: Array("ours".utf8))
         }
 
         /// A slot whose record has just been read. `owners` is the number of owners that have run since it was written.
@@ -58,19 +58,40 @@ import Testing
         #expect(!bench.couldHaveUnrecordedPush(bench.makeSlot("b", partition: 1)), "another partition")
     }
 
-    /// A handed-over update may have been sent if another owner came after the release.
-    @Test(arguments: [false, true])
-    func whatWasHandedOverIsDoubtedAfterAnotherOwner(showsByRecord: Bool) {
+    /// After a release in good order nothing can have been sent without a record. An owner that came later may have sent
+    /// something, and so may owners of a `state` that has lost records.
+    @Test(arguments: ["record", "first marker", "later marker", "acceptance"])
+    func aReleaseIsDoubtedAfterAnotherOwner(shownBy: String) {
         let bench = Bench()
         bench.readMarker(at: 10)
+        bench.readMarker(at: 11, epoch: 10)
         let slot = bench.restored("a")
-        let elsewhere = bench.restored("b", partition: 1)
-        bench[slot].isHandedOver = true
-        bench[elsewhere].isHandedOver = true
-        #expect(!bench.couldHaveUnrecordedPush(slot))
-        if showsByRecord { bench.memory.takeEpoch(20, partition: 0) } else { bench.readMarker(at: 20) }
         #expect(bench.couldHaveUnrecordedPush(slot))
-        #expect(bench[elsewhere].isHandedOver, "another partition")
+        bench.readMarker(at: 12, epoch: 10, header: .released)
+        let new = bench.makeSlot("new")
+        #expect(!bench.couldHaveUnrecordedPush(slot) && !bench.couldHaveUnrecordedPush(new))
+        bench.readMarker(at: Bench.ownEpoch)
+        #expect(!bench.couldHaveUnrecordedPush(slot), "the own marker is nobody else's")
+        switch shownBy {
+        case "record": bench.memory.takeEpoch(20, partition: 0)
+        case "first marker": bench.readMarker(at: 20)
+        case "later marker": bench.readMarker(at: 21, epoch: 20)
+        default: bench.memory.noteAcceptance(at: 20, partitionCount: 2)
+        }
+        #expect(bench.couldHaveUnrecordedPush(slot) && bench.couldHaveUnrecordedPush(new))
+    }
+
+    /// The release marker of an owner is stored behind records of its successor, which may have pushed.
+    @Test func aDelayedReleaseSaysNothingAboutTheSuccessor() {
+        for shownByRecord in [false, true] {
+            let bench = Bench()
+            bench.readMarker(at: 10)
+            bench.readMarker(at: 11, epoch: 10)
+            bench.readMarker(at: 12)
+            if shownByRecord { bench.memory.takeEpoch(12, partition: 0) }
+            bench.readMarker(at: 14, epoch: 10, header: .released)
+            #expect(bench.couldHaveUnrecordedPush(bench.restored("a")))
+        }
     }
 
     /// A start is announced in `state` before it leaves. A start without an announcement has not left.
@@ -259,6 +280,7 @@ extension ShardMemory {
     fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
         let marker = MarkerRecord(
             epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))
-        _ = self.takeMarker(marker, takeovers: 900, partition: 0, offset: offset, clusterID: Array("ours".utf8))
+        _ = self.takeMarker(
+            marker, header: .acceptedEnd(900), partition: 0, offset: offset, clusterID: Array("ours".utf8))
     }
 }

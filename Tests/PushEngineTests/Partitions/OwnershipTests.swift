@@ -357,12 +357,12 @@ import Testing
             #expect(result != .malformed(""))
         }
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: h.now)
         #expect(told == [.restore(partition: 0, markerOffset: Int64(h.stateLog.count))])
         told = []
         let end = CommitPosition(topic: 0, partition: 0, nextOffset: 1_000)
         engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: h.now)
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: h.now)
         #expect(told == (pushes == 2 ? [.warnOfVoid(partition: 0, cause: .cluster(before))] : []))
         for (record, key, value) in h.consumed[0] ?? [] {
             engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)

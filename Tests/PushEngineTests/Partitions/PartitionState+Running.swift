@@ -22,8 +22,13 @@ extension PartitionState {
         for (epoch, millis) in takenOverWallMillis.enumerated() {
             let marker = MarkerRecord(
                 epoch: Int64(epoch), takenOverWallMillis: millis, partitionCount: 1, clusterID: [])
-            _ = self.met(marker, takeovers: nil, at: Int64(epoch) + 1)
+            _ = self.met(marker, header: nil, at: Int64(epoch) + 1)
         }
+    }
+    /// Adds that the newest former owner, of this epoch, gave the partition back in good order.
+    mutating func meetRelease(epoch: Int64) {
+        let marker = MarkerRecord(epoch: epoch, takenOverWallMillis: 0, partitionCount: 1, clusterID: [])
+        _ = self.met(marker, header: .released, at: epoch + 1)
     }
 }
 

@@ -25,6 +25,7 @@ import Testing
         #expect(!h.isReleased)
         #expect(h.committed[0] == offset)
         h.acknowledgeAll()
+        h.acknowledgesAtOnce = true
         #expect(h.isReleased)
         #expect(h.isCommitted())
         h.engine.forget(partition: 0)
@@ -35,6 +36,25 @@ import Testing
         h.crash()
         h.advance(2_000)
         #expect(h.deliver()?.alert == "!")
+    }
+
+    /// The release marker is the partition's last record. Kafka has all others before it is written.
+    @Test func theReleaseMarkerComesLast() throws {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.acknowledgesAtOnce = false
+        func markers() -> Int { h.written.count { $0.headers[RecordHeader.released.text] != nil } }
+        h.engine.beginRelease(partition: 0, now: h.now)
+        h.engine.finishRelease(partition: 0, now: h.now)
+        h.step()
+        #expect(!h.isReleased && markers() == 0 && !h.outstanding.isEmpty)
+        h.acknowledgeAll()
+        #expect(!h.isReleased && markers() == 1, "it is not acknowledged")
+        h.acknowledgeAll()
+        #expect(h.isReleased && markers() == 1)
+        let last = try #require(h.stateLog.last)
+        #expect(last.key == [UInt8(ascii: "m")])
+        #expect(last.headers[RecordHeader.released.text] == "\(h.now.wallMillis)")
     }
 
     @Test func aRecordOfALeavingPartitionIsNotTaken() {
@@ -163,8 +183,8 @@ import Testing
         engine.advance(now: EngineTime(steadyMillis: now.steadyMillis + 5_000, wallMillis: now.wallMillis + 5_000))
         let isEmpty = engine.batch.isEmpty
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
-        #expect(isEmpty)
+        engine.takeActions(into: &told, now: now)
+        #expect(isEmpty && engine.batch.isEmpty, "it writes no release marker either")
         #expect(told == [.takeLastCommit(partition: 0)])
         engine.forget(partition: 0)
         let counters = engine.counters
@@ -181,10 +201,10 @@ import Testing
         engine.beginRelease(partition: 3, now: now)
         engine.finishRelease(partition: 3, now: now)
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [])
         engine.acknowledged(marker.acknowledgement, offset: 12, now: now)
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [.takeLastCommit(partition: 3)])
         engine.forget(partition: 3)
         engine.partitionAssigned(3, now: now)
@@ -197,20 +217,24 @@ import Testing
         let push = h.take()
         h.engine.beginRelease(partition: 0, now: h.now)
         var told: [PartitionAction] = []
-        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told, now: h.now)
         #expect(told == [], "a push is in flight")
         if let push { h.answer(push, .accepted) }
-        h.engine.takeActions(into: &told)
-        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told, now: h.now)
+        h.engine.takeActions(into: &told, now: h.now)
         #expect(told == [.finishRelease(partition: 0)])
         h.acknowledgesAtOnce = false
         h.engine.finishRelease(partition: 0, now: h.now)
         h.step()
-        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told, now: h.now)
         #expect(told.count == 1, "Kafka has not acknowledged what is left")
         h.acknowledgeAll()
-        h.engine.takeActions(into: &told)
-        h.engine.takeActions(into: &told)
+        h.engine.takeActions(into: &told, now: h.now)
+        h.step()
+        #expect(told.count == 1, "the release marker is not acknowledged")
+        h.acknowledgeAll()
+        h.engine.takeActions(into: &told, now: h.now)
+        h.engine.takeActions(into: &told, now: h.now)
         #expect(told == [.finishRelease(partition: 0), .takeLastCommit(partition: 0)])
     }
 
@@ -224,12 +248,12 @@ import Testing
         engine.batch.removeAll()
         engine.acknowledged(first, offset: -1_001, now: now)
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [])
         let again = engine.batch.records.map(\.acknowledgement)
         #expect(again.count == 1)
         engine.acknowledged(again[0], offset: 7, now: now)
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [.restore(partition: 3, markerOffset: 7)])
     }
 
@@ -266,7 +290,7 @@ import Testing
         engine.beginRelease(partition: 3, now: now)
         engine.acknowledged(marker.acknowledgement, offset: 12, now: now)
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [])
     }
 }

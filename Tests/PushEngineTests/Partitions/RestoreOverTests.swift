@@ -58,7 +58,7 @@ import Testing
         let value = record.value ?? []
         let result = engine.restore(
             partition: partition, key: key.span, value: value.span, isTombstone: record.value == nil,
-            headerNumber: Self.epoch, offset: 3, now: Self.now)
+            header: .epoch(Self.epoch), offset: 3, now: Self.now)
         #expect(result == (record.value == nil ? .ignored : .restored))
     }
 

@@ -279,7 +279,7 @@ import Testing
         engine.partitionAssigned(0, now: now)
         engine.acknowledged(engine.batch.records[0].acknowledgement, offset: 9, now: now)
         var told: [PartitionAction] = []
-        engine.takeActions(into: &told)
+        engine.takeActions(into: &told, now: now)
         #expect(told == [.restore(partition: 0, markerOffset: 9)])
         #expect(restore("a/com.example.pizza/x", [7, 1]) == .unknownVersion(7))
         #expect(restore("a/com.example.pizza/x", []) == .malformed("the record is cut short"))

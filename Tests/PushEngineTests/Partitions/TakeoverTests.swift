@@ -231,6 +231,49 @@ import Testing
         h.answer(push, .response(PushResponse(status: 410, reason: "Unregistered")))
         h.advance(301_000)
         #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
+        let last = try #require(h.outcomes.last { $0.offset == offset })
+        #expect(
+            last.reason
+                == "the token is dead; an attempt whose answer is not known may have reached the device before it died")
+        #expect(last.fields["token"] as? String == "dead" && last.fields["token-hash"] is String)
+    }
+
+    // MARK: After a release
+
+    /// A worker left in good order, and the event was written after that. Nobody can have sent it, so its outcome is
+    /// certain and the budget has all its units.
+    @Test(arguments: [false, true]) func whatCameAfterAReleaseHasNotBeenSent(isNewActivity: Bool) throws {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        Self.release(h)
+        let id = isNewActivity ? "new" : "a"
+        if isNewActivity { h.register(token: "bb01", of: id) }
+        let first = h.update(2, of: id, priority: 10, more: Self.expires(30))
+        h.crash(afterMillis: 60_000)
+        #expect(h.outcomes(of: first) == ["expired"])
+        h.advance(2_000)
+        let second = h.update(3, of: id, priority: 10)
+        #expect(h.deliver()?.n == 3, "the budget of 2 has a unit left")
+        #expect(h.outcomes(of: second) == ["delivered"])
+    }
+
+    /// The token died while nobody owned the partition.
+    @Test func aTokenThatDiedAfterAReleaseIsNamed() throws {
+        let h = Self.alive()
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        Self.release(h)
+        let offset = h.update(2, priority: 10)
+        h.crash()
+        h.advance(2_000)
+        let push = try #require(h.take())
+        h.answer(push, .response(PushResponse(status: 410, reason: "Unregistered")))
+        h.advance(301_000)
+        #expect(h.outcomes(of: offset) == ["rejected"])
+        #expect(h.outcome(of: offset)?.fields["token"] as? String == "dead")
     }
 
     /// A start is announced in `state` before it leaves. Without an announcement it has not left.

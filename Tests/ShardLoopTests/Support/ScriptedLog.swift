@@ -212,12 +212,15 @@ final class ScriptedSection: StateSection {
     func read(max: Int, _ body: StateRecordBody) -> SectionRead {
         let first = self.next
         while self.next < min(self.end, self.records.count), self.next - first < max {
-            let (key, value) = (self.records[self.next].key ?? [], self.records[self.next].value ?? [])
-            let name = Array(RecordHeader.acceptedEnd.text.utf8)
-            let acceptedEnd = self.records[self.next].headers.first { $0.name == name }.flatMap {
-                Int64(String(decoding: $0.value, as: UTF8.self))
+            let record = self.records[self.next]
+            let (key, value) = (record.key ?? [], record.value ?? [])
+            let header = StateHeader(isTombstone: record.value == nil) { header in
+                let name = Array(header.text.utf8)
+                return record.headers.first { $0.name == name }.flatMap {
+                    Int64(String(decoding: $0.value, as: UTF8.self))
+                }
             }
-            body(key.span, value.span, self.records[self.next].value == nil, acceptedEnd, Int64(self.next))
+            body(key.span, value.span, record.value == nil, header, Int64(self.next))
             self.next += 1
         }
         return SectionRead(recordCount: self.next - first, mayHaveMore: false, isFinished: self.next >= self.end)
