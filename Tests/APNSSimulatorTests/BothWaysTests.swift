@@ -3,17 +3,18 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Tests of phones that can be reached over a channel and by their token. Judges of mixed audiences rely on them.
+/// Tests of phones that APNs reaches both over a channel and by their token. Judges of audiences with both kinds rely
+/// on them.
 @Suite(.timeLimit(.minutes(5))) struct BothWaysTests {
     private static let now = Bench.startSeconds
 
-    /// A push or a broadcast, how it came, and what the card shows afterwards.
+    /// One push or broadcast to a phone, and what the card shows afterwards.
     struct Step: Sendable {
         var channel: Bool
-        /// Second of its stamp. The content has the same number.
+        /// Second of its stamp. The content contains the same number.
         var second: Int64
         var shows: Int64
-        /// Number of repeats counted so far.
+        /// Number of updates that have come both ways so far.
         var bothWays = 0
         var isEnd = false
     }
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    /// What a push brought before the phone listened does not count as a second way.
+    /// A push that came before the phone listened does not count as the second way of a broadcast.
     @Test func whatCameBeforeItListenedIsNotCounted() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -138,7 +139,8 @@ import Testing
         }
     }
 
-    /// An app needs the channel when it joins an audience with the update token that came back.
+    /// An update token that comes back is reported with its card's channel. The app needs the channel when it joins an
+    /// audience with the token.
     @Test func anUpdateTokenTellsTheChannelOfItsCard() async throws {
         try await ControlTests.run { bench, port in
             let client = try await bench.connectAndWarmUp()

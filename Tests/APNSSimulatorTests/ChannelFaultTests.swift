@@ -4,7 +4,7 @@ import DeviceModel
 import HTTP2Session
 import Testing
 
-/// Tests of faults on demand for broadcasts and for questions about channels.
+/// Tests of faults on demand for broadcasts and for requests about channels.
 @Suite(.timeLimit(.minutes(5))) struct ChannelFaultTests {
     /// A request of each kind, about one channel.
     private static func request(_ kind: RequestKind, _ bench: Bench, channel: String) -> TestRequest {
@@ -28,7 +28,8 @@ import Testing
             let reason = Reason.serviceUnavailableInTwoWords
             let fault = bench.simulator.add(Fault(.answer(status: 503, reason: reason.rawValue), kind: kind))
             for other in RequestKind.allCases {
-                // The last request, for the list of channels, follows the deletion. It needs no channel.
+                // The last request asks for the list of channels, so it works although the request before it deletes
+                // the channel.
                 let request = Self.request(other, bench, channel: id)
                 let response = try await (Self.isForPushes(other) ? client : management).send(request)
                 if other == kind {
@@ -67,7 +68,7 @@ import Testing
                 Fault(.answer(status: 429, reason: "TooManyRequests"), channelPrefix: String(two.prefix(8))))
             #expect(try await client.send(bench.broadcast(channel: one)).status == 200)
             #expect(try await client.send(bench.broadcast(channel: two)).status == 429)
-            // A fault of a channel does not concern a phone, and a fault of a token does not concern a channel.
+            // A fault for a channel does not hit a push to a phone. A fault for a token does not hit a broadcast.
             #expect(try await client.send(bench.push(token: "0a")).status == 200)
             bench.simulator.clearFaults()
             bench.simulator.add(Fault(.answer(status: 503, reason: "Shutdown"), tokenPrefix: "0a"))
@@ -84,7 +85,7 @@ import Testing
             #expect(bench.simulator.channels().count == 2)
             #expect(try await client.send(bench.creation()).status == 201)
             #expect(bench.simulator.channels().count == 3)
-            // At the second deletion nothing is left to delete.
+            // A deletion is carried out twice. The second finds no channel, and its answer is sent.
             bench.simulator.add(Fault(.twice, count: 1, kind: .deleteChannel))
             let id = try #require(bench.simulator.channels().first?.id)
             let response = try await client.send(bench.question("DELETE", channel: id))
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    /// A creation is answered with the id of an existing channel, or with none.
+    /// A fault can answer a creation with the id of another channel, or with an id that is malformed.
     @Test func aCreationMayBeAnsweredWithAForeignID() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    /// A list that lags lacks new channels, and still has deleted ones.
+    /// A list that lags behind does not have new channels yet, and still has deleted ones.
     @Test func aListMayLag() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()
@@ -143,7 +144,8 @@ import Testing
             #expect(try await list() == #"{"channels":["\#(new)"]}"#)
             bench.simulator.deleteChannel(id: new)
             #expect(try await list() == #"{"channels":["\#(new)"]}"#)
-            // The channel itself and the limit on the number of channels do not lag.
+            // Only the list lags. A question about the deleted channel is refused, and the channel no longer counts
+            // against the limit.
             #expect(try await client.send(bench.question("GET", channel: new)).status == 400)
             bench.simulator.clearFaults()
             #expect(try await list() == #"{"channels":[]}"#)
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    /// The answer is lost but the channel exists. Only the list contains its id.
+    /// A creation's answer is lost although the channel exists. A client learns the id only from the list.
     @Test func aCreationMayLoseItsAnswer() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()

@@ -3,7 +3,7 @@ import DeviceModel
 import TLSSession
 import Testing
 
-/// Tests of questions about channels, at their own port.
+/// Tests of requests about channels, at their own port.
 @Suite(.timeLimit(.minutes(5))) struct ChannelTests {
     @Test(arguments: ChannelStorage.allCases)
     func aChannelIsMadeReadListedAndDeleted(storage: ChannelStorage) async throws {
@@ -137,7 +137,7 @@ import Testing
             for _ in 0..<3 { summaries.append(try await client.send(bench.creation()).summary) }
             let full = #"400 {"reason":"CannotCreateChannelConfig"}"#
             #expect(summaries == ["201", "201", full])
-            // Each app has its own limit, and a deleted channel no longer counts.
+            // Each app has its own limit. A deleted channel does not count against it.
             let other = bench.creation(changing: [":path": "/1/apps/com.example.other/channels"])
             #expect(try await client.send(other).status == 201)
             let oldest = try #require(bench.simulator.channels(app: Bench.app).first)
@@ -165,8 +165,7 @@ import Testing
         }
     }
 
-    /// Production and development give different ids. So do two servers that began with the same seed at different
-    /// times.
+    /// Production and development give different ids. The id of a deleted channel is not given again.
     @Test func idsAreNotSharedAndNotUsedAgain() async throws {
         var ids: [String] = []
         for environment in SimulatorConfiguration.Environment.allCases {
@@ -181,7 +180,7 @@ import Testing
             }
         }
         #expect(Set(ids).count == 400)
-        // The lengths of ids vary, so that no client relies on one.
+        // Ids have different lengths, so that no client relies on one length.
         #expect(Set(ids.map(\.utf8.count)).count > 1)
     }
 

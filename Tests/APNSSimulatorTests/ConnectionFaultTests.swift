@@ -6,11 +6,11 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of what faults do to whole connections, and of what the judge finds when the client breaks the protocol.
+/// Tests of faults that affect whole connections, and of the violations that are found when a client breaks HTTP/2.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFaultTests {
-    // Breaches by the client
+    // MARK: Breaches by the client
 
-    /// HEADERS that begin a request on a stream and leave it open.
+    /// A HEADERS frame that begins a request and leaves its stream open.
     private static func request(streamID: Int32) -> [UInt8] {
         var frames = FrameBytes()
         // POST, https and "/" come from HPACK's static table. The authority is a literal.
@@ -23,7 +23,8 @@ import Testing
     @Test func aStreamAboveTheLimitIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
-            // The limit is one stream until a push was accepted, and the client has acknowledged it.
+            // The limit is one stream until APNs has accepted a push. The answered PING shows that the client knows the
+            // limit.
             try await client.ping(1)
             _ = try await client.first { $0.pingAnswers.isEmpty ? nil : true }
             try await client.sendRaw(Self.request(streamID: 1) + Self.request(streamID: 3))
@@ -47,12 +48,11 @@ import Testing
         }
     }
 
-    /// The client breaks the protocol after a GOAWAY that a fault asked for. That GOAWAY itself is not the client's
-    /// fault.
+    /// A client breaks HTTP/2 after a GOAWAY from a fault. The breach counts as a violation, and the GOAWAY does not.
     @Test func aBreachAfterAnOrderedGoAwayIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
-            // An open request keeps the connection after its GOAWAY.
+            // An open request keeps the connection open after the GOAWAY.
             bench.simulator.add(Fault(.stall(applied: false), count: 1))
             async let stalled = client.send(bench.push(token: "01"))
             _ = try await bench.simulator.wait { $0.unanswered == 1 }
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    // GOAWAY
+    // MARK: GOAWAY
 
     /// A later GOAWAY must not name a higher last stream (RFC 9113 §6.8).
     @Test func laterGoAwaysNeverNameAHigherStream() async throws {
@@ -82,7 +82,8 @@ import Testing
                 await bench.simulator.performAndWait(
                     .goAway(GoAway(reason: "Shutdown", lastStream: last, closes: false)))
             }
-            // If the server had broken the protocol, the client would end the connection instead of answering.
+            // The client answers this PING only if the server has kept to HTTP/2. Otherwise it would end the
+            // connection.
             bench.simulator.perform(.ping)
             try await client.ping(5)
             #expect(try await client.first { $0.pingAnswers.first } == 5)
@@ -113,9 +114,11 @@ import Testing
         } _: { bench in
             let client = try await bench.connectAndWarmUp()
             bench.simulator.add(Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), tokenPrefix: "01"))
-            // The client would send an unprocessed request again. So its answer must not leave before the GOAWAY.
+            // The answer to the first request must not leave before the GOAWAY. The client would send a request again
+            // that the GOAWAY calls unprocessed.
             bench.simulator.setLatency(Latency(fixedMillis: 20))
-            // The first request waits for the window. The second is complete before it, and judged.
+            // The first request is long and waits for the flow-control window. The second is complete earlier, and is
+            // judged before it.
             let long = Bodies.update(stamp: Bench.startSeconds, byteCount: 1_000)
             let answers = try await client.send([bench.push(token: "01", body: long), bench.push(token: "02")])
             #expect(answers.map(\.failure) == [nil, nil])
@@ -125,7 +128,7 @@ import Testing
         }
     }
 
-    // Connections
+    // MARK: Connections
 
     @Test func waitingIsWokenByARefusedConnection() async throws {
         try await Bench.run { bench in
@@ -144,7 +147,7 @@ import Testing
             let seen = try await bench.simulator.wait { $0.connectionsOpen == 1 }
             #expect(seen.connectionsAccepted == 1)
             bench.simulator.setMute(false)
-            // Other connections are served, and this one is not.
+            // Other connections are served, but the first is still mute until `.resume`.
             let other = try await bench.connectAndWarmUp()
             await bench.simulator.performAndWait(.resume, connection: 1)
             let client = try await late
@@ -193,11 +196,11 @@ import Testing
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
             await bench.simulator.performAndWait(.starve)
-            // There are 40 bodies of 4,000 bytes, and the connection's window of 65,535 bytes holds 16.
+            // 40 bodies of 4,000 bytes are sent. The connection's window of 65,535 bytes has room for 16.
             async let responses = client.send(
                 (10..<50).map { bench.push(token: "\($0)", body: Bodies.update(stamp: 1, byteCount: 4_000)) })
             _ = try await bench.simulator.wait { $0.accepted == 17 }
-            // PING still passes.
+            // A PING is still answered.
             try await client.ping(3)
             #expect(try await client.first { $0.pingAnswers.first } == 3)
             #expect(bench.simulator.statistics().accepted == 17)
@@ -225,7 +228,7 @@ import Testing
         }
     }
 
-    // Frames
+    // MARK: Frames
 
     @Test(arguments: OddFrames.allCases)
     func oddFramesAreBorneOrEndTheConnection(_ frames: OddFrames) async throws {
@@ -242,7 +245,7 @@ import Testing
         }
     }
 
-    // Answers
+    // MARK: Answers
 
     @Test func answersMayLackTheirIDAndHaveAnyStatusAndBody() async throws {
         try await Bench.run { bench in
@@ -254,8 +257,8 @@ import Testing
                 bench.simulator.add(Fault(.odd(odd), count: 1))
                 #expect(try await client.send(bench.push(token: "01")).status == odd.status)
             }
-            // The body is longer than what the client keeps, and longer than a window. It arrives, cut to what the
-            // client keeps.
+            // The body is longer than a window, and longer than what the client keeps. It arrives, cut to the client's
+            // limit.
             bench.simulator.add(
                 Fault(.odd(OddAnswer(status: 400, body: Array(repeating: 120, count: 200_000))), count: 1))
             let long = try await client.send(bench.push(token: "01"))

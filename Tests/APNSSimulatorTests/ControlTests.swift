@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    /// Any page in a browser on this machine can send requests to this port. It can also reach the port under its own
-    /// host name.
+    /// Requests with a foreign `origin` or `host` are refused. Otherwise any web page in a browser on this machine
+    /// could control the simulator.
     @Test(arguments: [
         ("localhost", ["origin: http://evil.example"]), ("localhost", ["origin: null"]), ("evil.example", []),
         ("localhost", ["sec-fetch-site: cross-site"]), ("localhost", ["sec-fetch-site: same-site"]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of what `POST /faults` understands, and of how it names what it does not.
+/// Tests of the documents that `POST /faults` accepts, and of the messages for others.
 @Suite struct FaultDocumentTests {
     static let known: [(json: String, meaning: String)] = [
         (#"{"kind":"answer","status":500}"#, "\(FaultDocument.fault(Fault(.answer(status: 500, reason: ""))))"),

@@ -129,7 +129,7 @@ import Testing
     @Test func goAwayMayDisownTheNewestStreams() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
-            // The answers must not overtake the GOAWAY, even on a slow machine.
+            // Answers come so late that none overtakes the GOAWAY, even on a slow machine.
             bench.simulator.setLatency(Latency(fixedMillis: 2_000))
             async let responses = client.send((1...6).map { bench.push(token: "0\($0)") })
             _ = try await bench.simulator.wait { $0.requests == 7 }
@@ -148,7 +148,7 @@ import Testing
             _ = try await bench.simulator.wait { $0.unanswered == 1 }
             await bench.simulator.performAndWait(.goAway(GoAway(errorCode: .enhanceYourCalm, closes: false)))
             #expect(try await client.first { $0.goAway }.errorCode == .enhanceYourCalm)
-            // The connection serves streams that were begun, and takes no new ones.
+            // The connection serves its open streams, and accepts no new ones.
             try await client.ping(77)
             #expect(try await client.first { $0.pingAnswers.first } == 77)
             #expect(try await client.send(bench.push(token: "02")).body == "not submitted: closing")
@@ -221,8 +221,8 @@ import Testing
             bench.simulator.setConcurrentStreamsMax(3)
             #expect(try await client.first { $0.streamsMax == 3 ? true : nil })
             await bench.simulator.performAndWait(.settings(HTTP2SettingsChange(headerTableByteCount: 0)))
-            // There are at least four: the limit may be announced twice if the connection is served between the limit's
-            // change and its announcement.
+            // The client gets at least four SETTINGS. The new limit comes twice if the connection is served just
+            // between the change and its announcement.
             #expect(try await client.first { $0.settingsCount >= 4 ? true : nil })
             #expect(try await client.send((1...3).map { bench.push(token: "0\($0)") }).allSatisfy { $0.status == 200 })
             bench.simulator.clearFaults()
@@ -252,8 +252,8 @@ import Testing
             #expect(await bench.simulator.performAndWait(.silence, connection: 1) == 1)
             try await silent.ping(1)
             let unanswered = try await silent.begin(bench.push(token: "01"))
-            // Both connections are on one loop. If the silent one were served, that would happen before this exchange
-            // ends.
+            // Both connections are on one event loop. If the silent one were served, it would be served before this
+            // exchange ends.
             #expect(try await other.send(bench.push(token: "02")).status == 200)
             #expect(try await silent.first { $0.pingAnswers.isEmpty ? true : nil })
             #expect(bench.simulator.device(token: "01") == nil)

@@ -66,8 +66,8 @@ struct JournalTests {
         }
     }
 
-    /// The process was killed during a write, so the last entry is incomplete. The next process writes after the last
-    /// complete entry.
+    /// The process was killed during a write, so the last entry is incomplete. The next process cuts it off and
+    /// continues after the last complete entry.
     @Test func anUnfinishedEntryIsCutOff() throws {
         try Self.withFile { path in
             try Self.write(Self.entries, to: path)
@@ -89,7 +89,7 @@ struct JournalTests {
         }
     }
 
-    /// A reader may be faster than the writer. It waits at the last complete entry, and goes on when there is more.
+    /// A reader that is faster than the writer waits at the last complete entry. It goes on when more entries come.
     @Test func aReaderFollows() throws {
         try Self.withFile { path in
             var writer = try JournalWriter(path: path, keeping: 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of phones that listen to channels, and of phones that are away.
+/// Tests of phones that listen to channels, and of phones that are off.
 @Suite(.timeLimit(.minutes(5))) struct ListeningTests {
     private static let now = Bench.startSeconds
 
@@ -36,7 +36,7 @@ import Testing
             #expect(bench.simulator.device(token: "0b")?.channel == nil)
             #expect(bench.simulator.channel(id: id)?.listenerCount == 0)
 
-            // The new life's card has not ended.
+            // A start brings a new card, which the end of the first card does not concern.
             let again = Bodies.start(stamp: Self.now + 3, channel: id)
             #expect(try await client.send(bench.push(token: "0a", body: again)).status == 200)
             let more = Bodies.update(stamp: Self.now + 4, state: #"{"n":4}"#)
@@ -74,7 +74,8 @@ import Testing
             #expect(!bench.simulator.setListening(token: "0a", channel: "YWJj"))
             #expect(!bench.simulator.setListening(token: "zz", channel: one))
             for token in ["0a", "0b", "0c"] { #expect(bench.simulator.setListening(token: token, channel: one)) }
-            // One listener moves to another channel and one to none, so those after them in the list move up.
+            // One listener moves to another channel, and one stops listening. The listeners after them move up in the
+            // channel's list.
             #expect(bench.simulator.setListening(token: "0a", channel: two))
             #expect(bench.simulator.setListening(token: "0c", channel: nil))
             #expect([one, two].map { bench.simulator.channel(id: $0)?.listenerCount } == [1, 1])
@@ -90,8 +91,8 @@ import Testing
     struct Return: Sendable, CustomTestStringConvertible {
         var name: String
         var storage = ChannelStorage.mostRecent
-        /// How long APNs keeps the message that came while the phone was away, seconds from then on. 0 means that it is
-        /// not stored.
+        /// How many seconds APNs keeps the message that came while the phone was off. 0 means that APNs does not store
+        /// it.
         var keptSeconds: Int64 = 600
         var awaySeconds: Int64 = 60
         var deletesChannel = false
@@ -111,7 +112,7 @@ import Testing
     @Test(arguments: Self.returns)
     func aPhoneThatComesBackGetsWhatWasStored(_ given: Return) async throws {
         try await Bench.run {
-            // A day is longer than one card's life, so these rules have no limit.
+            // The phone may be off for a day, which is longer than a card may live. So these rules have no limit.
             $0.deviceRules = DeviceRules()
         } _: { bench in
             let client = try await bench.connect()
@@ -135,7 +136,7 @@ import Testing
         }
     }
 
-    /// APNs keeps only the newest push for a phone, until its expiration.
+    /// While a phone is off, APNs keeps only the newest push for it, until that push expires.
     @Test func aPushWaitsForAPhoneThatIsAway() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
@@ -161,7 +162,8 @@ import Testing
         }
     }
 
-    /// Phones and channels survive the server in the journal. A reader of the journal sees the same phones.
+    /// The journal keeps phones and channels for the next server. A reader of the journal sees the same phones as the
+    /// server.
     @Test func theJournalTellsOfChannelsToo() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -205,7 +207,7 @@ import Testing
         }
     }
 
-    /// The simulator's phones, played at random, agree with the judge.
+    /// In random runs, the simulator's phones show what the judge expects.
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
     func theJudgeAgrees(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ObservedPushTests {
     private static let now = Bench.startSeconds
 
-    /// Pushes that the observer got, in order.
+    /// The pushes that the observer got, in order.
     private final class Watch: Sendable {
         let seen = Mutex<[ObservedPush]>([])
         var pushes: [ObservedPush] { self.seen.withLock { $0 } }
@@ -55,7 +55,7 @@ import Testing
             #expect(
                 pushes.allSatisfy { $0.topic == Bench.topic && $0.messageID == "123e4567-e89b-42d3-a456-426614174000" })
             #expect(pushes.first?.body == Array(bodies[0].utf8))
-            // The card does not show what the app could not decode.
+            // The card does not show content that the app could not decode.
             #expect(bench.simulator.device(token: "0a1b")?.device.contentState == Array(#"{"n":1}"#.utf8))
             #expect(bench.simulator.device(token: "0a1b")?.device.ignoredCount == 3)
         }

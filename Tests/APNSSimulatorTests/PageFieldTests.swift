@@ -3,8 +3,8 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Tests of the field of an answer that names a page about the push. They use curl, because the project's own client
-/// ignores this field.
+/// Tests of the answer's field that links to a page about the push. The tests use curl, because the project's own
+/// client ignores this field.
 @Suite(.timeLimit(.minutes(5))) struct PageFieldTests {
     /// The head of the answer, one field per line.
     private static func head(_ bench: Bench, token: String, authorization: String?) async throws -> [String] {

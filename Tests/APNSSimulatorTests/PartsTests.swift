@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of the parts that need no socket.
+/// Tests of those parts of the simulator that need no socket.
 @Suite(.timeLimit(.minutes(5))) struct PartsTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func everyTokenIsFoundAgain(seed: UInt64) {

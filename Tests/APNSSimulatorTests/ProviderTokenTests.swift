@@ -2,7 +2,7 @@ import APNSSimulator
 import TLSSession
 import Testing
 
-/// Tests of the JWT rules of a connection.
+/// Tests of the rules for provider tokens (JWTs) on a connection.
 @Suite(.timeLimit(.minutes(5))) struct ProviderTokenTests {
     private static func reason(_ response: TestResponse) -> String {
         response.status == 200 ? "200" : String(response.body.dropFirst(11).prefix { $0 != "\"" })
@@ -69,12 +69,12 @@ import Testing
             #expect(try await push(1) == "200")
             bench.advance(millis: 1_199_999)
             #expect(try await push(2) == "TooManyProviderTokenUpdates")
-            // A return to the former token is not a new token.
+            // A push with the former token does not count as an update of the token.
             #expect(try await push(1) == "200")
             bench.advance(millis: 1)
             #expect(try await push(2) == "200")
             #expect(bench.simulator.violations().map(\.kind) == [.providerTokenUpdatedTooOften])
-            // Another connection has its own count.
+            // Updates are counted for each connection separately.
             let other = try await bench.connect()
             #expect(try await other.send(bench.push(token: "01", jwt: tokens[3])).status == 200)
             await client.close()

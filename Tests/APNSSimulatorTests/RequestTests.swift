@@ -4,7 +4,7 @@ import HTTP2Session
 import TLSSession
 import Testing
 
-/// Tests of what APNs answers to a request, over real TLS sockets.
+/// Tests of APNs' answers to requests, over real TLS sockets.
 @Suite(.timeLimit(.minutes(5))) struct RequestTests {
     @Test func aGoodPushIsAcceptedAndShown() async throws {
         try await Bench.run { bench in
@@ -139,7 +139,8 @@ import Testing
         }
     }
 
-    /// The name of the field has capitals, which this project's own client cannot send.
+    /// A field name in capitals makes the request malformed. The project's own client cannot send one, so the bytes are
+    /// written by hand.
     @Test func aNameInCapitalsIsReset() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -177,7 +178,7 @@ import Testing
         }
     }
 
-    /// SETTINGS_MAX_HEADER_LIST_SIZE is 8,000.
+    /// The announced SETTINGS_MAX_HEADER_LIST_SIZE is 8,000. A larger field list is refused.
     @Test(arguments: [(6_000, 200), (8_000, 431), (15_000, 431), (20_000, 431)])
     func aFieldListAboveTheAnnouncedSizeIsRefused(byteCount: Int, status: Int) async throws {
         try await Bench.run { bench in
@@ -226,7 +227,8 @@ import Testing
             let timestamp = parts[0] == "410" ? ",\"timestamp\":1700000000123" : ""
             #expect(response.summary == "\(parts[0]) {\"reason\":\"\(parts[1])\"\(timestamp)}")
             #expect(bench.simulator.violations().isEmpty)
-            // At the second use the provider should know that the token is dead.
+            // After the first refusal the provider should know that the token is dead. So the second use is a
+            // violation.
             _ = try await client.send(bench.push(token: "0a0b"))
             #expect(bench.simulator.violations().map(\.kind) == [.deadTokenUsedAgain])
             await client.close()
@@ -239,7 +241,7 @@ import Testing
             _ = try await client.send(bench.push(token: "aa", body: Bodies.update(stamp: 10, state: #"{"n":1}"#)))
             bench.simulator.rotateToken(from: "aa", to: "bb")
             #expect(try await client.send(bench.push(token: "aa")).status == 410)
-            // The update is older than what the phone shows, because both tokens belong to one device.
+            // Both tokens belong to one phone, so this update is older than what the phone shows.
             #expect(
                 try await client.send(bench.push(token: "bb", body: Bodies.update(stamp: 9, state: #"{"n":2}"#))).status
                     == 200)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of the sink, which is as cheap as HTTP/2 permits.
+/// Tests of the sink, a simulator that does as little work as HTTP/2 permits.
 @Suite(.timeLimit(.minutes(5))) struct SinkTests {
     @Test func pushesAreAnsweredAndCountedAndNothingElseIsLookedAt() async throws {
         try await Bench.run {
@@ -31,7 +31,7 @@ import Testing
             $0.mode = .sink
         } _: { bench in
             let client = try await bench.connect()
-            // This is 400 KB on one connection, whose window is 65,535 bytes.
+            // The bodies are 400 KB on one connection, whose window is 65,535 bytes.
             let responses = try await client.send(
                 (0..<100).map { bench.push(token: "0\($0 % 10)", body: Bodies.update(stamp: 1, byteCount: 4_096)) })
             #expect(responses.allSatisfy { $0.status == 200 })
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// The bytes may be cut anywhere, and the same requests come out.
+    /// The sink finds the same requests wherever the bytes are cut into pieces.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func framesMayBeCutAnywhere(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -108,7 +108,7 @@ import Testing
         let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
         session.receive(preface.span, output: &output)
         for _ in 0..<200 {
-            // A frame header that is likely to be accepted is followed by noise.
+            // A frame header that the sink probably accepts, followed by noise.
             let count = Int.random(in: 0...60, using: &random)
             var frame: [UInt8] = [
                 0, 0, UInt8(count), UInt8.random(in: 0...9, using: &random), UInt8.random(in: 0...255, using: &random),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of push-to-start against plain models, without sockets.
+/// Tests that compare push-to-start with plain models, without sockets.
 @Suite(.timeLimit(.minutes(5))) struct StartStoreTests {
-    /// A start in the plain model.
+    /// A start, as the plain model remembers it.
     private struct Start {
         var millis: Int64
         var isShown: Bool
@@ -95,13 +95,13 @@ import Testing
         #expect(try push(Bodies.update(stamp: 4), to: [12], atMillis: 4) == .shown)
         #expect(try push(Bodies.update(stamp: 5), to: [11], atMillis: 5) == .throttled)
         #expect(try push(Bodies.update(stamp: 6), to: [12], atMillis: 6) == .throttled)
-        // Another phone has its own.
+        // Another phone has its own budget.
         #expect(try push(Bodies.update(stamp: 6), to: [2], atMillis: 6) == .shown)
         #expect(try spent([2]) == 1)
         #expect(try spent([11], atMillis: 3_600_007) == 0)
     }
 
-    /// The store has no room for another card, so a new card replaces the newest one.
+    /// When the store has no room for another card, a new card replaces the newest one.
     @Test func aFullStoreGoesOn() throws {
         var store = DeviceStore(devicesMax: 1)
         _ = store.findOrAdd([1])
@@ -126,13 +126,13 @@ import Testing
         #expect((0..<count).allSatisfy { array[$0] == ($0 % 3 == 0 ? $0 + 1 : $0) })
     }
 
-    /// A simulator holds a million of these at the same time.
+    /// Entries for tokens and starts are small, because a simulator holds a million of each.
     @Test func aTokenAndAStartAreSmall() {
         #expect(MemoryLayout<TokenTable.Entry>.stride <= 48)
         #expect(MemoryLayout<StartRecord>.stride <= 56)
     }
 
-    /// A token that does not fit into the rest of a block begins a new block.
+    /// The table finds tokens of all lengths. A token that does not fit into the rest of a block begins a new block.
     @Test func tokensOfAllLengthsAreFound() {
         var table = TokenTable()
         var random = SplitMix64(seed: 1)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    /// Cards, budget and update tokens survive the server.
+    /// The journal keeps cards, budgets and update tokens for the next server.
     @Test func aJournalTellsOfStarts() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }

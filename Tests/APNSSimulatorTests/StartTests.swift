@@ -102,7 +102,7 @@ import Testing
             #expect(over.device.cardCount == 3)
             #expect(bench.simulator.statistics().startsOverBudget == (refuses ? 0 : 1))
             #expect(bench.simulator.updateTokens().tokens.count == 4)
-            // The first start has left the window.
+            // The first start is now outside the time window, so another start is allowed.
             bench.advance(millis: 595_000)
             #expect(try await start(Self.phone) == 200)
             #expect(bench.simulator.device(token: Self.phone)?.device.cardCount == 4)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// The token's kind was not declared, so it takes all pushes. A test without a second token wants that.
+    /// A token whose kind was not declared takes starts and updates. So a test may use a single token.
     @Test func aTokenOfNoKindTakesAll() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    /// All cards of a phone are away together. A push that was kept for one of them reaches that card.
+    /// When a phone is off, all its cards are. A push that APNs keeps for one card reaches that card later.
     @Test func aPhoneIsAwayWithAllItsCards() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

@@ -2,7 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// Tests of the summary that a judge of many phones gets.
+/// Tests of the summary of many phones, which judges use.
 @Suite(.timeLimit(.minutes(5))) struct SummaryTests {
     private static let now = Bench.startSeconds
 
@@ -16,7 +16,7 @@ import Testing
             let pushes = (0..<50).map { bench.push(token: Self.token($0), body: goal) }
             #expect(try await client.send(pushes).allSatisfy { $0.status == 200 })
             bench.advance(millis: 1_500)
-            // Three phones have missed something, or got too much.
+            // Three phones now differ: they missed something, or got too much.
             let late = Bodies.update(stamp: Self.now + 1, state: #"{"home":1}"#)
             _ = try await client.send(bench.push(token: Self.token(50), body: late, priority: 5))
             let next = Bodies.update(stamp: Self.now + 2, state: #"{"home":2}"#)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// A card that a start brought is counted once, even if several tokens lead to it.
+    /// A card that a start brought counts once, even if several tokens lead to it.
     @Test func cardsAreCountedOnce() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()
@@ -86,7 +86,7 @@ import Testing
             let tokens = bench.simulator.updateTokens().tokens.map(\.updateToken)
             let update = Bodies.update(stamp: Self.now + 1, state: #"{"n":5}"#)
             for token in tokens.dropLast() { _ = try await client.send(bench.push(token: token, body: update)) }
-            // The fifth card belongs to the push that opened the connection.
+            // The fifth card comes from the push that warmed up the connection.
             #expect(bench.simulator.summary().cards == 5)
             #expect(bench.simulator.summary().phonesByCards == [1: 4])
             var query = SummaryQuery()
@@ -97,7 +97,7 @@ import Testing
                 #expect(summary.shown.map(\.cards) == [3, 1])
                 #expect(summary.pushes == (kind == .start ? 4 : 3))
             }
-            // A phone with a new start token is the same phone. When the start token is dead, its card still has an
+            // A phone with a new start token is still the same phone. If its start token is dead, its card still has an
             // update token.
             bench.simulator.rotateToken(from: Self.token(0), to: "abab")
             bench.simulator.setToken(Self.token(1), .dead)
@@ -112,7 +112,8 @@ import Testing
         }
     }
 
-    /// Two pushes to one phone are in flight when the second arrives before the first is answered.
+    /// The summary counts pushes in flight to one phone. Two are in flight when the second arrives before the first is
+    /// answered.
     @Test func pushesInFlightAreCounted() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

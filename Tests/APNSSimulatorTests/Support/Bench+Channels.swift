@@ -26,7 +26,7 @@ extension Bench {
         return TestRequest(fields: fields + adding, body: Array(body.utf8))
     }
 
-    /// A question about channels. `channel` is `nil` if the question names none.
+    /// A request about channels. `channel` is `nil` if the request names none.
     func question(
         _ method: String, _ place: String = "channels", channel: String? = nil, body: String = "",
         changing: [String: String?] = [:], adding: [(String, String)] = []

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import TLSSession
 
-/// A running simulator with one registered key, a clock that is set by hand, and functions to push to it.
+/// A running simulator with one registered key, a clock that the test sets, and functions that make requests.
 final class Bench: Sendable {
     static let topic = "com.example.pizza.push-type.liveactivity"
     static let keyID = "ABCDE12345"
@@ -15,12 +15,12 @@ final class Bench: Sendable {
     let simulator: APNSSimulator
     let credentials: SimulatorCredentials
     let key: ES256PrivateKey
-    /// A token issued at `startSeconds`. Signatures are random, so a test that needs the same token for a whole
-    /// connection uses this one.
+    /// A provider token issued at `startSeconds`. A test uses it when all pushes of a connection must have the same
+    /// token. Signatures are random, so a second token would differ.
     let standardJWT: String
     private let clock: Clock
 
-    /// A clock that is moved by hand, milliseconds since 1970.
+    /// A clock that the test moves, in milliseconds since 1970.
     private final class Clock: Sendable {
         let millis = Mutex<Int64>(Bench.startSeconds * 1_000)
     }
@@ -44,7 +44,7 @@ final class Bench: Sendable {
         configuration.clock = { clock.millis.withLock { $0 } }
         configuration.managementPort = 0
         configure(&configuration)
-        // OpenSSL checks certificates by the real clock.
+        // The certificates use the real clock, because OpenSSL checks them by it.
         let credentials = try SimulatorCredentials.generate(nowSeconds: Int64(time(nil)))
         let key = try ES256PrivateKey.generate()
         let registered = RegisteredKey(keyID: Self.keyID, teamID: Self.teamID, publicKey: try key.publicKey())
@@ -80,7 +80,7 @@ final class Bench: Sendable {
         return String(decoding: try mint.token(nowSeconds: issuedAt ?? self.nowSeconds), as: UTF8.self)
     }
 
-    /// A valid push. `changing` replaces fields by name, and removes those with `nil`. `adding` appends fields.
+    /// A valid push. `changing` replaces fields by name, and `nil` removes a field. `adding` appends fields.
     func push(
         token: String, body: String = Bodies.update(stamp: Bench.startSeconds), priority: Int = 10, jwt: String? = nil,
         changing: [String: String?] = [:], adding: [(String, String)] = []
@@ -125,7 +125,7 @@ enum Bodies {
             + #""alert":{"title":"T","body":"B"},\#(input)}}"#
     }
 
-    /// A start whose card listens to a channel. Slashes are escaped, as some writers of JSON do.
+    /// A start whose card listens on a channel. Slashes in the id are escaped, as some JSON writers do.
     static func start(stamp: Int64, channel: String) -> String {
         Self.start(stamp: stamp, input: #""input-push-channel":"\#(channel.replacing("/", with: "\\/"))""#)
     }

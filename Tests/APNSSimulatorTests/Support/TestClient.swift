@@ -57,8 +57,8 @@ final class TestClient: Sendable {
 
     func send(_ request: TestRequest) async throws -> TestResponse { try await self.send([request])[0] }
 
-    /// Writes one request to the socket, and returns its answer to come. An `async let` of `send` may begin only after
-    /// what its test does next.
+    /// Writes one request to the socket, and returns the future answer. An `async let` of `send` would not do, because
+    /// it may write the request later than the test expects.
     func begin(_ request: TestRequest) async throws -> EventLoopFuture<TestResponse> {
         let handler = self.handler
         return try await self.channel.eventLoop.submit {
@@ -68,8 +68,7 @@ final class TestClient: Sendable {
         }.get()
     }
 
-    /// Waits until the client has seen a connection event for which `body` gives a value. Throws when a minute passes
-    /// without one.
+    /// Waits until `body` returns a value for what the client has seen. Throws after a minute.
     func first<Value: Sendable>(_ body: @escaping @Sendable (TestClientSeen) -> Value?) async throws -> Value {
         let handler = self.handler
         return try await self.channel.eventLoop.flatSubmit { handler.value.wait(body) }.get()
@@ -83,7 +82,7 @@ final class TestClient: Sendable {
         }.get()
     }
 
-    /// Sends bytes past the HTTP/2 session, as a client that breaks the protocol.
+    /// Sends bytes without the HTTP/2 session, as a client that breaks the protocol does.
     func sendRaw(_ bytes: [UInt8]) async throws {
         let handler = self.handler
         try await self.channel.eventLoop.submit {
@@ -101,7 +100,7 @@ final class TestClient: Sendable {
     func close() async { try? await self.channel.close().get() }
 }
 
-/// A wait that got nothing within a minute.
+/// The error of a wait that took longer than a minute.
 struct TestClientTimeout: Error, CustomStringConvertible {
     var seen: TestClientSeen
 
@@ -213,7 +212,7 @@ final class TestClientHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
-    /// Limits a wait, because an endless one would hold up every later test.
+    /// Limits a wait to a minute. A wait without an end would hold up all later tests.
     private func limit<Value: Sendable>(_ promise: EventLoopPromise<Value>) {
         let limit = self.eventLoop.assumeIsolated().scheduleTask(in: .seconds(60)) {
             promise.fail(TestClientTimeout(seen: self.seen))

@@ -3,7 +3,7 @@ import NIOPosix
 
 /// One HTTP/1.1 exchange over a plain socket, as text.
 enum TextExchange {
-    /// Sends a request, and returns status and body of the answer.
+    /// Sends a request, and returns the answer's status and body.
     static func request(
         port: Int, _ method: String, _ path: String, body: String = "", host: String = "localhost",
         fields: [String] = []
@@ -21,7 +21,7 @@ enum TextExchange {
                     return (channel, collector.promise.futureResult)
                 }
             }
-        // No answer takes this long. An endless exchange would hold up every later test.
+        // The limit ends an exchange that hangs, which would hold up all later tests. No answer takes a minute.
         let limit = channel.eventLoop.scheduleTask(in: .seconds(60)) { channel.close(promise: nil) }
         defer { limit.cancel() }
         try await channel.writeAndFlush(ByteBuffer(string: text)).get()

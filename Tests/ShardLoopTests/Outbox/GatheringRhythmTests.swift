@@ -2,17 +2,17 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// An activity that is updated all the time must get a push each second although records gather. A slot's next push
-/// waits for the state record of the push before. That record waits for the outcome.
+/// Tests that an activity with constant updates gets a push each second, although records gather. A slot's next push
+/// waits for the state record of the one before. That record waits for the outcome.
 struct GatheringRhythmTests {
     /// One activity of a loop under virtual time, with a slow Kafka and a slow APNs.
     private struct Shard: ~Copyable {
         private var harness: LoopHarness
         private let answerMillis: Int64
         private let acknowledgementMillis: Int64
-        /// Batches at Kafka: the number of records in each, and when it will be done.
+        /// Batches of records at Kafka: the number of records in each, and when Kafka will have stored it.
         private var written: [(doneMillis: Int64, count: Int)] = []
-        /// Batches of requests at APNs: the number of requests in each, and when it will be done.
+        /// Batches of requests at APNs: the number of requests in each, and when APNs will answer it.
         private var sent: [(doneMillis: Int64, count: Int)] = []
         private var writtenCount = 0
         private(set) var sentMillis: [Int64] = []
@@ -43,7 +43,7 @@ struct GatheringRhythmTests {
             }
         }
 
-        /// Kafka and APNs report what they have finished by now.
+        /// Makes Kafka and APNs answer what they have finished by now.
         private mutating func answer() {
             let nowMillis = self.harness.now.steadyMillis
             while let first = self.written.first, first.doneMillis <= nowMillis {
@@ -58,7 +58,7 @@ struct GatheringRhythmTests {
             }
         }
 
-        /// Counts what has left since the last call.
+        /// Counts the records and requests that have left since the last call.
         private mutating func note() {
             let nowMillis = self.harness.now.steadyMillis
             let recordCount = self.harness.log.unanswered.count - self.writtenCount
@@ -75,7 +75,8 @@ struct GatheringRhythmTests {
         }
     }
 
-    /// Plays a minute of updates. Returns the distances between pushes, and how many batches were written.
+    /// Plays a minute of updates.
+    /// - Returns: the distances between pushes in milliseconds, and the number of batches that were written.
     private static func distances(
         everyMillis: Int64, answerMillis: Int64, acknowledgementMillis: Int64, publication: OutcomePublication = .pushes
     ) -> (distances: [Int64], batchCount: Int) {
@@ -100,11 +101,12 @@ struct GatheringRhythmTests {
             everyMillis: everyMillis, answerMillis: kafka.answer, acknowledgementMillis: kafka.acknowledgement)
         #expect(distances.count >= 58)
         #expect(distances.allSatisfy { $0 == 1_000 }, "\(distances)")
-        // Each push has an outcome and a state record, and little else is written.
+        // Each push causes two batches, one with its outcome and one with its state record. Few other batches are
+        // written.
         #expect(batchCount <= 2 * distances.count + 10)
     }
 
-    /// No outcomes of pushes are published, so the state record does not wait for one.
+    /// The pushes come each second also when their outcomes are not published. The state record then waits for none.
     @Test func theSameWithoutOutcomes() {
         let (distances, _) = Self.distances(
             everyMillis: 250, answerMillis: 100, acknowledgementMillis: 100, publication: .failures)

@@ -13,8 +13,8 @@ struct OutboxPaceTests {
         _ pace: inout OutboxPace, _ count: Int, isUrgent: Bool = false, at nowMillis: Int64
     ) -> Bool { pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) }
 
-    /// Records arrive every few milliseconds, or several each millisecond. They leave together, and none waits longer
-    /// than it may.
+    /// Records leave in batches at any rate, from one each 40 ms to twenty each millisecond. No record waits longer
+    /// than the limit.
     @Test(arguments: [(1, 40), (1, 1), (20, 1)] as [(Int, Int64)])
     func recordsGatherAtEveryRate(count: Int, everyMillis: Int64) {
         var pace = Self.pace()
@@ -44,7 +44,7 @@ struct OutboxPaceTests {
         #expect(!Self.handsOver(&pace, 3, at: 1_000))
         #expect(Self.handsOver(&pace, 4, isUrgent: true, at: 1_010))
         #expect(pace.dueMillis == nil)
-        // Later records wait their own time.
+        // A later record gets its own full wait.
         #expect(!Self.handsOver(&pace, 1, at: 1_020))
         #expect(pace.dueMillis == 1_020 + Self.holdMillis)
     }
@@ -61,15 +61,16 @@ struct OutboxPaceTests {
         #expect(Self.handsOver(&pace, OutboxPace.recordCountMax, at: 1_000))
     }
 
-    /// The shard stops reading at 400 unacknowledged records. Gathering records must not use up that limit.
+    /// The shard stops reading at 400 unacknowledged records. Records that gather must not use up that limit, so a
+    /// quarter of it is handed over at once.
     @Test func aLowLimitOfUnacknowledgedRecordsIsNotUsedUpByGathering() {
         var pace = Self.pace(unacknowledgedMax: 400)
         #expect(!Self.handsOver(&pace, 99, at: 1_000))
         #expect(Self.handsOver(&pace, 100, at: 1_000))
     }
 
-    /// After an answer, an outcome and then a state record gather and are acknowledged. With any setting this takes
-    /// less than a second.
+    /// After APNs' answer, an outcome gathers and is acknowledged, and then a state record. Together they take less
+    /// than a second with any setting.
     @Test(arguments: [1, 50, 300, 1_000] as [Int64], [0, 20, 100, 200, 350] as [Int64])
     func bothRecordsOfAPushAreDoneBeforeTheNext(holdMillis: Int64, acknowledgementMillis: Int64) {
         var pace = Self.pace(holdMillis: holdMillis)
@@ -79,7 +80,8 @@ struct OutboxPaceTests {
         #expect(both + OutboxPace.answerMillis <= OutboxPace.distanceMillis)
     }
 
-    /// During an outage, records wait for the shortest time. After a while Kafka's normal pace counts again.
+    /// After a slow acknowledgement, records wait for only the shortest time. Some dozens of fast acknowledgements
+    /// restore the full wait.
     @Test func aSlowMomentIsForgotten() {
         var pace = Self.pace()
         pace.acknowledged(afterMillis: 30_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests the way of records to Kafka, through the loop.
+/// Tests of how records get to Kafka, through the loop.
 @Suite struct OutboxTests {
     /// Registers many activities of one partition. Each makes a state record.
     private static func begin(_ harness: inout LoopHarness, activities: Range<Int>) {
@@ -17,7 +17,7 @@ import Testing
         harness.wait(millis: 500)
     }
 
-    /// Later records of a partition must not be stored before a record that is tried again.
+    /// Kafka must not store later records of a partition before a record that is tried again.
     @Test func laterRecordsWaitForOneThatFailed() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
@@ -40,7 +40,8 @@ import Testing
         #expect(!isHeldUp)
     }
 
-    /// Two records of a partition are under way. The first fails, and is not tried again before the second is answered.
+    /// Two records of a partition are on their way to Kafka, and the first fails. It is not tried again before the
+    /// second is answered.
     @Test func aFailedRecordWaitsForWhatIsUnderWay() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
@@ -77,14 +78,14 @@ import Testing
         for activity in 10..<16 { #expect(keys.contains { $0.hasSuffix("order-\(activity)") }) }
     }
 
-    /// Records that nobody waits for gather, and leave together.
+    /// Records that are not urgent gather, and leave together.
     @Test func recordsGatherForAMoment() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
         harness.writeUpdate(1)
         harness.accept()
         let written = harness.log.unanswered.count
-        // With a fast Kafka records gather for the configured time.
+        // Kafka is fast, so records gather for the configured time.
         harness.wait(millis: 299)
         let waiting = harness.loop.waitingRecordCount
         #expect(waiting == 1)
@@ -111,8 +112,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition moves to another worker. Its `state` records that still gather, or that find no room, are not
-    /// written. Records of a partition that stays are written.
+    /// When a partition moves to another worker, its waiting `state` records are not written. Such records gather, or
+    /// find no room. Records of other partitions are written.
     @Test(arguments: [false, true])
     func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)
@@ -122,7 +123,7 @@ import Testing
             harness.wait(millis: 25)
         }
         let written = (harness.log.state(0).count, harness.log.state(1).count)
-        // The one record for which there is room is the other partition's.
+        // There is room for one record, and the other partition's record takes it.
         if findsNoRoom { harness.log.room = 1 }
         for partition in [1, 0] as [Int32] {
             harness.write("order-1", #"{"event":"register","token":"aa"}"#, partition: partition)
@@ -144,8 +145,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition moves to another worker. Its messages to other partitions are no longer written. Messages of a
-    /// partition that stays are written.
+    /// When a partition moves to another worker, its waiting messages to other partitions are not written. Messages of
+    /// a partition that stays are written.
     @Test(arguments: [false, true])
     func whatALostPartitionTellsOthersIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness()
@@ -154,7 +155,7 @@ import Testing
             harness.settle()
             harness.wait(millis: 25)
         }
-        // The one record for which there is room is one of `state`.
+        // There is room for one record, and a `state` record takes it.
         if findsNoRoom { harness.log.room = 1 } else { harness.log.refusedTopics = [.routed] }
         for partition in [0, 1] as [Int32] {
             harness.log.events[partition, default: []].append(

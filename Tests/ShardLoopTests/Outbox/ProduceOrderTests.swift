@@ -26,8 +26,7 @@ struct ProduceOrderTests {
         #expect(order.indexes == [0])
     }
 
-    /// Events happen in random order. Every record is written once, and records of one topic and partition stay in
-    /// order.
+    /// In any order of events, every record is written once. Records of one topic and partition stay in order.
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func nothingIsLostAndPartitionsKeepTheirOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var order = ProduceOrder()

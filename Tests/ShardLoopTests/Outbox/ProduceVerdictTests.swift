@@ -2,7 +2,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests the table that decides what to do with a record that Kafka did not store.
+/// Tests of the table that decides what to do with a record that Kafka did not store.
 @Suite struct ProduceVerdictTests {
     private static func verdict(
         _ code: Int32, isAlone: Bool = true, hasPresentTime: Bool = true, isFatal: Bool = false
@@ -10,7 +10,7 @@ import Testing
         ProduceVerdict(ProduceError(code: code), isFatal: isFatal, isAlone: isAlone, hasPresentTime: hasPresentTime)
     }
 
-    /// Error codes of the Kafka protocol.
+    /// Only these errors are for good when a record was sent alone. The numbers are error codes of the Kafka protocol.
     @Test(arguments: [(10 as Int32, ProduceError.size), (18, .size), (87, .invalidRecord), (32, .invalidTimestamp)])
     func threeKindsAreForGoodWhenARecordIsAlone(_ code: Int32, _ error: ProduceError) {
         #expect(Self.verdict(code) == .forGood(error))
@@ -24,8 +24,8 @@ import Testing
         #expect(Self.verdict(10, hasPresentTime: false) == .forGood(.size))
     }
 
-    /// All other errors that librdkafka knows may pass. Examples are errors about rights, policies, topics, versions
-    /// or brokers.
+    /// Every other error that librdkafka knows may be temporary. Examples are errors about rights, policies, topics,
+    /// versions or brokers.
     @Test func everythingElseIsForNow() {
         for code in Array(-200...110) as [Int32] where ![10, 18, 87, 32].contains(code) {
             #expect(Self.verdict(code) == .forNow, "\(code)")

@@ -42,7 +42,7 @@ import Testing
             now = due + 100
         }
         #expect(pauses == [0, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
-        // After a client that has worked for a while, the waits start over.
+        // The last client worked for a while. So the waits between new clients begin again with the shortest.
         renewal.clientEnded(Self.failure, nowMillis: now + 60_000)
         #expect(renewal.nextMillis(isAllBack: true) == now + 60_000)
     }

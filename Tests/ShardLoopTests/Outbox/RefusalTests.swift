@@ -4,11 +4,11 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests records that Kafka refuses for good, through the loop.
+/// Tests of records that Kafka refuses for good, through the loop.
 @Suite struct RefusalTests {
     private static let topics: [EngineRecord.Topic] = [.state, .outcomes, .deadLetters, .routed]
 
-    /// A running partition, with a Kafka that refuses by a rule.
+    /// A loop with a running partition, and a Kafka that refuses the records that a rule names.
     private static func begin(
         publication: OutcomePublication = .all, checksPlacement: Bool = false,
         refuses: @escaping (KeptRecord) -> ProduceError?
@@ -24,7 +24,7 @@ import Testing
         return harness
     }
 
-    /// Answers everything, for some seconds.
+    /// Answers all records and requests, for some seconds.
     private static func settle(_ harness: inout LoopHarness, seconds: Int = 5) {
         for _ in 0..<seconds * 20 {
             harness.settle()
@@ -82,8 +82,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// This many refusals in ten minutes are not due to bad records, but to a limit that was lowered. Nothing more
-    /// may be lost.
+    /// A partition halts when too many of its records would be given up in ten minutes. That many refusals come from a
+    /// lowered limit, and no more records may be lost.
     @Test func thePartitionHaltsWhenTooManyWouldBeGivenUp() {
         var harness = Self.begin(publication: .pushes) { $0.topic == .deadLetters ? .size : nil }
         for number in 0..<GiveUpLimit.countMax + 1 {
@@ -97,7 +97,7 @@ import Testing
         #expect(harness.log.commits.last?.nextOffset == Int64(GiveUpLimit.countMax + 1))
         let errors = harness.loop.errors
         #expect(errors.contains { $0.hasPrefix("partition 0 is halted") && $0.contains("(size)") })
-        // The limit is raised again, so the halted partition's last record is written.
+        // Kafka's limit is raised again, so the record for which the partition halted is written.
         harness.log.refuses = { _ in nil }
         Self.settle(&harness, seconds: 15)
         #expect(Self.letters(harness).count == 1)
@@ -175,7 +175,8 @@ import Testing
 
     // MARK: Batches
 
-    /// A batch is refused because of one record, or of all together. Each is judged alone, and no good record is lost.
+    /// Kafka refuses a batch because of one record, or because all together are too large. Each record is then sent
+    /// alone, and no good record is lost.
     @Test(arguments: [EngineRecord.Topic.outcomes, .state])
     func aRefusedBatchIsHandedOverOneByOne(_ topic: EngineRecord.Topic) {
         var harness = Self.begin { _ in nil }
@@ -195,7 +196,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// One bad record does not cause others to be given up.
+    /// One bad record in a batch does not cause the batch's other records to be given up.
     @Test func oneOfABatchIsRefused() {
         var harness = Self.begin { record in
             record.topic == .outcomes && record.key == Array("order-7".utf8) ? .invalidRecord : nil
@@ -212,7 +213,8 @@ import Testing
         #expect(harness.log.taken.count { $0.topic == .outcomes } == 40)
     }
 
-    /// A record of a refused batch is due to leave alone when another record is due again. Neither is given up.
+    /// A record that must leave alone is due at the same time as another record. They leave separately, and neither is
+    /// given up.
     @Test func nothingLeavesBesideOneThatIsToBeAlone() {
         let first = FirstRefusal(.outcomes, .other)
         var harness = Self.begin { first.refuses($0) }
@@ -270,7 +272,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A record leaves together with later ones, and is too large. The later ones are written.
+    /// A record is too large for its topic, and later records were handed over with it. The later ones are written.
     @Test func whatIsBehindOneThatIsTooLargeGoesOn() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         var limits = RecordLimits()
@@ -287,7 +289,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A good event cannot be forwarded: its partition halts, and nothing is given up.
+    /// When a good event can neither be forwarded nor dead-lettered, its partition halts and nothing is given up.
     @Test func aGoodEventHaltsItsPartition() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), Self.good)
@@ -301,7 +303,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A record that is not an event does not halt its partition.
+    /// A record that is not an event is given up when it cannot be forwarded. Its partition does not halt.
     @Test func aBadRecordThatCannotBeForwardedIsGivenUp() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), "broken")
@@ -312,8 +314,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A reader of `routed` treats a record with a lower source offset as a replay. So a record is handed over only
-    /// when the one before it has been answered.
+    /// A record is handed over for `routed` only when the one before it has been answered. A reader of `routed` treats
+    /// a record with a lower source offset as a replay.
     @Test func nothingIsForwardedBeforeThoseInFrontAreAnswered() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         let key = Self.keyElsewhere()

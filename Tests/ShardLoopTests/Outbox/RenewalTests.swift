@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// A shard whose Kafka client ends by a fatal error and is replaced.
+/// Tests of a shard whose Kafka client ends by a fatal error and is replaced.
 @Suite struct RenewalTests {
     static let markerKey = StateAcceptance.key
 
@@ -28,7 +28,7 @@ import Testing
         harness.log.end()
         harness.turn()
         #expect(harness.log.renewedCount == 1)
-        // Kafka has not acknowledged the marker, so no other record of the partition leaves for `state`.
+        // The marker leaves first. Until Kafka acknowledges it, no other `state` record of the partition leaves.
         let first = harness.log.sent[sentBefore...].filter { $0.topic == .state }
         #expect(first.map(\.key) == [Self.markerKey])
         let markerOffset = Int64(harness.log.state().count - 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import ShardLoop
 
 @Suite struct RetryQueueTests {
-    /// Acknowledgement numbers as the engine gives them, made in the order of `n`.
+    /// The acknowledgement number of the `n`th record, in the engine's form.
     private static func number(_ n: UInt64) -> UInt64 { n << 32 | n % 3 }
 
     private static func entry(
@@ -53,7 +53,8 @@ import Testing
         #expect(!queue.holds(.state, partition: 3, acknowledgement: 99))
     }
 
-    /// Later records of the partition may still be stored. They must not be stored before this one.
+    /// A failed record stays in the queue while later records of its partition are on their way. Kafka may still store
+    /// those, and must not store them before this one.
     @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
@@ -81,7 +82,7 @@ import Testing
         #expect(Self.take(&queue, at: 1_000) == [3, 2, 6, 4])
     }
 
-    /// The oldest record of a partition is produced again first, whenever its failure is reported.
+    /// The oldest record of a partition is produced again first, in whatever order the failures were reported.
     @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
         var queue = RetryQueue()
         queue.failed(Self.entry(4, partition: 1), nowMillis: 0)
@@ -102,7 +103,8 @@ import Testing
         #expect(Self.take(&queue, at: 500) == [1, 2, 3])
     }
 
-    /// The first record failed again as it was handed over, and there was no room for the second.
+    /// The first record fails again when it is handed over, and the second finds no room. The first stays before the
+    /// second.
     @Test func whatFailsAgainStaysBeforeWhatFindsNoRoom() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1), nowMillis: 0)
@@ -114,8 +116,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// If two records shared a request, one could be judged for the other's fault. So a record that failed leaves
-    /// alone, too.
+    /// A record that failed leaves alone when others of its topic must. In a shared request, one record could be judged
+    /// by another's fault.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
         var queue = RetryQueue()
@@ -130,8 +132,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// A record that Kafka refused for good may be kept in the queue. It leaves alone, because others of its topic
-    /// could be refused with it.
+    /// A record that Kafka refused for good, but that is kept, leaves alone. Other records of its topic could be
+    /// refused with it.
     @Test func whatIsStuckJoinsTheCarefulLane() {
         var queue = RetryQueue()
         queue.stick(Self.entry(1, .deadLetters), nowMillis: 0)
@@ -152,7 +154,8 @@ import Testing
         #expect(queue.dueMillis != nil)
     }
 
-    /// Records of a partition fail after a while and in any order. An older record never replaces an acknowledged one.
+    /// Records of a partition fail late and in any order. Still, an older record of a key never replaces a newer one
+    /// that Kafka has acknowledged.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whatIsAcknowledgedIsTheNewestOfItsKey(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -179,7 +182,7 @@ import Testing
                 }
             default:
                 guard !underWay.isEmpty else { break }
-                // A later record may be given up before an earlier one in a request is answered.
+                // librdkafka may give up a later record before it answers an earlier one.
                 let isFailure = !isOver && Int.random(in: 0..<3, using: &random) == 0
                 let entry = underWay.remove(at: isFailure ? Int.random(in: 0..<underWay.count, using: &random) : 0)
                 if !isFailure || Bool.random(using: &random) { log[entry.key!] = entry.acknowledgement }

@@ -20,7 +20,7 @@ import Testing
         #expect(!count.isAny(.state, partition: 7) && !count.isAny(.routed, partition: 2))
     }
 
-    /// The partitioner chooses the partition of these records. It is -1 until then.
+    /// Outcomes and dead letters are counted by topic. Their partition is -1 until Kafka's client has chosen it.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func theOthersAreCountedByTopic(_ topic: EngineRecord.Topic) {
         var count = UnderWayCount()

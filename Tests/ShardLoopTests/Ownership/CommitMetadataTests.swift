@@ -2,7 +2,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests the metadata that commits carry about their logs, and what follows from it.
+/// Tests of the metadata that commits carry about their logs, and of what the next owner concludes from it.
 @Suite struct CommitMetadataTests {
     private static func metadata(
         at sample: (Int64, Int64)? = nil, state: Int64? = nil, from: Int64? = nil, released: Int64? = nil,
@@ -29,7 +29,7 @@ import Testing
         #expect(metadata.text.utf8.count < 200, "brokers take 4,096 bytes")
     }
 
-    /// Metadata of the former release, of a future one and of other programs, and impossible values.
+    /// Cases: metadata of the previous release, of a future one and of other programs, and impossible values.
     @Test(
         arguments: [
             ("mailboat-released=1700000000123", Self.metadata(released: 1_700_000_000_123)),
@@ -62,7 +62,8 @@ import Testing
         #expect(LogIdentity.isStateCut(logEnd: logEnd, stateEnd: stateEnd, acceptedEnd: acceptedEnd) == isCut)
     }
 
-    /// Nothing is lost if no owner was at work, or if nobody recorded where the log began.
+    /// `state` has lost its head if it begins later than recorded. It has lost nothing if no owner was at work, or if
+    /// the beginning was never recorded.
     @Test(
         arguments: [
             (0, 0, 9, nil, false), (1, 0, 9, nil, true), (7, 7, 9, nil, false), (0, 7, 9, nil, false),
@@ -76,7 +77,7 @@ import Testing
         #expect(isHeadCut == isCut)
     }
 
-    /// The metadata names as many other topics as fit.
+    /// The metadata names as many of the other topics as fit.
     @Test func otherTopicsAreNamed() throws {
         var metadata = CommitMetadata()
         for number in 0..<40 {
@@ -112,7 +113,8 @@ import Testing
         #expect(samples.newest(below: 200) == CommitMetadata.Sample(offset: 15, millis: 150))
     }
 
-    /// Memory is bounded, and a commit far behind still has a record to name.
+    /// Only some samples of the records that were read are kept. A commit far behind the newest record still finds a
+    /// sample below it.
     @Test func ofManyReadsSomeAreKept() throws {
         var samples = RecordSamples()
         for offset in 0..<Int64(10_000) { samples.add(CommitMetadata.Sample(offset: offset, millis: offset)) }

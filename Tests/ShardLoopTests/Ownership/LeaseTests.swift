@@ -4,8 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests that a shard without the group's confirmation only takes in what arrives, and does nothing else (contract: One
-/// owner).
+/// Tests that a shard without the lease only takes in what arrives, and does nothing else (contract: One owner).
 @Suite struct LeaseTests {
     @Test func nothingIsReadPushedWrittenOrCommittedWithoutIt() {
         var harness = LoopHarness()
@@ -41,7 +40,7 @@ import Testing
         #expect(harness.log.commits.count > commits)
     }
 
-    /// The end of the lease is a deadline. So a report shows it even if nothing else happens.
+    /// The end of the lease is a deadline of the loop. So the loop notices and reports it even if nothing else happens.
     @Test func itsEndIsLookedAt() {
         var harness = LoopHarness()
         harness.begin()
@@ -56,7 +55,8 @@ import Testing
         #expect(hasChanged)
     }
 
-    /// A shard without partitions needs no lease, because it has nothing that could be another's.
+    /// A shard without partitions does not wait for a lease, because it has nothing that could belong to another
+    /// worker.
     @Test func aShardWithoutPartitionsIsNotHeldBack() {
         var harness = LoopHarness()
         harness.log.leaseEndsMillis = .min

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests that a worker acts only while the group has lately confirmed that it is a member (contract: One owner).
+/// Tests of the lease: a worker acts only if the group has recently confirmed its membership (contract: One owner).
 @Suite struct OwnershipLeaseTests {
     @Test func itIsHeldFromTheAskingNotFromTheAnswer() {
         var lease = OwnershipLease(sessionTimeoutMillis: 10_000)
@@ -11,12 +11,12 @@ import Testing
         lease.confirmed(askedAtMillis: 1_000)
         #expect(lease.isHeld(nowMillis: 9_999))
         #expect(!lease.isHeld(nowMillis: 10_000), "a tenth less than the session")
-        // A delayed answer to an earlier question does not shorten the lease.
+        // A late answer to an earlier question does not shorten the lease.
         lease.confirmed(askedAtMillis: 500)
         #expect(lease.isHeld(nowMillis: 9_999))
     }
 
-    /// The answer to a commit arrives long after the commit was sent. The lease counts from the sending.
+    /// The lease counts from the sending of a commit, even if the answer comes long after.
     @Test func aCommitConfirmsFromItsSending() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         queue.own([3], starts: [])
@@ -30,8 +30,8 @@ import Testing
         #expect(queue.lease.endsMillis == 11_000)
     }
 
-    /// The group keeps refusing the commit of one topic. The next commit also contains another topic, so that the lease
-    /// goes on.
+    /// The group keeps refusing the commit of one topic. The next commit includes another topic, so its answer can
+    /// renew the lease.
     @Test func aRefusedPositionDoesNotEndTheLease() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         let (good, bad) = (
@@ -48,7 +48,7 @@ import Testing
             queue.took(committed: batch.filter { $0 == good }, refused: batch.filter { $0 == bad })
             if second > 0 { #expect(queue.lease.endsMillis == now + 9_000) }
         }
-        // Once the position is committed, a commit contains one topic again.
+        // When the refused position has been committed, a question contains only one topic again.
         queue.ask()
         queue.took(committed: queue.takeBatch(nowMillis: 60_000, isJoining: false), refused: [])
         queue.ask()

@@ -12,13 +12,13 @@ import Testing
     }
 
     @Test(arguments: [
-        // There is time enough: a moment for answers, three seconds for Kafka.
+        // The time is ample: a moment for APNs' answers, and three seconds for Kafka.
         Case(leftMillis: 60_000, quietMillis: 250, limitMillis: 3_250),
         Case(leftMillis: 60_000, quietWaitMillis: 0, quietMillis: 0, limitMillis: 3_000),
-        // A worker that stops waits for answers as long as it may, minus the time that Kafka needs.
+        // A worker that stops waits for APNs' answers until only the time for Kafka is left.
         Case(leftMillis: 20_000, isStopping: true, quietMillis: 10_000, limitMillis: 13_000),
         Case(leftMillis: 5_000, isStopping: true, quietMillis: 2_000, limitMillis: 4_500),
-        // Little time is left. Half of it is for answers, and the last commit has half a second.
+        // The time is short. Half of it is for APNs' answers, and the last half second is for the last commit.
         Case(leftMillis: 3_000, quietWaitMillis: 5_000, quietMillis: 1_500, limitMillis: 2_500),
         Case(leftMillis: 400, quietMillis: 200, limitMillis: 0),
         // The deadline has passed.

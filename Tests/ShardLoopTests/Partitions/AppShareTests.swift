@@ -4,13 +4,13 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// Tests two apps that share a shard: one in trouble, and another whose events are in a log of their own (contract:
-/// Overload).
+/// Tests of two apps that share a shard. APNs throttles the pushes of one app. The other app's events are in a log of
+/// their own (contract: Overload).
 struct AppShareTests {
-    /// Results for the updates of the app that is not in trouble.
+    /// Results for the updates of the app that APNs does not throttle.
     private struct Measured {
-        /// Milliseconds between writing and leaving, in ascending order. Updates that have not left count as leaving at
-        /// the end.
+        /// Milliseconds between writing and leaving, in ascending order. An update that has not left counts until the
+        /// end of the run.
         var waits: [Int64] = []
         var leftBehind = 0
         /// Largest number of pending updates of both apps.
@@ -18,8 +18,7 @@ struct AppShareTests {
         var p50: Int64 { self.waits.isEmpty ? .max : self.waits[self.waits.count / 2] }
     }
 
-    /// Plays fifty seconds. Many activities of the first app are updated, and APNs accepts each push, or answers 429
-    /// in a storm.
+    /// Plays fifty seconds. Many activities of the first app are updated. In a storm, APNs answers its pushes with 429.
     private static func play(share: Double, isStorm: Bool) -> Measured {
         var h = LoopHarness {
             $0.settings.pendingMax = 200
@@ -84,8 +83,8 @@ struct AppShareTests {
         return measured
     }
 
-    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and the other
-    /// app waits.
+    /// With a share of the room, the other app does not notice the storm. Without one, the storm takes all the room and
+    /// the other app waits.
     @Test func aStormOfOneAppLeavesTheOtherAlone() {
         let calm = Self.play(share: 0.5, isStorm: false)
         let storm = Self.play(share: 0.5, isStorm: true)
@@ -95,7 +94,8 @@ struct AppShareTests {
         )
         #expect(calm.leftBehind == 0 && storm.leftBehind == 0)
         #expect(storm.p50 <= max(20, 2 * calm.p50))
-        // A log that is not known to be the full app's exceeds its share a little, but never the limit for all.
+        // The throttled app exceeds its share a little, because its log is not known to be full at first. It never
+        // exceeds the limit for all apps.
         #expect(storm.pendingMax <= 100 + 100 && unshared.pendingMax <= 200)
         #expect(unshared.p50 > 1_000, "the storm does not bite: there is nothing to be seen")
     }

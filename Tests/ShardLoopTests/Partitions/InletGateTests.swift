@@ -3,14 +3,14 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests that records of an added partition wait for those that the other partitions held when they were written.
+/// Tests that an added partition's record waits for all records that the other partitions had when it was written.
 @Suite struct InletGateTests {
-    /// Makes sights from rows of partition, committed offset and end.
+    /// Makes sights from rows of partition, committed offset and end of the log.
     private static func sights(_ rows: [(Int32, Int64, Int64)]) -> [InletGate.Sight] {
         rows.map { InletGate.Sight(topic: 0, partition: $0.0, committedOffset: $0.1, endOffset: $0.2) }
     }
 
-    /// The offset up to which each look lets records in, or -1 when it lets in no more.
+    /// The offset below which each look lets records in. -1 means that the look lets in nothing new.
     private static func play(_ looks: [[(Int32, Int64, Int64)]], inlets: Set<Int32> = [2]) -> [Int64] {
         var gate = InletGate()
         return looks.map { gate.saw(Self.sights($0), inlets: inlets).first { $0.partition == 2 }?.nextOffset ?? -1 }
@@ -20,12 +20,13 @@ import Testing
         let opened = Self.play([
             [(0, 5, 9), (1, 0, 3), (2, 0, 4)], [(0, 7, 9), (1, 3, 3), (2, 0, 6)], [(0, 9, 12), (1, 3, 3), (2, 0, 6)],
         ])
-        // The inlet's own end is looked at before the ends of the other partitions, so the earlier end counts.
+        // Records up to the inlet's end at the first look are let in. That end was read before the ends for which it
+        // waited.
         #expect(opened == [-1, -1, 4])
     }
 
-    /// A publisher that learns of new partitions after others goes on writing to the old ones. Later records of the
-    /// inlet wait for those, too.
+    /// Some publishers learn of new partitions late, and still write to the old ones. So later records of the inlet
+    /// wait for the newer ends.
     @Test func theEndsAreTakenAgainAndAgain() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)],
@@ -42,7 +43,8 @@ import Testing
         #expect(Self.play([later, seen, later]) == [-1, -1, 4])
     }
 
-    /// The inlet may have left and returned between two looks, so its limit is reported until it is committed.
+    /// The limit is reported at each look until it is committed. The inlet may have left and returned in between, and
+    /// needs it again.
     @Test func whatIsLetInIsToldAgainUntilItIsCommitted() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 20), (1, 3, 3), (2, 1, 4)],
@@ -61,7 +63,8 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// The inlet with the higher number waits for the other, but not the reverse.
+    /// Of two inlets, the one with the higher number waits for the other. The other does not wait for it, so both go
+    /// on.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests an inlet: a partition of an input topic that did not exist when `state` was written. It has input records, but
-/// no `state`.
+/// Tests of an inlet: a partition that was added to an input topic after `state` was first written. It has input
+/// records, but no `state`.
 @Suite struct InletLoopTests {
     private static let number: Int32 = 5
 
@@ -38,7 +38,7 @@ import Testing
         #expect(harness.loop.watermarks == [Self.position(0)])
 
         harness.carryOut(.letIn([Self.position(7)]))
-        // One record at a time is on its way to each partition of `routed`.
+        // Only one record at a time is on its way to each partition of `routed`, so Kafka must answer each.
         harness.settle()
         let forwarded = Self.forwarded(harness.log)
         #expect(forwarded.count == 7)
@@ -63,8 +63,8 @@ import Testing
         #expect(harness.log.commits.last == Self.position(6))
     }
 
-    /// A good event can neither be forwarded nor dead-lettered. Its inlet halts, or the records behind it would be
-    /// lost unseen.
+    /// When a good event can neither be forwarded nor dead-lettered, its inlet halts. Otherwise later records would be
+    /// lost unnoticed.
     @Test func aGoodEventThatNobodyTakesHaltsIt() {
         var harness = Self.harness(records: 6)
         harness.log.refuses = { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
@@ -86,7 +86,7 @@ import Testing
         #expect(takenThen == taken, "nothing more is taken")
     }
 
-    /// An inlet leaves as every partition does, and returns as an inlet.
+    /// An inlet is released like any partition, and comes back as an inlet.
     @Test func itLeavesWhenEverythingIsAcknowledged() {
         var harness = Self.harness(records: 4)
         harness.carryOut(.letIn([Self.position(4)]))

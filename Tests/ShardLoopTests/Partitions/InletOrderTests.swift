@@ -4,21 +4,22 @@ import Testing
 
 @testable import ShardLoop
 
-/// Publishers learn of an added partition at different times, the group commits at any time, and partitions are
-/// looked at one by one. A record is only let in when all records of its key before it are finished.
+/// Tests that an inlet's record is let in only when all earlier records of its key are finished. Publishers learn of
+/// the partition at different times. The group commits at any time, and partitions are looked at one by one.
 @Suite struct InletOrderTests {
-    /// Two old partitions, and one that was added.
+    /// A world with two old partitions and one that was added.
     private struct World {
         static let inlet: Int32 = 2
         var random: SplitMix64
         var gate = InletGate()
-        /// Keys in the order of their records, by partition.
+        /// The keys of each partition's records, in order.
         var logs: [[Int]] = [[], [], []]
         var committed: [Int64] = [0, 0, 0]
         /// Number of keys in the world.
         var keyCount = 12
         var hasLearnt: Set<Int> = []
-        /// Offset of the key's last record in an old partition, for each record of the inlet.
+        /// For each record of the inlet: the offset of its key's last record in an old partition, or `nil` if there is
+        /// none.
         var before: [Int64?] = []
         var lastOld: [Int: Int64] = [:]
         var letIn: Int64 = 0
@@ -47,7 +48,7 @@ import Testing
             }
         }
 
-        /// Asks first for the commits, then for the ends of logs. The world goes on in between.
+        /// Reads all commits first, and then the end of each log. More records and commits may come in between.
         mutating func look() -> [InletGate.Sight] {
             let committed = self.committed
             var sights: [InletGate.Sight] = []
@@ -61,8 +62,8 @@ import Testing
             return sights
         }
 
-        /// Lets the world go on, and looks once.
-        /// - Returns: number of records that were let in too early.
+        /// Plays some publishing and commits, and looks once.
+        /// - Returns: the number of records that were let in too early.
         mutating func step() -> Int {
             self.live()
             let sights = self.look()

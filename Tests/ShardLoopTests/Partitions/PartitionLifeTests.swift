@@ -4,10 +4,10 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests a partition's way from its assignment until nothing of it is left.
+/// Tests of a partition's states from its assignment until it has left.
 @Suite struct PartitionLifeTests {
-    /// Every state but the last leads to another. Every state can be released, unless the partition is already
-    /// leaving.
+    /// Every state except the last leads to another. From every state a release can begin, unless the partition is
+    /// already leaving.
     @Test(arguments: PartitionLife.allCases)
     func everyStateLeadsOut(life: PartitionLife) {
         #expect(life.followers.isEmpty == (life == .left))
@@ -57,7 +57,7 @@ import Testing
         #expect(harness.push.requests.isEmpty, "nothing more is read of it")
     }
 
-    /// A release waits for answers, writes what is left, waits for Kafka, and only then lets the partition go.
+    /// A release waits for APNs' answers, writes the rest, waits for Kafka, and only then lets the partition go.
     @Test func itLeavesStepByStep() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
@@ -83,8 +83,8 @@ import Testing
         #expect(harness.log.reading.isEmpty)
     }
 
-    /// A delayed answer of APNs adds records to a partition that was done. Partitions that leave together wait until
-    /// Kafka has those records, too.
+    /// A late answer of APNs adds records to a partition that was ready to leave. Partitions that are released together
+    /// wait until Kafka has those records.
     @Test func allThatLeaveTogetherAreSettledTogether() {
         var harness = LoopHarness()
         harness.begin()
@@ -127,7 +127,7 @@ import Testing
         guard case .released(1, _, [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// A partition is lost while it is being released. Callers that wait for the release get an answer.
+    /// When a partition is lost during its release, callers that wait for the release get an answer.
     @Test func aLostOneEndsItsRelease() {
         var harness = LoopHarness()
         harness.begin()
@@ -138,7 +138,7 @@ import Testing
         guard case .released(4, [], [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// After a partition is forgotten, its next owner writes to it, and this shard writes nothing.
+    /// A shard writes nothing of a partition that it has forgotten, because the next owner writes there.
     @Test func nothingOfAForgottenOneIsWritten() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
@@ -157,11 +157,11 @@ import Testing
         #expect(unacknowledged == 0)
     }
 
-    /// A timer for a forgotten partition would fire again and again.
+    /// A forgotten partition has no timer. Such a timer would fire again and again.
     @Test func nothingIsDueForAForgottenOne() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
-        // Only a state record gathers here. Other records would be handed over and end the wait.
+        // Only a `state` record gathers here. Another kind of record would end the wait early.
         harness.write("order-2", #"{"event":"register","token":"bb"}"#)
         harness.wait(millis: 100)
         let waiting = harness.loop.waitingRecordCount

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests of partitions whose `state` has lost records. They halt, and nothing of them is pushed, written or committed.
+/// Tests of partitions whose `state` has lost records. They halt: nothing of them is pushed, written or committed.
 @Suite struct StateLossTests {
     private static func grant(stateEnd: Int64?) -> PartitionGrant {
         var grant = LoopHarness.grant(0)
@@ -12,7 +12,7 @@ import Testing
         return grant
     }
 
-    /// The `state` record with which a person accepts the loss.
+    /// The `state` record with which an operator accepts the loss.
     private static func acceptance(of end: Int64) -> KeptRecord {
         KeptRecord(
             topic: .state, partition: 0, key: StateAcceptance.key,
@@ -21,7 +21,8 @@ import Testing
             acknowledgement: 0)
     }
 
-    /// What `state` holds before the claim: nothing, claims of owners that never ran, or an accepted loss.
+    /// Cases: the committed end of `state`, the number of claims by owners that never ran, the end that an operator has
+    /// accepted, and whether the partition runs.
     @Test(
         arguments: [
             (nil, 0, nil, true), (2, 0, nil, false), (9, 0, nil, false), (2, 3, nil, false), (nil, 3, nil, true),
@@ -51,7 +52,7 @@ import Testing
         guard case .released(1, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
     }
 
-    /// The next owner finds the former owner's record, and trusts it unless the end of `state` is missing.
+    /// The next owner finds the former owner's record and runs. If `state` ends before the committed end, it halts.
     @Test(arguments: [0, 400] as [Int64])
     func anOwnersWordIsEnoughUnlessTheEndIsMissing(more: Int64) {
         var former = LoopHarness()
@@ -63,8 +64,8 @@ import Testing
         #expect(harness.lives == [0: more == 0 ? .running : .haltedUnrestored])
     }
 
-    /// `state` was deleted, and an owner's records on their way are stored in the new log. Their epoch belongs to the
-    /// old log, so it makes no record of the new log obsolete.
+    /// `state` was deleted while an owner's records were on their way, and Kafka stored them in the new log. Their
+    /// epoch belongs to the old log, so it makes no record of the new log obsolete.
     @Test func anEpochOfAnotherLogSaysNothing() throws {
         var old = LoopHarness()
         for _ in 0..<60 { old.log.append(state: Self.acceptance(of: 1)) }
@@ -95,7 +96,7 @@ import Testing
         later.carryOut(.assign([Self.grant(stateEnd: Int64(next.log.state().count))]))
         later.settle()
         #expect(later.lives == [0: .running])
-        // The offset of this record has not been applied by anybody.
+        // No owner has applied the offset of this record yet, so it is not a replay.
         later.write("order-3", #"{"event":"register","token":"cc"}"#)
         for key in ["order-1", "order-2"] {
             later.write(key, #"{"event":"update","priority":10,"content-state":{"n":1}}"#)
@@ -105,8 +106,8 @@ import Testing
         #expect(later.push.requests.count == 2, "both are registered")
     }
 
-    /// `state` is recreated under its owner. Kafka then acknowledges the next record at an offset that it had
-    /// acknowledged before.
+    /// `state` is deleted and made anew while its owner runs. Kafka acknowledges the next record at an offset that it
+    /// had acknowledged before, so the owner stops.
     @Test func aRunningOneStopsWhenItsStateGoesBack() {
         var harness = LoopHarness()
         harness.begin()

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests what one turn does, and what it leaves for the next.
+/// Tests of what one turn does, and of what it leaves to the next.
 @Suite struct TurnTests {
-    /// An offset is committed only when its state record is in Kafka. It is committed together with others that are
-    /// due.
+    /// An offset is committed only when its `state` record is in Kafka. All offsets that are due are committed
+    /// together.
     @Test func offsetsAreCommittedBehindTheirStateRecord() {
         var harness = LoopHarness()
         harness.begin()
@@ -55,7 +55,7 @@ import Testing
         #expect(harness.push.requests.count == 1)
     }
 
-    /// A worker that stops takes nothing more, and finishes what it has.
+    /// After `stopReading` the loop takes no more events, and finishes those that it has.
     @Test func stopReadingEndsTheTaking() {
         var harness = LoopHarness()
         harness.begin()
@@ -69,7 +69,8 @@ import Testing
         #expect(isSettled)
     }
 
-    /// A foreign record in the shard's own partition is read and overwritten. Pushes of its activity wait for that.
+    /// A stranger's `state` record in the shard's partition is read, and the shard writes its own record after it.
+    /// Pushes of the activity wait for that.
     @Test func aGapInStateIsRepaired() {
         var harness = LoopHarness()
         harness.begin()

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A loop between a scripted Kafka and a scripted APNs, on a clock that the test moves.
+/// A loop between a scripted Kafka and a scripted APNs. The test moves its clock.
 struct LoopHarness: ~Copyable {
     let log = ScriptedLog()
     let push = ScriptedPushSide()
@@ -53,7 +53,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Lets Kafka answer everything, again and again until nothing is left.
+    /// Makes Kafka answer all records, and runs turns, until no unanswered record is left.
     mutating func settle() {
         repeat {
             self.log.answer()
@@ -73,7 +73,7 @@ struct LoopHarness: ~Copyable {
         }
     }
 
-    /// Lets APNs accept the first `count` unanswered requests; `nil`: all of them.
+    /// Makes APNs accept the first `count` unanswered requests. `nil` means all of them.
     mutating func accept(_ count: Int? = nil) {
         let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
@@ -83,7 +83,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Lets APNs answer all unanswered requests.
+    /// Makes APNs answer all unanswered requests.
     mutating func answer(_ result: (PushRequest) -> PushAnswer.Result) {
         let answers = self.push.requests[self.answeredCount...].map {
             PushAnswer(id: $0.id, result: result($0), apnsMicros: 1_000)
@@ -93,12 +93,13 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Begins with partition 0 running, one activity registered in it, and nothing left to be reported or written.
+    /// Begins with partition 0 running and one activity registered in it. No record is left to be written or
+    /// acknowledged.
     mutating func begin() {
         self.carryOut(.assign([Self.grant(0)]))
         self.settle()
         self.write("register", #"{"event":"register","token":"aa"}"#)
-        // Kafka answers soon, so records wait for the configured time at least.
+        // Kafka answers fast for a while, so that records gather for the configured time from now on.
         for _ in 0..<40 {
             self.settle()
             self.wait(millis: 25)
@@ -106,7 +107,7 @@ struct LoopHarness: ~Copyable {
         self.settle()
     }
 
-    /// Writes an event.
+    /// Writes an event to `events`.
     mutating func write(_ key: String = "order-1", _ value: String, partition: Int32 = 0) {
         self.log.events[partition, default: []].append((key == "register" ? "order-1" : key, value))
         self.turn()

@@ -3,8 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A Kafka in memory that does what a test says. Records are stored at once, and the test decides when that is
-/// reported.
+/// A Kafka in memory that does what a test says. It stores records at once, and the test decides when it reports them.
 final class ScriptedLog: ShardLog {
     struct LogID: Hashable {
         var topic: EngineRecord.Topic
@@ -14,7 +13,7 @@ final class ScriptedLog: ShardLog {
     var leaseEndsMillis = Int64.max
     /// The records of `events` by partition.
     var events: [Int32: [(key: String, value: String)]] = [:]
-    /// Number of records that were read of each partition.
+    /// Number of records that were read from each partition.
     private(set) var positions: [Int32: Int] = [:]
     /// Partitions that are being read.
     private(set) var reading: Set<Int32> = []
@@ -24,42 +23,42 @@ final class ScriptedLog: ShardLog {
     /// Records that were handed over and are not reported yet, in order.
     private(set) var unanswered: [(record: KeptRecord, offset: Int64)] = []
     private var answered: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
-    /// Why Kafka refuses a record, or `nil` when it accepts the record. It is asked when the test lets Kafka report.
+    /// Says why Kafka refuses a record, or `nil` if Kafka accepts it. Called when the test makes Kafka report.
     var refuses: (KeptRecord) -> ProduceError? = { _ in nil }
-    /// Greatest number of records of a topic in one batch. Records that are reported together are one batch.
+    /// Maximum number of records of a topic in one batch. Records that are reported together are one batch.
     var batchCountMax: [EngineRecord.Topic: Int] = [:]
-    /// Whether a refused record takes its whole batch with it.
+    /// Whether Kafka refuses the whole batch of a refused record.
     var refusesWholeBatch = false
-    /// The time that Kafka reports for a record. 0: the record's own time.
+    /// The time that Kafka reports for a record. 0 means the record's own time.
     var deliveredTimeMillis: Int64 = 0
     /// Offsets of the events that have no key.
     var keyless: Set<Int> = []
-    /// Records in the order in which they were handed over. `taken` has those that Kafka took, in the order of its
-    /// answers.
+    /// Records in the order in which they were handed over. `taken` has the records that Kafka accepted, in the order
+    /// of its answers.
     private(set) var sent: [KeptRecord] = []
     private(set) var taken: [KeptRecord] = []
     private(set) var commits: [CommitPosition] = []
     private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
-    /// Number of records that are taken before there is no room; `nil`: any number.
+    /// Number of further records for which there is room. `nil` means that there is always room.
     var room: Int?
     /// Topics whose records the Kafka library refuses at once.
     var refusedTopics: Set<EngineRecord.Topic> = []
-    /// The failure of such a refusal.
+    /// The failure with which the library refuses records of `refusedTopics`.
     var refusal = ProduceFailure("refused", .other)
-    /// The failure that is reported for a record that Kafka has not stored.
+    /// The failure that Kafka reports for a record that it has not stored.
     var failure = ProduceFailure("given up", .other)
 
     func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[LogID(topic: .state, partition: partition)] ?? [] }
 
     // MARK: What the test does
 
-    /// Lets Kafka report the first `count` records; `nil`: all of them. A failed record is reported as given up, and
-    /// is removed from its log.
+    /// Makes Kafka report the first `count` records. `nil` means all of them. With `isFailure` they are reported as
+    /// given up, and removed from their logs.
     func answer(_ count: Int? = nil, isFailure: Bool = false) {
         let answered = self.unanswered.prefix(count ?? .max)
         self.unanswered.removeFirst(answered.count)
         let counts = Dictionary(grouping: answered, by: \.record.topic).mapValues(\.count)
-        // Each record is judged once, because a test may refuse only the first time.
+        // `refuses` is called once for each record, because a test may refuse only the first time.
         let judged = answered.map { (record: $0.record, offset: $0.offset, refusal: self.refuses($0.record)) }
         let refused = Dictionary(
             judged.compactMap { one in one.refusal.map { (one.record.topic, $0) } },
@@ -164,15 +163,15 @@ final class ScriptedLog: ShardLog {
 
     // MARK: The client that writes
 
-    /// Whether the client that writes has ended, so that each record handed over fails.
+    /// Whether the producing client has ended, so that each record handed over fails.
     private(set) var hasEnded = false
-    /// Number of clients made after the first.
+    /// Number of producing clients that were made after the first.
     private(set) var renewedCount = 0
-    /// The failure of the next attempt to make a client.
+    /// The failure of the next attempt to make a producing client.
     var renewalFailure: LogFailure?
 
-    /// Ends the client by a fatal error. Its records on their way are returned. None is in a log, unless the test
-    /// appends it later.
+    /// Ends the producing client by a fatal error. Returns its records on their way. No log has them, unless the test
+    /// appends them later.
     func end() {
         self.hasEnded = true
         self.failure = ProduceFailure("given back", .other)
@@ -195,7 +194,7 @@ final class ScriptedLog: ShardLog {
     func commit(_ positions: [CommitPosition]) { self.commits += positions }
 }
 
-/// A section of `state` in memory.
+/// A section of a `state` log in memory.
 final class ScriptedSection: StateSection {
     private let records: [KeptRecord]
     private var next: Int
@@ -229,7 +228,7 @@ final class ScriptedSection: StateSection {
     func close() {}
 }
 
-/// An APNs that takes as many requests as it has credit for.
+/// An APNs that takes as many requests as its `credit` allows.
 final class ScriptedPushSide: PushSide {
     var credit = Int.max
     /// Answers for the next turn.
