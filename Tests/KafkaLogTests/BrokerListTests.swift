@@ -8,7 +8,8 @@ struct BrokerListTests {
     ])
     func brokersAreTaken(text: String) { #expect(BrokerList.isValid(text)) }
 
-    /// librdkafka accepts most of these wrong lists, and then waits for a broker that nobody meant.
+    /// Wrong lists of brokers are refused. librdkafka would accept most of them, and then wait for a broker that does
+    /// not exist.
     @Test(arguments: [
         "", " ", ",", "a,,b", "a:1,,", ",a:1", "[fe80::1%]:1", "[%eth0]:1", "[::1%a%b]:1", ":9092", "a:", "a:0",
         "a:65536", "a:99999", "a:-1", "a:+1", "a:9x", "a:nine",

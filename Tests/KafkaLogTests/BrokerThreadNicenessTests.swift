@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct BrokerThreadNicenessTests {
-    /// A niceness that only this test uses, so that threads of other tests are told apart.
+    /// A niceness that only this test uses, so that it can tell its threads from those of other tests.
     private static let niceness: Int32 = 13
 
     @Test func threadsThatSpeakToBrokersGiveWayAndNoOthers() throws {
@@ -28,7 +28,7 @@ struct BrokerThreadNicenessTests {
         #expect(try Self.threads().contains { $0.name.hasPrefix("rdk:broker") && $0.nice == own })
     }
 
-    /// Writes one record. The producer's broker thread runs by the time the record is acknowledged.
+    /// Writes one record. Its acknowledgement shows that the producer's broker thread runs.
     private static func writeOne(_ producer: KafkaProducer) throws {
         let topic = try producer.topic("t")
         let value = Array("v".utf8)
@@ -44,7 +44,7 @@ struct BrokerThreadNicenessTests {
     /// Names and niceness of this process's threads (proc(5)).
     private static func threads() throws -> [(name: String, nice: Int32)] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { id in
-            // The thread may have ended since.
+            // The thread may have ended in the meantime.
             guard let number = id_t(id),
                 let name = try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8)
             else { return nil }

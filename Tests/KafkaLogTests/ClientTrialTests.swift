@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Tests of trial clients, which only show whether librdkafka accepts the settings.
+/// Tests of trial clients, which are made only to find out whether librdkafka accepts the settings.
 struct ClientTrialTests {
     private static func run(_ trial: ClientTrial, _ properties: (String, String)...) throws(KafkaError) {
         try trial.run(
@@ -25,14 +25,16 @@ struct ClientTrialTests {
         #expect(error?.text == "Unsupported SASL mechanism: AWS_MSK_IAM")
     }
 
-    /// A trial client must not ask for a token. It once did, and waited for ever: "Success (_TRANSPORT)".
+    /// A trial client fails at once if its login needs a token that nobody can give. It once waited for ever: "Success
+    /// (_TRANSPORT)".
     @Test(arguments: ClientTrial.allCases)
     func aLoginThatNobodyCanGiveATokenForIsRefused(trial: ClientTrial) throws {
         let error = #expect(throws: KafkaError.self) {
             try Self.run(trial, ("security.protocol", "SASL_SSL"), ("sasl.mechanisms", "OAUTHBEARER"))
         }
         #expect(error?.subject == .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
-        // Without a login nobody asks for a token, and librdkafka can make tokens for tests by itself.
+        // These settings need no token: one has no login by SASL, and for the other librdkafka makes test tokens by
+        // itself.
         try Self.run(trial, ("sasl.mechanisms", "OAUTHBEARER"))
         try Self.run(
             trial, ("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "OAUTHBEARER"),

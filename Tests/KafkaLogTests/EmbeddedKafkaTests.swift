@@ -77,8 +77,8 @@ struct EmbeddedKafkaTests {
         #expect(offset == 3)
     }
 
-    /// The first of two requests under way fails, and the second is taken. Without these settings the producer would
-    /// regard both as written.
+    /// Of two requests on their way, the first fails and the second is accepted. Without `producerSettings` the
+    /// producer would regard both as written.
     @Test func aProducerWithItsSettingsLosesNothing() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(
@@ -87,7 +87,7 @@ struct EmbeddedKafkaTests {
         try writer.write(1, to: "t", partition: 0)
         kafka.setRoundTrip(millis: 50)
         for _ in 0..<5 {
-            // Produce: REQUEST_TIMED_OUT.
+            // The API key 0 is Produce, and error 7 is REQUEST_TIMED_OUT.
             kafka.failRequests(apiKey: 0, code: .init(rawValue: 7), count: 1)
             let offsets = try writer.write(4, to: "t", partition: 0)
             #expect(offsets.count == 4 && offsets.allSatisfy { $0 >= 0 })

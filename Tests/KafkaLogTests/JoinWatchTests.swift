@@ -6,10 +6,11 @@ import Testing
 /// Tests of a member that commits all the time while other members come and go.
 @Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
-    /// A commit that leaves just before the member joins may arrive just after. Then the member loses its partitions,
-    /// even if another client sent the commit. On a busy machine that happens now and then, so one good try of three is
-    /// enough. Three tries still suffice to tell: with commits that ignored the watch, each of 15 tries lost the
-    /// partitions.
+    /// A member keeps its partitions if it commits only while it does not join. A commit that leaves just before a join
+    /// may arrive just after, and then the member loses its partitions.
+    ///
+    /// That happens now and then on a busy machine, so one good try of three is enough. Commits that ignored the watch
+    /// lost the partitions in each of 15 tries.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
         var losses: [String] = []
         for _ in 1...3 {
@@ -20,7 +21,7 @@ struct JoinWatchTests {
     }
 
     /// Lets another member join and leave. A round of the group takes 2.5 s here, enough for a hundred commits.
-    /// - Returns: what was refused, if the member lost its partitions; `nil`: it kept them.
+    /// - Returns: the refusals if the member lost its partitions, or `nil` if it kept them.
     private func comeAndGo() async throws -> String? {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
         let progress = Progress()
@@ -41,14 +42,13 @@ struct JoinWatchTests {
 
         guard !member.snapshot.isLostSeen else { return "\(commits.refusals)" }
         #expect(commits.hasSeenJoining)
-        // While the group waits for members, it refuses commits, which does no harm. A commit of another generation
-        // does harm.
+        // A refusal while the group waits for members does no harm. A refusal because of another generation would.
         #expect(commits.refusals.allSatisfy { $0.code == .rebalanceInProgress }, "\(commits.refusals)")
         return nil
     }
 
     /// Commits one of the member's partitions again and again. After a refusal it waits until the member joins. A
-    /// commit that is on its way in that very moment is sometimes refused for its generation, from any sender.
+    /// commit that is on its way at that moment is sometimes refused because of its generation, whoever sent it.
     private final class Commits: Sendable {
         private struct State {
             var isStopping = false

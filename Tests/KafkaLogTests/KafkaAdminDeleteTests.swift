@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Deletions on an embedded broker. `BenchmarkTests` tries them on a real one.
+/// Tests of deletions on an embedded broker. `BenchmarkTests` tests them on a real one.
 struct KafkaAdminDeleteTests {
     @Test func anEmbeddedBrokerDeletesNothingAndSaysSo() throws {
         let kafka = try EmbeddedKafka(topics: [.init("a", partitionCount: 1)], onNotice: { _ in })

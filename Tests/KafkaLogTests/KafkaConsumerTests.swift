@@ -3,8 +3,8 @@ import Testing
 
 @testable import KafkaLog
 
-/// Consumers on the embedded cluster, unless another is named. There a group's first assignment takes 3 s and each
-/// later round 2.5 s. So there are few tests, and each shows several things.
+/// Tests of consumers on the embedded cluster, unless another is named. There a group's first assignment takes 3 s and
+/// each later round 2.5 s. So there are few tests, and each covers several things.
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4
@@ -17,8 +17,8 @@ struct KafkaConsumerTests {
         }
     }
 
-    /// The promise of `PartitionReader`: one reader's offsets are consecutive over stalls and rebalances, and nothing
-    /// is skipped when a partition moves.
+    /// A reader keeps the promise of `PartitionReader`. Its offsets are consecutive over stalls and rebalances, and no
+    /// record is skipped when a partition moves.
     @Test func noOffsetIsSkippedOverStallsAndARebalance() async throws {
         let kafka = try TestCluster(topics: Self.named)
         let all = Self.all(kafka)
@@ -38,7 +38,7 @@ struct KafkaConsumerTests {
         try first.join()
         let others = all.filter { $0 != stalled }
         #expect(await progress.wait { others.allSatisfy { first.snapshot.offsets[$0]?.count == perPartition } })
-        // A partition that is not read is held back. None of its records arrived, and all records of the others did.
+        // The stalled partition is held back: none of its records were read, and all records of the others were.
         #expect(first.snapshot.offsets[stalled] == nil)
         #expect(first.snapshot.readers[stalled]?.waitingCount ?? 0 > 0)
 
@@ -51,8 +51,8 @@ struct KafkaConsumerTests {
                 !second.snapshot.held.isEmpty
                     && first.snapshot.held.union(second.snapshot.held).count == Self.partitionCount
             })
-        // librdkafka pauses everything for a rebalance. Partitions that stay are fetched again before that pause of one
-        // second ends.
+        // For a rebalance, librdkafka pauses all partitions for a second. Partitions that stay are fetched again before
+        // that second ends.
         #expect(await progress.wait { first.consumer.fetchWaker.askedCount > wokenCount })
         try write()
         first.stall([])
@@ -71,13 +71,13 @@ struct KafkaConsumerTests {
                     offsets == Array(offsets[0]...offsets[offsets.count - 1]),
                     "\(partition) skipped or repeated an offset")
             }
-            // The second member starts at the beginning here, so it repeats what the first had. Together they miss
-            // nothing.
+            // The second member reads from the beginning here, so it repeats what the first has read. Together they
+            // have every record.
             #expect(
                 Set(one.offsets[partition] ?? []).union(two.offsets[partition] ?? []).count == total, "\(partition)")
         }
         #expect(one.held.isDisjoint(with: two.held))
-        // Each partition of the riding topic went to the same member as that of the driver topic.
+        // The partitions of the riding topic have the same numbers as the member's partitions of the driver topic.
         for member in [one, two] {
             #expect(Set(member.readers.keys) == Set(all.filter { member.held.contains($0.partition) }))
         }
@@ -117,7 +117,7 @@ struct KafkaConsumerTests {
                 }
             }.get()
         }
-        // A commit's metadata lasts until the next commit of that position.
+        // A position keeps the metadata of a commit until its next commit.
         var expectedPosition = PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10)
         for metadata in ["a note", nil] {
             let again = await NamedThread.run("test") {
@@ -137,8 +137,8 @@ struct KafkaConsumerTests {
         }
         #expect(!closed.isSuccess)
 
-        // The next member resumes at the commit. A position outside the log (events[2]) and one that never existed
-        // (routed[3]) are errors.
+        // The next member continues at the commit. A partition without a commit (events 0 and 3) and a position outside
+        // the log (events 2, routed 3) are errors.
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) {
             partition in
             partition.topic == kafka["events"] ? .committed : partition.partition == 3 ? .offset(50) : .beginning
@@ -177,7 +177,8 @@ struct KafkaConsumerTests {
         #expect(await member.leave())
     }
 
-    /// The session times out while no broker can be reached. Another member may own the partitions by then.
+    /// A member that reaches no broker loses its partitions when its session times out. Another member may own them by
+    /// then.
     @Test func partitionsAreLostWhenTheSessionTimesOutAndComeBack() async throws {
         let kafka = try EmbeddedKafka(topics: Self.named)
         let progress = Progress()
@@ -195,7 +196,8 @@ struct KafkaConsumerTests {
         #expect(await member.leave())
     }
 
-    /// `incremental_assign` is for cooperative groups only, and an operator may choose another strategy.
+    /// An operator may choose an eager strategy. Then the member must not use `incremental_assign`, which is for
+    /// cooperative groups only.
     @Test func anEagerStrategyWorksToo() async throws {
         let kafka = try TestCluster(topics: Self.named)
         let progress = Progress()

@@ -49,7 +49,8 @@ struct KafkaLogReaderTests {
             positions == [PartitionPositions(topicPartition: partition, committed: nil, lowOffset: 0, endOffset: 1)])
     }
 
-    /// Kafka answers LEADER_NOT_AVAILABLE and NOT_LEADER_FOR_PARTITION for a moment when a topic is new or a broker goes.
+    /// The reader asks again if a partition has no leader. Kafka answers LEADER_NOT_AVAILABLE or
+    /// NOT_LEADER_FOR_PARTITION for a moment when a topic is new or a broker stops.
     @Test(arguments: [Int32(5), 6]) func aPartitionWithoutALeaderIsAskedAgain(code: Int32) async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         try TestWriter(kafka.settings).write(3, to: "t", partition: 0)
@@ -62,7 +63,7 @@ struct KafkaLogReaderTests {
         }
         kafka.failRequests(apiKey: Self.listOffsets, code: .init(rawValue: code), count: 3)
         #expect(try await end(within: .seconds(30)) == 3)
-        // One whose leader does not come is reported in time.
+        // If no leader is found within the limit, the error is reported at the limit.
         kafka.failRequests(apiKey: Self.listOffsets, code: .init(rawValue: code), count: 1_000)
         let error = await #expect(throws: KafkaError.self) { try await end(within: .milliseconds(500)) }
         #expect(error?.code.rawValue == code)
@@ -70,8 +71,8 @@ struct KafkaLogReaderTests {
 
     private static let listOffsets: Int16 = 2
 
-    /// A broker's only partition is full each time librdkafka looks, and only the reader says that it was drained. If
-    /// librdkafka slept out its second each time, this would take over a minute. The limit guards against that; it does
+    /// librdkafka stops fetching when its queue is full, and looks again after a second. The reader tells it at once
+    /// that the queue was drained. If each fetch waited that second, this test would exceed a minute. The limit does
     /// not measure speed.
     @Test func aDrainedSectionIsFetchedOnAtOnce() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
@@ -121,8 +122,8 @@ struct KafkaLogReaderTests {
         #expect(!text.isEmpty)
     }
 
-    /// The reader fetches several partitions together, and this test has more than it fetches at a time. Records still
-    /// come partition by partition, in the order that was asked for.
+    /// The reader fetches several partitions together, and this test has more of them than it fetches at a time. It
+    /// still hands over records partition by partition, in the requested order.
     @Test func manyPartitionsAreHandedOverInOrder() async throws {
         let count = Int32(KafkaLogReader.partitionsFetchedMax + 8)
         let kafka = try TestCluster(topics: [.init("t", partitionCount: Int(count))])
@@ -145,12 +146,12 @@ struct KafkaLogReaderTests {
             }
         }.get()
         #expect(seen == expected)
-        // Every section was closed, so the partitions can be opened again.
+        // The reader has closed every section, so the partitions can be opened again.
         try reader.open(TopicPartition(topic: kafka["t"], partition: 1), from: .beginning).close()
     }
 
-    /// Records with and without headers are mixed, of every length, with null and empty values. The reader tells the
-    /// two kinds apart (see `mailboat_rd_kafka_may_have_headers`).
+    /// Records with and without headers are mixed, with keys and values of every length, null or empty. The reader
+    /// finds the headers (see `mailboat_rd_kafka_may_have_headers`).
     @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("compression.codec", compression))
@@ -161,7 +162,7 @@ struct KafkaLogReaderTests {
         headers.append("first", "")
         headers.append("traceparent", "00-abc")
         for (number, length) in lengths.enumerated() {
-            // A value of zeroes looks like the marks by which the reader finds headers.
+            // A value of zeros looks like the marks by which the reader finds headers.
             let value = length.map { [UInt8](repeating: 0, count: $0) }
             #expect(
                 writer.producer.produce(

@@ -82,7 +82,8 @@ struct KafkaProducerTests {
         #expect(one.allSatisfy { $0.headers.isEmpty && $0.timestampMillis > 1_700_000_000_000 })
     }
 
-    /// The batch has more records than one call takes and more than there is room for. One record can never be taken.
+    /// The batch has more records than one call takes, and more than there is room for. One record is larger than the
+    /// limit and is refused.
     @Test func aBatchStopsWhereThereIsNoRoomAndNamesWhatFailed() throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let settings = kafka.settings.appending("queue.buffering.max.messages", "700").appending(
@@ -109,7 +110,7 @@ struct KafkaProducerTests {
         #expect(opaques == (0..<2_000).filter { $0 != 300 })
     }
 
-    /// Java's murmur2 of these keys, from Kafka's own UtilsTest.
+    /// Values of Java's murmur2 for these keys, from Kafka's own UtilsTest.
     @Test(
         arguments: [
             ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
@@ -126,8 +127,8 @@ struct KafkaProducerTests {
         #expect(partition == (hash & 0x7fff_ffff) % partitionCount)
     }
 
-    /// The brokers are away for longer than `message.timeout.ms`. One topic's record is given up, and the other's
-    /// arrives when they are back.
+    /// The brokers are away for longer than `message.timeout.ms` of one topic, and its record is given up. The other
+    /// topic has no timeout, and its record arrives when they are back.
     @Test func aRecordOfATopicWithoutTimeoutIsNotGivenUp() throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1), .init("u", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))

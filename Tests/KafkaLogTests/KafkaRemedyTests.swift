@@ -1,11 +1,13 @@
 import KafkaLog
 import Testing
 
-/// Tests of the remedy that an operator reads for a wrong password, a wrong certificate or a missing right.
+/// Tests of the remedy that an operator reads, for example for a wrong password, a wrong certificate or a missing
+/// right.
 struct KafkaRemedyTests {
     private static let position = TopicPartition(topic: "liveactivity.state", partition: 3)
 
-    /// librdkafka calls the first bytes of any answer its size. Those of HTTP and of a TLS alert tell what is there.
+    /// The remedy tells which server answered instead of a broker. librdkafka reports the first bytes of any answer as
+    /// its size. HTTP and a TLS alert can be recognised by them.
     @Test(arguments: [
         (
             1_213_486_160, "localhost:9093/bootstrap: the port speaks HTTP, not Kafka",
@@ -72,7 +74,8 @@ struct KafkaRemedyTests {
         #expect(error.remedy?.contains("somebody in the group mailboat uses another") == true)
     }
 
-    /// A disconnect does not prove a refused login, because a broker that is being stopped disconnects, too.
+    /// A disconnect during a login does not count as a refusal, because a stopping broker disconnects as well. The
+    /// remedy still says to check the login.
     @Test(arguments: [KafkaError.Code.transport, .timedOut])
     func aBrokerThatHangsUpDuringTheLoginSaysWhatToDo(code: KafkaError.Code) {
         let error = KafkaError(

@@ -9,8 +9,8 @@ struct KafkaSettingsTests {
         try ProducerConfiguration.defaults.validate(for: .producer)
     }
 
-    /// The numbers in the settings meet the goals for which they were chosen. See `ConsumerConfiguration.defaults`.
-    /// Only a real broker shows whether the numbers reach them.
+    /// The default settings agree with the goals of `ConsumerConfiguration.defaults`. Only a real broker shows whether
+    /// they reach these goals.
     @Test(
         arguments: [
             ConsumerConfiguration.defaults, ConsumerConfiguration.defaults.appending(KafkaLogReader.defaults),
@@ -21,13 +21,13 @@ struct KafkaSettingsTests {
         let queueByteCount = try number("queued.max.messages.kbytes") * 1_024
         let recordsAhead = queueByteCount / recordByteCount
         #expect(try number("queued.min.messages") > 4 * recordsAhead, "the bytes are the bound, small records or not")
-        // A shard pushes 100,000 to 200,000 a second from a backlog.
+        // A shard with a backlog pushes 100,000 to 200,000 events a second.
         #expect(recordsAhead * 1_000 / (try number("fetch.wait.max.ms")) >= 250_000)
         #expect(try number("fetch.message.max.bytes") * 4 <= queueByteCount, "a Fetch overshoots by little")
     }
 
-    /// Without these settings a real broker answers a Fetch at the first byte, and each Fetch names every partition:
-    /// see `ConsumerConfiguration.defaults`.
+    /// A Fetch waits for many bytes or for a moment. Without these settings a real broker would answer at the first
+    /// byte, and each Fetch would name every partition. See `ConsumerConfiguration.defaults`.
     @Test func aFetchWaitsForMuchOrForAMoment() throws {
         let settings = ConsumerConfiguration.defaults
         #expect(try #require(settings["fetch.min.bytes"].flatMap { Int($0) }) >= 65_536)
@@ -122,7 +122,7 @@ struct KafkaSettingsTests {
         #expect(error?.text.contains("sasl.username") == true)
     }
 
-    /// librdkafka's own list decides what part of a value may be shown.
+    /// A value is shown only as far as librdkafka's own list of properties allows.
     @Test(arguments: [
         ("linger.ms", "soon", "soon"), ("security.protocol", "sasl_ssl", "sasl_ssl"), ("debug", "all", "all"),
         ("sasl.mechanisms", "PLAIN", "PLAIN"), ("ssl.ca.location", "/etc/ca.pem", "/etc/ca.pem"),
@@ -138,7 +138,7 @@ struct KafkaSettingsTests {
         #expect(KafkaSettings.knownNames.count > 100 && KafkaSettings.knownNames.contains("sasl.password"))
     }
 
-    /// librdkafka says why a client cannot be started, and repeats values of settings. Those are removed.
+    /// librdkafka's reason why a client cannot start repeats values of settings. Those values are removed.
     @Test func whatLibrdkafkaRepeatsIsStruck() {
         let secret = "hunter2-very-secret"
         let settings = KafkaSettings([
@@ -165,7 +165,7 @@ struct KafkaSettingsTests {
         #expect(settings["bootstrap.servers"] == "a:1" && settings.properties.count == 3)
     }
 
-    /// A line without a property name is not shown, because it may be a password whose name was forgotten.
+    /// A line without a property name is reported but not shown. It may be a password whose name was forgotten.
     @Test(arguments: ["a=b\nhunter2", "a=b\n=hunter2"]) func aLineThatIsNoPropertyIsNamedAndNotShown(text: String) {
         let fault = #expect(throws: PropertiesFault.self) { try KafkaSettings(lines: text) }
         #expect(fault?.description == "line 2: expected name=value, such as security.protocol=SASL_SSL")

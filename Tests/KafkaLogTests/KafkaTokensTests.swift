@@ -1,7 +1,7 @@
 import KafkaLog
 import Testing
 
-/// Tests of clients that log in by OAUTHBEARER, without a broker that accepts them.
+/// Tests of clients that log in by OAUTHBEARER. No broker accepts the login.
 struct KafkaTokensTests {
     private static func settings(_ tokens: KafkaTokens?) -> KafkaSettings {
         KafkaSettings(
@@ -17,7 +17,7 @@ struct KafkaTokensTests {
             KafkaToken(value, expiresAtMillis: 4_000_000_000_000, principal: "worker", extensions: [cluster]))
     }
 
-    /// A call without a token fails for the reason why there is none. The error once said "Success".
+    /// A call without a token fails with the reason for the missing token. The error once said "Success".
     @Test(arguments: [false, true]) func whyThereIsNoTokenIsWhatACallFailsFor(isToldBefore: Bool) throws {
         let tokens = KafkaTokens()
         let reason = "kafka.oauth.token-file: /run/token cannot be read"
@@ -45,7 +45,7 @@ struct KafkaTokensTests {
         #expect(tokens.isFailing)
         tokens.give(try Self.token())
         #expect(!tokens.isFailing)
-        // With a token the client goes to the broker, which is not there.
+        // With a token, the client tries to reach the broker, which does not exist.
         let error = #expect(throws: KafkaError.self) { try admin.describeTopics(["a"], within: .milliseconds(1_500)) }
         #expect(error?.isWithoutToken == false)
         #expect(error?.text.contains("Success") == false)
@@ -59,7 +59,7 @@ struct KafkaTokensTests {
         withExtendedLifetime(admin) {}
         admin = nil
         #expect(!tokens.hasClients)
-        // A client that logs in otherwise needs no tokens. A client that is only tried out needs none, either.
+        // A client with another login needs no tokens, and a trial client needs none.
         _ = try KafkaAdmin(KafkaSettings([.init("bootstrap.servers", "127.0.0.1:1")], tokens: tokens), log: { _ in })
         for trial in ClientTrial.allCases { try trial.run(Self.settings(tokens), group: (id: "g", instanceID: nil)) }
         #expect(!tokens.hasClients)

@@ -2,14 +2,14 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// Tests of members that are told to leave before they have an assignment, and of the end of their clients.
+/// Tests of members that must leave before they have an assignment, and of how their clients end.
 @Suite(.timeLimit(.minutes(5)))
 struct LeavingWhileJoiningTests {
-    /// Lives as long as the client whose log it takes, and says when that client is destroyed.
+    /// Gets the log of a client and lives as long as that client. Sets `isDestroyed` when the client is destroyed.
     private final class ClientLog: Sendable {
         let progress: Progress
         let isDestroyed: Flag
-        /// Whether the group has admitted the member and refused to give it its partitions.
+        /// Whether the group has admitted the member but refused to assign partitions.
         let isAdmitted = Flag()
 
         init(_ progress: Progress, isDestroyed: Flag) {
@@ -41,12 +41,12 @@ struct LeavingWhileJoiningTests {
         return configuration
     }
 
-    /// librdkafka before 2.3.0 ends the process by an assertion here, so the test has a process of its own. It does so
-    /// when it destroys a member that was admitted to a cooperative-sticky group and has no assignment yet.
+    /// A member leaves that was admitted to a cooperative-sticky group but has no assignment yet. librdkafka before
+    /// 2.3.0 ends the process by an assertion when it destroys such a member. So the test runs in its own process.
     @Test func aMemberWithoutAnAssignmentLeavesAndTheProcessEndsInGoodOrder() async {
         await #expect(processExitsWith: .success) {
             let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
-            // Each SyncGroup (14) is refused, so the member stays where it is: admitted, not assigned.
+            // Each SyncGroup request (14) is refused, so the member stays admitted without an assignment.
             kafka.failRequests(apiKey: 14, code: .rebalanceInProgress, count: 10_000)
             let progress = Progress()
             let isDestroyed = Flag()
@@ -61,8 +61,8 @@ struct LeavingWhileJoiningTests {
                     throw KafkaError(code: .timedOut, text: "the member did not leave")
                 }
             }
-            // Nobody holds the client now. If it were destroyed, that would happen in these moments. No event says that
-            // something does not happen.
+            // Nobody holds the client now. The test waits a second for its destruction, because no event reports that
+            // it does not happen.
             _ = await progress.wait(.seconds(1)) { isDestroyed.isSet }
         }
     }

@@ -2,14 +2,14 @@ import KafkaLog
 import Synchronization
 import Testing
 
-/// Tests of the promises of a reader while members come and go under load. Each round of the embedded cluster's group
-/// takes 2.5 s. So the load is there all the time, and rebalances may come at any moment of it.
+/// Tests of a reader's promises while members come and go under load. A round of the embedded cluster's group takes 2.5
+/// s. The load never stops, so each rebalance happens under load.
 @Suite(.timeLimit(.minutes(5)))
 struct RebalanceTests {
     private static let partitionCount: Int32 = 8
     private static let topics = ["events", "routed"]
-    /// One member stays, and two come and go twice. At each round, librdkafka rewinds the partitions that a member
-    /// keeps. A record that it then throws away, or counts as read, is a hole in a reader's offsets.
+    /// One member stays, and others come and go. At each round, librdkafka rewinds the partitions that a member keeps.
+    /// A record that librdkafka then drops, or counts as read, would leave a hole in the offsets.
     @Test func noOffsetIsSkippedWhileMembersComeAndGoUnderLoad() async throws {
         let kafka = try TestCluster(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
         let all = Self.topics.flatMap { topic in
@@ -19,7 +19,7 @@ struct RebalanceTests {
         let load = try Load(kafka.settings)
         try load.write(12_000, to: all)
         load.start(all)
-        // Readers lag behind for seconds, so a rewind falls into the middle of a read.
+        // The readers are slow and lag by seconds, so a rewind happens in the middle of a read.
         let members = try (0..<5).map { _ in
             try TestMember(
                 kafka.group("g", driver: "events", riding: ["routed"]), progress: progress, workPerRecord: 4_000)
@@ -47,17 +47,18 @@ struct RebalanceTests {
             let snapshot = member.snapshot
             #expect(snapshot.failures.isEmpty && snapshot.overdue.isEmpty)
             for run in snapshot.runs {
-                // Every ownership reads from the beginning of the log here. A short ownership may have read nothing.
+                // Every ownership of a partition reads from the beginning of the log. A short ownership may have read
+                // nothing.
                 #expect(
                     run.offsets == Array(0..<Int64(run.offsets.count)), "\(run.partition) skipped or repeated an offset"
                 )
             }
         }
-        // The member that stayed kept some partitions through all rounds.
+        // The member that stayed has kept at least one partition through all rounds.
         #expect(members[0].snapshot.runs.contains { run in run.offsets.last == ends[run.partition] })
     }
 
-    /// Writes to every partition until told to stop.
+    /// Writes to every partition until it is stopped.
     private final class Load: Sendable {
         private let writer: TestWriter
         private let isStopping = Atomic(false)

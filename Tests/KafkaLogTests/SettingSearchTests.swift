@@ -1,7 +1,8 @@
 import KafkaLog
 import Testing
 
-/// A search for the settings that a cluster refuses, by asking the cluster. Here a policy is a function.
+/// Tests of the search for settings that a cluster refuses, by asking the cluster. A function stands for the cluster's
+/// policy.
 struct SettingSearchTests {
     private static let first: Set<String> = ["cleanup.policy", "max.message.bytes"]
     private static let topic = NewTopic(
@@ -12,7 +13,7 @@ struct SettingSearchTests {
         ])
 
     /// Searches with a policy.
-    /// - Returns: what was found, and the number of questions.
+    /// - Returns: the refused settings that were found, and the number of questions.
     private static func search(_ isAccepted: (Set<String>) -> Bool) -> (found: [String], questionCount: Int) {
         var search = SettingSearch(Self.topic, first: Self.first)
         var questionCount = 0
@@ -39,11 +40,12 @@ struct SettingSearchTests {
         #expect(questionCount == 6, "without any, and with each")
     }
 
-    /// The policy demands a setting that the first question does not have.
+    /// The search also works if a policy demands a setting.
     @Test func aPolicyMayAlsoDemandASetting() {
         let demanding = Self.search { $0.contains("cleanup.policy") && !$0.contains("segment.ms") }
         #expect(demanding.found == ["segment.ms"])
-        // The demanded setting is not among the first. Then a single refused one is found by leaving settings out.
+        // The demanded setting is not in the first question. A single refused setting is then found by leaving settings
+        // out.
         let other = Self.search { $0.contains("min.insync.replicas") && !$0.contains("segment.ms") }
         #expect(other.found == ["segment.ms"])
     }

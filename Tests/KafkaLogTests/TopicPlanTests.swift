@@ -43,7 +43,7 @@ struct TopicPlanTests {
             existing: new.map(Self.described),
             configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
         #expect(!findings.contains { $0.verdict == .wrong })
-        // A number that the operator names is kept.
+        // A number that the operator names is created even with `isRequiredOnly`.
         var chosen = TopicPlan(topics: plan.topics, replicationFactor: 3, inSyncReplicasMin: 2)
         chosen.isRequiredOnly = true
         #expect(chosen.missing(existing: []).allSatisfy { $0.configuration["min.insync.replicas"] == "2" })
@@ -79,7 +79,7 @@ struct TopicPlanTests {
         #expect(findings.filter { $0.setting == "exists" }.map(\.topic) == ["routed", "outcomes", "dead"])
     }
 
-    /// Partitions that were added later do not count. Missing ones are an error.
+    /// Partitions that were added to some topics cause a warning. Missing partitions are an error.
     @Test(arguments: [
         (3, 2, 2, [TopicFinding.Verdict.poor, .right, .right]), (2, 3, 2, [.right, .poor, .right]),
         (2, 2, 3, [.right, .right, .poor]), (3, 3, 3, [.right, .right, .right]), (1, 2, 2, [.wrong, .right, .right]),
@@ -120,7 +120,7 @@ struct TopicPlanTests {
         #expect(finding?.value == value)
     }
 
-    /// Limits on times are checked where a cluster has them, and never created.
+    /// Limits on record times are checked if a cluster has them. They are never created.
     @Test(arguments: [
         ("routed", "3600000", TopicFinding.Verdict.poor), ("routed", "9223372036854775807", .right),
         ("outcomes", "86400000", .right), ("state", "1000", .poor),

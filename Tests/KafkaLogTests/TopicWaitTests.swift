@@ -1,7 +1,8 @@
 import KafkaLog
 import Testing
 
-/// A cluster that acknowledges a creation or deletion before its metadata shows it, as KRaft does.
+/// Tests of the wait for topics. A cluster with KRaft acknowledges a creation or deletion before its metadata shows the
+/// change.
 struct TopicWaitTests {
     private static let created = ["events", "state"].map { NewTopic(name: $0, partitionCount: 4) }
 
@@ -9,7 +10,7 @@ struct TopicWaitTests {
         counts.map { TopicDescription(name: $0.key, partitionCount: $0.value, replicationFactor: 1) }
     }
 
-    /// Plays a cluster whose metadata shows the given topics at each look, and always one topic that existed before.
+    /// Plays a cluster whose metadata shows the scripted topics at each look. It always shows one older topic as well.
     private static func play(
         _ script: [[String: Int]], limitMillis: Int64 = 30_000
     ) -> (steps: [TopicWait.Step], elapsedMillis: Int64) {

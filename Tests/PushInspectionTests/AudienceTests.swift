@@ -35,7 +35,8 @@ struct AudienceTests {
         return timeline
     }
 
-    /// Members have the audience's name for their activity. An activity of that name has a phone of its own.
+    /// A member shows the audience's name where other phones show their activity. A phone of an activity with that name
+    /// is another phone.
     @Test func aMemberIsNamedByItsNumberAndIsNotThePhoneOfTheActivity() throws {
         var timeline = self.joined(5)
         let fourth = timeline.watchMember(4, ofAudience: 1)
@@ -93,7 +94,8 @@ struct AudienceTests {
         #expect(timeline.audienceNames(ofMember: Self.token(1)) == ["match-7", "match-8"])
         timeline.addUpdateToken(Self.token(2), ofStartToken: Self.token(1))
         #expect(timeline.audienceNames(ofMember: Self.token(2)) == ["match-7", "match-8"])
-        // The phone's app reports its token to the server, and the server's join is read here. It is the same member.
+        // The app has reported the new token to the server, and the page now reads the server's join. It does not count
+        // as another member.
         self.take(&timeline, #"{"event":"register","audience":"match-8"}"#, key: Self.token(2), at: 5)
         #expect(timeline.audiences.memberCount == 2)
     }
@@ -128,12 +130,12 @@ struct AudienceTests {
         #expect(audience.rounds.map(\.stampSeconds) == [1_795_600_000, 1_795_600_001])
         #expect(audience.rounds[0].counts == [.shown: 99, .refused: 1])
         #expect(timeline.entries.count == listed + 2)
-        // A member that joined late gets the old version. It counts in the same round.
+        // A late member gets a push with the old version. The push counts in that version's round.
         timeline.takePush(TimelineTests.push(id: "late", stamp: 1_795_600_000, token: Self.token(51)))
         #expect(timeline.audiences.audience(named: "match-7")?.rounds.last?.counts == [.shown: 100, .refused: 1])
     }
 
-    /// A push that waited is one push: it is no longer waiting once its phone is back.
+    /// A push that waited for a phone counts once. It no longer counts as waiting when the phone is back.
     @Test func aPushThatWaitedIsCountedOnce() throws {
         var timeline = self.joined(2)
         timeline.takePush(TimelineTests.push(id: "a", phone: .isAway, token: Self.token(0)))
@@ -149,12 +151,12 @@ struct AudienceTests {
         #expect(timeline.audiences.audience(named: "match-7")?.rounds.last?.pushCount == 2)
     }
 
-    /// APNs keeps only the newest push for a phone that is away. An older round no longer waits for that phone.
+    /// APNs keeps only the newest push for a phone that is off. So an older round no longer waits for that phone.
     @Test func onlyTheNewestPushWaits() throws {
         var timeline = self.joined(3)
         for (number, stamp) in [1_795_600_000, 1_795_600_001].enumerated() {
             for member in 0..<3 {
-                // The third phone is back before the second round.
+                // The third phone is on again before the second round.
                 let isAway = member < 2 || number == 0
                 timeline.takePush(
                     TimelineTests.push(
@@ -176,7 +178,7 @@ struct AudienceTests {
                 round(.array([]), dropped: 3),
                 round(.array([["word": "shown", "count": .integer(1)], waiting]), dropped: 0),
             ])
-        // A phone that is back and got nothing: what waited for it has expired.
+        // The second phone is on again but shows nothing, so the push that waited for it has expired.
         let glance = CardGlance(card: .active, stampSeconds: nil, contentHash: 1, isOnline: true, isTokenAlive: true)
         timeline.takeGlances([(member: 0, glance: glance)], of: 1)
         #expect(timeline.audiences.audience(named: "match-7")?.verdicts.last == [.shown: 1, .waiting: 1])
@@ -224,7 +226,7 @@ struct AudienceTests {
         members[1].glance = Self.glance(20, isOnline: false)
         field = AudienceField(members)
         #expect(field.rows.count == 4)
-        // There are more stamps than rows. Members of the remaining stamps are drawn in the oldest row.
+        // There are more versions than rows. Members with the oldest versions share the last row.
         members = (0..<200).map { number in
             var member = SimulatedAudience.Member(token: Self.token(number), isStartMember: false)
             member.glance = Self.glance(Int64(1_000 + number))

@@ -30,7 +30,7 @@ struct BudgetMeterTests {
         #expect(meter.left == 15 - spent)
     }
 
-    /// One unit is in flight. Nobody knows when it returns, so it is shown last.
+    /// A unit in flight returns at an unknown time, so it counts as the last to return.
     @Test func whatIsInFlightReturnsLast() {
         let meter = self.meter(15, defers: true, returns: (1...14).map { Int64($0) * 60 })
         #expect(meter.text.hasSuffix("updates wait in the worker until one more returns, in 3 min."))

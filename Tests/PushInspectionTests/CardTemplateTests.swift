@@ -46,7 +46,7 @@ struct CardTemplateTests {
         #expect(try self.face(templates, #"{"home":1}"#, activity: "match-7").headline == "1")
         #expect(try self.face(templates, #"{"slice":3,"home":1}"#, type: "Pizza").headline == "3")
         #expect(try self.face(templates, #"{"status":"x"}"#).headline == "x")
-        // No template fits, so the face is chosen by the keys of the content.
+        // No template matches this activity, so the keys of the content choose the card.
         #expect(try self.face(templates, #"{"home":1,"away":0}"#, activity: "order-2").template == .match)
     }
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of cards that starts put up on one device.
+/// Tests of several cards that starts bring to one device.
 struct CardsTests {
     private static let startToken = String(repeating: "5a", count: 32)
 
-    /// A timeline that sees starts to one device.
+    /// A timeline that gets starts for one device.
     private struct Story {
         var timeline = TimelineTests.timeline()
         private var nextOffset: Int64 = 0
@@ -35,13 +35,13 @@ struct CardsTests {
                     stampBeforeSeconds: nil))
         }
 
-        /// Activities of the phones, and the message that started each card.
+        /// For each phone on the page: its activity, and the message that started its card.
         var cards: [[String]] {
             self.timeline.phonesInOrder.map { [$0.activity, $0.start?.messageID ?? ""] }
         }
     }
 
-    /// Each start of one device has its own phone on the page, whether its push or its event is read first.
+    /// Each start of one device gets its own phone on the page, whether the page reads the push or the event first.
     @Test(arguments: [[true, true], [true, false], [false, true], [false, false]])
     func eachStartHasItsOwnCard(isEventFirst: [Bool]) {
         var story = Story()
@@ -58,7 +58,7 @@ struct CardsTests {
         #expect(story.timeline.phone(startedBy: "start-1")?.activity == "order-1")
     }
 
-    /// All orders of two events and their pushes. The events may lie in two partitions, and be read in any order.
+    /// All orders in which two events and their two pushes can be read. The events may be in two partitions.
     private static let orders: [[Int]] = (0..<24).map { number in
         var (rest, left) = ([0, 1, 2, 3], number)
         return (1...4).reversed().map { count in
@@ -67,6 +67,7 @@ struct CardsTests {
         }
     }
 
+    /// The content tells which push belongs to which start, in any order.
     /// - Parameter order: 0 and 1 are the events, 2 and 3 their pushes.
     @Test(arguments: Self.orders) func contentTellsWhichStartIsWhich(order: [Int]) {
         var story = Story()
@@ -76,7 +77,7 @@ struct CardsTests {
         #expect(Set(story.cards) == [["order-0", "start-0"], ["order-1", "start-1"]])
     }
 
-    /// An attempt that failed and the next one are for one card, and the other card stays well.
+    /// A failed attempt and its retry belong to the same card. The other card is not affected.
     @Test func aRetryIsForTheSameCard() {
         var story = Story()
         story.event("order-0", number: 0)
@@ -89,7 +90,7 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-0"], ["order-1", "start-1"]])
     }
 
-    /// A start of the same activity puts up another card.
+    /// A second start of one activity adds another card.
     @Test func theSameActivityMayHaveTwoCards() {
         var story = Story()
         for number in 0..<2 {
@@ -99,8 +100,8 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-0"], ["order-0", "start-1"]])
     }
 
-    /// A start that was refused may be pushed again with newer content. Its outcome names the card, and the app reports
-    /// its token then.
+    /// A start that APNs refused may be pushed again with newer content. The outcome then names its card, and the app
+    /// reports the card's token.
     @Test func anOutcomeNamesACard() throws {
         var story = Story()
         story.event("order-0", number: 0)
@@ -120,8 +121,8 @@ struct CardsTests {
         #expect(story.timeline.takeDebtors().isEmpty)
     }
 
-    /// A push with content that no event is known to have is not taken for that of another start. Its outcome says
-    /// whose it is, and no empty card is left.
+    /// A push whose content is in no known event is not assigned to another start. Its outcome names its activity, and
+    /// no empty card is left.
     @Test func aPushWithNewerContentIsNamedByItsOutcome() throws {
         var story = Story()
         story.event("order-0", number: 0)
@@ -133,7 +134,7 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-7"]])
     }
 
-    /// A start that the worker takes for a duplicate leaves no empty card, whether it or its outcome is read first.
+    /// A start that is a duplicate for the worker leaves no empty card, whether the event or its outcome is read first.
     @Test(arguments: [true, false]) func aDuplicateLeavesNoCard(isEventFirst: Bool) throws {
         var story = Story()
         _ = story.timeline.meet(token: TimelineTests.token, activity: "order-0", app: "")
@@ -149,13 +150,13 @@ struct CardsTests {
         #expect(story.timeline.phones.values.map(\.token) == [TimelineTests.token])
         let text = story.timeline.summary(of: try #require(story.timeline.entries.first))
         #expect(text.hasSuffix("Publish it with another key: each start needs an id of its own."), "\(text)")
-        // Its token puts up a card of another activity.
+        // The start token still works: another activity's start with it brings a card.
         story.event("order-1", number: 1)
         story.push(number: 1)
         #expect(story.cards.last == ["order-1", "start-1"])
     }
 
-    /// A duplicate takes away neither the card of a start that is still to be pushed, nor one that is up.
+    /// A duplicate does not remove another start's card, whether that start was pushed already or not.
     @Test(arguments: [true, false]) func aDuplicateLeavesTheCardOfAnother(isPushed: Bool) throws {
         var story = Story()
         story.event("order-0", number: 0)
@@ -168,7 +169,7 @@ struct CardsTests {
         #expect(story.timeline.expectedStarts.isEmpty)
     }
 
-    /// A restart takes all cards of the device away.
+    /// A restart of the device removes all its cards.
     @Test func aRestartIsOfAllCards() {
         var story = Story()
         for number in 0..<2 {

@@ -75,7 +75,7 @@ struct ContentSchemaTests {
         (#"{"name":"Bo","minutes":1,"legs":[{"town":"Ulm"}]}"#, "“legs[0].city” is missing, and the app requires it"),
     ])
     func aSampleRequiresItsKeys(content: String, fault: String?) throws {
-        // The name `type` alone does not make a sample a schema.
+        // A content with a member `type` is a sample. That name alone does not make it a schema.
         let sample = #"{"name":"Anne","minutes":12,"tip":null,"legs":[{"city":"Bonn"}]}"#
         #expect(try ContentSchema(json(sample)).fault(in: json(content)) == fault)
         let typed = try ContentSchema(json(#"{"type":"object","minutes":1}"#))
@@ -90,7 +90,7 @@ struct ContentSchemaTests {
         )
     }
 
-    /// A schema may require keys that it says nothing else about.
+    /// The example that is made from a schema fits the schema. A schema may require keys that it does not describe.
     @Test func anExampleOfASchemaFitsIt() throws {
         let schema = try ContentSchema(json(Self.schema))
         #expect(schema.fault(in: schema.example(nowSeconds: 0)) == nil)
@@ -107,7 +107,7 @@ struct ContentSchemaTests {
     }
 
     @Test(arguments: [
-        // The text says itself that it is a schema.
+        // The text declares itself a schema.
         (#"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#, true),
         (#"{"$schema":"http://json-schema.org/draft-07/schema#","required":["a"],"properties":{"a":{}}}"#, true),
         // The whole text is JSON Schema that can describe a content-state.
@@ -116,13 +116,13 @@ struct ContentSchemaTests {
         (#"{"type":"object","description":"Nothing is asked.","additionalProperties":true}"#, true),
         (#"{"type":"object","properties":{}}"#, true), (#"{"properties":{"a":{"type":"string"}}}"#, true),
         (#"{"required":["a","b"]}"#, true), (#"{"title":"Order","required":["a"]}"#, true),
-        // Content that has keys of a schema beside others is not a schema.
+        // These texts have keys of a schema beside keys of content, so they are content.
         (#"{"type":"object","minutes":1}"#, false), (#"{"required":["a"],"minutes":1}"#, false),
         (#"{"properties":{"rooms":{"type":"sum"}},"price":1}"#, false),
-        // A content-state is an object, and these would be schemas of something else.
+        // These would be schemas of something that is not an object, but a content-state is an object.
         (#"{"type":"pizza"}"#, false), (#"{"type":"string","title":"Line 7"}"#, false), (#"{"type":5}"#, false),
         (#"{"type":["object","pizza"]}"#, false), (#"{"type":"flat","properties":{"rooms":{}}}"#, false),
-        // Nothing in these texts restricts anything.
+        // These texts would restrict nothing if they were schemas.
         (#"{"title":"Goal!","description":"1:0"}"#, false), (#"{"items":[{"name":"Pizza"}],"format":"mp4"}"#, false),
         (#"{"enum":["a"]}"#, false), (#"{"required":true}"#, false), (#"{"required":[]}"#, false),
         (#"{"required":[1]}"#, false), (#"{"properties":{}}"#, false), (#"{"properties":{"rooms":4}}"#, false),
@@ -148,7 +148,7 @@ struct ContentSchemaTests {
         #expect(schema.fault(in: ["type": "object", "required": ["a"]]) == "“a” is missing, and the app requires it")
     }
 
-    /// A fault appears in logs of tests and in fixtures, so it hides tokens and is short.
+    /// A fault's text is short and hides tokens, because it may appear in test logs and fixtures.
     @Test func aFaultHidesATokenAndIsShort() throws {
         let schema = try ContentSchema(json(#"{"n":1}"#))
         let fault = try #require(schema.fault(in: json(#"{"n":"\#(TimelineTests.token)"}"#)))
@@ -259,7 +259,7 @@ struct SwiftCodeTests {
                 """#)
     }
 
-    /// The type that is written for a content decodes that content. It is made from all elements of an array.
+    /// A Swift type that is made from a content can decode that content. All elements of an array are considered.
     @Test func aTypeIsWrittenFromAllElementsOfAnArray() {
         let content = json(
             #"{"goals":[{"player":"A","minute":45.5,"own":true},{"player":null,"minute":50}],"odds":[1,2.5,null],"big":9223372036854775808,"":1,"mixed":[1,"a"],"date":{"day":1}}"#

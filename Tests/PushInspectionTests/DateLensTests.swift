@@ -44,7 +44,7 @@ struct DateLensTests {
         if let advice { #expect(findings.first?.advice.hasSuffix(advice) == true, "\(findings)") }
     }
 
-    /// A value is shown as a date only if the app's type says so.
+    /// A value is shown as a date only if the app's Swift type has a date there.
     @Test func aTypeSaysWhatIsADate() throws {
         let schema = try ContentSchema(swift: "struct ContentState: Codable { var at: Date; var serial: Int }")
         func findings(_ at: String) -> [DateLens.Finding] {

@@ -25,7 +25,7 @@ struct EntryQueryTests {
         #expect(try EntryQuery(query).matches(Self.facts) == fits)
     }
 
-    /// A link finds one activity alone, whatever its id looks like.
+    /// A link to an activity finds only that activity, whatever characters its id contains.
     @Test(arguments: [
         "order-1", "order 1", "order-1*", "\"order\"", "a:b", "8484 é",
         "8ba1e5c1b9d04be58ba1e5c1b9d04be58ba1e5c1b9d04be58ba1e5c1b9d04be5",

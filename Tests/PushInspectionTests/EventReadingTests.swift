@@ -6,7 +6,7 @@ struct EventReadingTests {
     struct Row {
         var key: String? = "order-1"
         var value: String?
-        /// Field that the refusal names, or `nil` when the event is accepted.
+        /// Field that the expected refusal names, or `nil` if the event is accepted.
         var field: String?
     }
 
@@ -40,13 +40,13 @@ struct EventReadingTests {
             TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)
     }
 
-    /// Outcomes have the same hash, as `TailTests` checks.
+    /// The page computes the hash of a token as outcomes do. `TailTests` checks the outcomes' side.
     @Test(arguments: [
         ("666f6f626172", "85944171f73967e8"), ("666F6F626172", "85944171f73967e8"), ("abc", ""), ("", ""),
     ])
     func aTokensHashIsThatOfOutcomes(token: String, hash: String) { #expect(TokenHiding.hash(token) == hash) }
 
-    /// A token may be anywhere in an event by mistake.
+    /// A token is hidden wherever it is in an event by mistake.
     @Test(arguments: [
         (#"{"drivers":{"\#(Self.token)":1}}"#, #"{"drivers":{"0a0a0a0a…(64 digits)":1}}"#),
         (#"{"a":[{"of \#(Self.token)!":{}}]}"#, #"{"a":[{"of 0a0a0a0a…(64 digits)!":{}}]}"#),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of what tells a line from others at a glance.
+/// Tests of the few words that show how one line of the timeline differs from the others.
 struct GistTests {
     private static func gists(_ events: [(key: String, value: String)]) -> [String] {
         var timeline = TimelineTests.timeline()
@@ -38,7 +38,7 @@ struct GistTests {
             ])
     }
 
-    /// A field that is gone is not counted as one that the event brings.
+    /// A removed field is counted separately from the fields that the event brings.
     @Test func whatIsGoneIsCountedApart() {
         let gists = Self.gists([
             ("order-1", #"{"event":"update","content-state":{"status":"Baking","minutes":12,"driver":"Anne"}}"#),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of the sample of partitions that is read while far more events arrive than are listed.
+/// Tests of choosing the few partitions that the page reads when too many events arrive to list them all.
 struct PartitionSamplingTests {
     private static let now: Int64 = 1_795_600_000_000
     private static let partitionCount = 4
@@ -12,7 +12,7 @@ struct PartitionSamplingTests {
         Murmur2.partition(key: Array(activity.utf8).span, count: Int32(Self.partitionCount))
     }
 
-    /// Activities by the partition of their key.
+    /// Names of activities, by the partition of their key.
     private static let activities: [Int32: [String]] = Dictionary(
         grouping: (0..<200).map { "order-\($0)" }, by: { Self.partition($0) })
 
@@ -25,7 +25,7 @@ struct PartitionSamplingTests {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// A timeline that meets these phones in order, and then two seconds of a flood of others.
+    /// A timeline that meets `phones` in order, and then gets two seconds of a flood of other events.
     private static func flooded(_ phones: [String], limit: Int = 20, perSecond: Int = 50) -> Timeline {
         var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = limit }
         timeline.setPartitionCount(Self.partitionCount)
@@ -50,7 +50,7 @@ struct PartitionSamplingTests {
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == nil, "twice as much is not far beyond")
         for second in 2..<4 { Self.flood(&timeline, second: second, 41) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 3_000)?.events == [1])
-        // The sample stays for as long as slightly too much arrives.
+        // The page keeps sampling while only slightly too many events arrive.
         for second in 4..<6 { Self.flood(&timeline, second: second, 21) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 5_000)?.events == [1])
         for second in 6..<8 { Self.flood(&timeline, second: second, 20) }
@@ -62,13 +62,14 @@ struct PartitionSamplingTests {
         var timeline = Self.flooded(phones)
         let read = ReadPartitions(events: [2], outcomes: [2])
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == read)
-        // Another phone is the newest now. The events of the first one are still followed to their end.
+        // Another phone is the newest now, but the page still reads the partition of the first one's events until they
+        // have outcomes.
         timeline.meet(token: Self.token(7), activity: Self.activity(in: 1), app: "com.example.app")
         timeline.tick(nowMillis: Self.now + 2_500)
         Self.flood(&timeline, second: 2, 50)
         Self.flood(&timeline, second: 3, 50)
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 3_000) == read)
-        // No phone is known.
+        // Without any known phone, the first partition is read.
         #expect(Self.flooded([]).partitionsToRead(nowMillis: Self.now + 2_000)?.events == [0])
     }
 
@@ -86,7 +87,7 @@ struct PartitionSamplingTests {
             "nobody looks any more")
     }
 
-    /// The sample reads the partitions of known phones. Otherwise only pushes would be listed for these phones.
+    /// The sample has the phones in the partition that is read. For other phones only pushes could be listed.
     @Test func theSampleFollowsPhonesThatAreRead() {
         let phones = (0..<12).flatMap { index in (0..<4).map { Self.activity(in: $0, index) } }
         let timeline = Self.flooded(phones)
@@ -101,22 +102,23 @@ struct PartitionSamplingTests {
         timeline.passOver(events: 900, nowMillis: Self.now + 2_000)
         #expect(timeline.unlisted.events == before + 900)
         #expect(timeline.changes(since: 0)["sampling"]?["events"] == .integer(900), "what came in the last second")
-        // This also holds if nothing arrives in the partition that is read.
+        // The flood lasts even if all its events are in partitions that are not read.
         for second in 3..<6 { timeline.passOver(events: 30, nowMillis: Self.now + Int64(second) * 1_000) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 5_000) != nil)
         for second in 6..<8 { timeline.tick(nowMillis: Self.now + Int64(second) * 1_000) }
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 7_000) == nil)
     }
 
-    /// All partitions are read while there is an audience, because members' joins have their tokens as keys.
+    /// All partitions are read when there is an audience. Members' joins have their tokens as keys, so they are in any
+    /// partition.
     @Test func allIsReadWhileThereIsAnAudience() {
         var timeline = Self.flooded([Self.activity(in: 0)])
         timeline.joinMember(token: Self.token(99), audience: "match-7", isStartMember: false, app: "")
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == nil)
     }
 
-    /// A producer may choose partitions by another hash. The partition where an event of the sample was found is read,
-    /// too.
+    /// The partition where an event of the sample was found is read, too. A producer may choose partitions by another
+    /// hash.
     @Test func wherePartOfTheSampleWasFoundIsReadToo() {
         var timeline = Self.flooded([Self.activity(in: 0)])
         let now = Self.now + 2_000
@@ -129,7 +131,8 @@ struct PartitionSamplingTests {
         #expect(timeline.partitionsToRead(nowMillis: later)?.events == [0])
     }
 
-    /// Events that were listed before the flood are followed to their end. If that fails, the page says so.
+    /// The page looks for a while for the outcomes of events that it listed before the flood. If it does not find one,
+    /// it says so.
     @Test func outcomesThatAreAwaitedAreReadForAWhile() throws {
         var timeline = Self.flooded([Self.activity(in: 0)])
         let now = Self.now + 2_000

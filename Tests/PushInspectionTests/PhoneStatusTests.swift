@@ -3,12 +3,12 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of a phone's status, which changes with its tokens, its card and the worker's next attempt.
+/// Tests of a phone's status, which depends on its tokens, its card, and the worker's next attempt.
 struct PhoneStandingTests {
     private static let event = #"{"event":"update","content-state":{"minutes":12}}"#
     private static let newToken = String(repeating: "cd", count: 32)
 
-    /// A phone of `order-1`, and an event for it.
+    /// A timeline with a phone of `order-1` and an event for it.
     private static func registered() throws -> (timeline: Timeline, phone: Int) {
         var timeline = TimelineTests.timeline()
         Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 0, &timeline)
@@ -37,7 +37,8 @@ struct PhoneStandingTests {
         try #require(timeline.phones[id].flatMap(timeline.status))
     }
 
-    /// In a flood, phones are made faster than the page looks at them.
+    /// A phone is not called up to date before the page has looked at it. In a flood, phones appear faster than the
+    /// page looks.
     @Test func aCardThatNobodyHasSeenIsNotSaidToBeShown() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -69,7 +70,8 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .verdict(.shown))
     }
 
-    /// A card that is up does not say that all is well while the next push would be refused.
+    /// A new token is reported at once. A card that is up does not mean that all is well if APNs would refuse the next
+    /// push.
     @Test(arguments: [true, false]) func aNewTokenIsSaidAtOnce(isPushed: Bool) throws {
         var (timeline, id) = try Self.registered()
         if isPushed {
@@ -107,7 +109,8 @@ struct PhoneStandingTests {
         #expect(told.text.hasSuffix("Its server has said so, and nothing more is sent to it.") && told.remedies.isEmpty)
     }
 
-    /// A removed app leaves nobody to tell the server. Its dates are of no interest any longer.
+    /// After the app was removed, no app is left to tell the server, so only the unregistration is offered. The dates
+    /// of its content are no longer shown.
     @Test func anAppThatIsRemovedTellsNobody() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -150,7 +153,8 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).remedies == [.sendAgain(entry: 2)])
     }
 
-    /// The event waits for another token than the refused one. The wait alone does not repair that.
+    /// An event that waits for a token other than the refused one is not retried by itself. The status still says
+    /// "refused".
     @Test func aWaitForAnotherTokenIsNoRetry() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
@@ -171,7 +175,7 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .verdict(.refused))
     }
 
-    /// A phone that was registered again is the one that pushes go to, although another came later.
+    /// An activity's phone is the one with the registered token, even if another phone appeared later.
     @Test func thePhoneOfAnActivityIsTheOneThatIsRegistered() throws {
         var (timeline, id) = try Self.registered()
         Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
@@ -180,7 +184,7 @@ struct PhoneStandingTests {
         #expect(timeline.phone(activity: "order-1")?.id == id)
     }
 
-    /// A push is shown until the next one that is shown.
+    /// A push counts as shown until the next push that the phone shows.
     @Test func aPushSaysUntilWhenItWasShown() throws {
         var (timeline, _) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -200,7 +204,7 @@ struct PhoneStandingTests {
         #expect(status.word == .verdict(.undecodable) && status.remedies == [.copySwift(entry: push)])
     }
 
-    /// A phone is never green if it is known to show something else.
+    /// A phone is not green when it is known to show something other than the newest push.
     @Test func whatIsShownNowIsSaid() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -264,7 +268,7 @@ struct PhoneStandingTests {
         #expect(try Self.status(timeline, id).word == .gone)
     }
 
-    /// The old card stays up but gets no further pushes, so the phone is not green.
+    /// After a registration with another token, the old card gets no further pushes. So its phone is not green.
     @Test func aPhoneThatIsPushedToNoMoreIsNotGreen() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
@@ -283,8 +287,8 @@ struct PhoneStandingTests {
         #expect(member.contains("Its card shows a push to its audience."), "\(member)")
     }
 
-    /// If the app's type is known, no other is offered. A type made from what the server sends would hide the server's
-    /// mistake.
+    /// If the app's Swift type is known, the page offers no other type. A type made from the server's content would
+    /// hide the server's mistake.
     @Test func whereTheTypeIsKnownNoOtherIsOffered() throws {
         var (timeline, id) = try Self.registered()
         timeline.setSchemas(["": try ContentSchema(["minutes": .number("12")])])
@@ -332,7 +336,7 @@ struct PhoneStandingTests {
         #expect(timeline.json(try #require(timeline.entry(3))).text.contains(#""word":"date?""#))
     }
 
-    /// A registration may have arrived too fast to be read, so the page asks the worker.
+    /// After a flood the page asks the worker for an unknown phone, because its registration may not have been read.
     @Test func afterAFloodTheWorkerIsAskedForAPhone() {
         var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = 1 }
         func update(_ key: String, second: Int64) -> Timeline.Need? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of a flood that nobody could read. Only a few activities are listed, with all of their events.
+/// Tests of a flood with too many events to read. Only a few activities are listed, with all of their events.
 struct SamplingTests {
     private static let now: Int64 = 1_795_600_000_000
 
@@ -12,7 +12,7 @@ struct SamplingTests {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// A second of events for a range of activities, each event followed by its push.
+    /// Plays a second with events for a range of activities. Each event is followed by its push.
     private func flood(_ timeline: inout Timeline, second: Int64, activities: Range<Int>, rounds: Int = 1) {
         for _ in 0..<rounds {
             for number in activities {
@@ -34,7 +34,7 @@ struct SamplingTests {
             $0.phonesMax = 10
         }
         for number in 0..<count {
-            // Each event has its own second.
+            // Each registration is in another second, so all are listed.
             _ = timeline.takeEvent(
                 at: EventPosition(partition: 1, offset: Int64(number)), key: Array("order-\(number)".utf8),
                 value: Array(#"{"event":"register","token":"\#(Self.token(number))"}"#.utf8),
@@ -69,7 +69,7 @@ struct SamplingTests {
         #expect(wanted == [false, true, true], "an event of order-0 stands there and waits for it")
     }
 
-    /// A person who looks at an activity sees all of its events, even if its phone has been forgotten.
+    /// If a person looks at an activity, all its events are listed, even if its phone was forgotten.
     @Test func whatIsLookedAtIsWhole() throws {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)
@@ -79,7 +79,7 @@ struct SamplingTests {
         #expect(self.lines(timeline, after: Self.now + 2_000).count { $0.activity == "order-1" } == 2)
         #expect(timeline.phone(activity: "order-1") != nil)
 
-        // From now on nobody looks.
+        // The last look is too long ago from here on.
         let later = 2 + Attention.lookMillis / 1_000
         self.flood(&timeline, second: later, activities: 0..<30)
         self.flood(&timeline, second: later + 1, activities: 0..<30)
@@ -88,7 +88,7 @@ struct SamplingTests {
             self.lines(timeline, after: Self.now + (later + 1) * 1_000).contains { $0.activity == "order-1" } == isNew)
     }
 
-    /// An activity that somebody looks at is listed in full, even in the second in which the flood begins.
+    /// An activity at which somebody looks is listed in full, even in the second in which the flood begins.
     @Test func whatIsLookedAtIsListedBeyondTheFirstOfASecond() {
         var timeline = self.registered(30)
         timeline.look(at: "order-29", nowMillis: Self.now)
@@ -97,7 +97,8 @@ struct SamplingTests {
         #expect(timeline.unlisted.pushes == 9)
     }
 
-    /// Pushes to unknown tokens displace neither known phones nor phones that somebody looks at.
+    /// Pushes to unknown tokens share one phone on the page. They displace neither known phones nor phones at which
+    /// somebody looks.
     @Test func strangersTakeOnePlace() {
         var timeline = self.registered(10)
         timeline.look(at: "order-0", nowMillis: Self.now)
@@ -109,7 +110,7 @@ struct SamplingTests {
         #expect(timeline.phone(activity: "order-0") != nil)
     }
 
-    /// Two threads read the clock, so an older reading may arrive later.
+    /// An older time does not begin a second again. Two threads read the clock, so an older reading may arrive later.
     @Test func aSecondThatIsOverDoesNotBeginAgain() {
         var allowance = SecondlyAllowance(countMax: 2)
         _ = allowance.begin(nowMillis: 5_000)
@@ -118,7 +119,7 @@ struct SamplingTests {
         #expect(begun == [true, false, false, true], "only a clock that was set back begins a second again")
     }
 
-    /// A skipped event may have been the one that a wait is for. So the wait does not claim that none was published.
+    /// After a flood, a wait does not claim that its event was not published. The event may have been skipped.
     @Test func aWaitAfterAFloodSaysWhatToDo() throws {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)
@@ -130,8 +131,8 @@ struct SamplingTests {
         #expect(text.contains("POST /api/activities makes one"), "\(text)")
     }
 
-    /// The page has dropped the phone to make room for others. The simulated phone still exists, and is found when
-    /// somebody asks.
+    /// The page has forgotten a phone to make room for others. The simulated phone still exists, so a look finds it
+    /// again.
     @Test func whoeverAsksFindsAPhoneThatGaveWay() throws {
         var timeline = self.registered(30)
         #expect(timeline.phone(activity: "order-0") == nil)
@@ -143,7 +144,7 @@ struct SamplingTests {
         #expect(timeline.phonesMetCount == 30)
         #expect(timeline.phones.count == 10 && timeline.forgottenPhones.count == 20)
 
-        // A phone whose card was swiped away comes back in that state. Its token is dead, and its card is gone.
+        // A forgotten phone whose card was swiped away comes back with its dead token and without a card.
         let swiped = try #require(timeline.phone(activity: "order-29"))
         timeline.setSwiped(swiped.id)
         timeline.meet(token: Self.token(77), activity: "order-77", app: "")
@@ -164,7 +165,7 @@ struct SamplingTests {
         #expect(timeline.changes(since: 0)["phonesMet"] == .integer(55))
     }
 
-    /// A short look at an activity pushes out no other. `POST /events` may look at any number of them.
+    /// A look in passing displaces no other look. `POST /events` looks in passing at the activity of each event.
     @Test func aLookByTheWayTakesNoPlaceFromOthers() {
         var attention = Attention()
         for number in 0..<Attention.slotsMax - 1 { _ = attention.look(at: "order-\(number)", nowMillis: Self.now) }
@@ -201,7 +202,7 @@ struct SamplingTests {
         #expect(timeline.revision == revision, "nothing is new")
     }
 
-    /// The sample is bounded, too, because any number of events may be published for one activity.
+    /// The events of the sample are also limited, because one activity may get any number of events.
     @Test func whatIsListedIsBounded() {
         var timeline = self.registered(1)
         for second in 1...3 { self.flood(&timeline, second: Int64(second), activities: 0..<1, rounds: 100) }

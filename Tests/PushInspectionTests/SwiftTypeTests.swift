@@ -95,7 +95,8 @@ struct SwiftTypeTests {
         }
     }
 
-    /// An app shows no card for a start that names another type, or whose attributes its type does not decode.
+    /// A start that names another type, or attributes that the type cannot decode, is refused. The app would show no
+    /// card for it.
     @Test(arguments: [
         (#"{"orderNumber":7}"#, "PizzaAttributes", nil as String?),
         (
@@ -113,7 +114,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(inAttributes: example.attributes, type: example.type) == nil)
     }
 
-    /// Without the attributes' type, or with several, no start is refused for its attributes.
+    /// A start's attributes are not judged if the source has no type for them, or several.
     @Test(arguments: [
         "struct ContentState { var x: Int }",
         "struct A: ActivityAttributes { struct ContentState { var x: Int } }\nstruct B: ActivityAttributes { var y: Int }",
@@ -157,7 +158,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(in: json(#"{"goals":1}"#)) == "“home” is missing, and the app requires it")
     }
 
-    /// The content that somebody with a type begins with can be decoded by it.
+    /// The example that is made from a type can be decoded by that type.
     @Test func anExampleOfATypeFitsIt() throws {
         let schema = try ContentSchema(swift: Self.pizza)
         let example = schema.example(nowSeconds: 1_795_600_000)
@@ -167,7 +168,7 @@ struct SwiftTypeTests {
         #expect(example["courier"]?["full_name"]?.plainText == "text" && example["version"] == nil, "\(example.text)")
     }
 
-    /// Reading ends for any pasted text.
+    /// Reading a pasted text always ends.
     @Test(arguments: [
         "struct", "struct A {", "struct A { var", "struct A { var x:", "enum", "struct A { case", "\"", "/*", "}}}{{{",
     ])
@@ -182,7 +183,8 @@ struct SwiftTypeTests {
         #expect(test.contains("decode(PizzaAttributes.ContentState.self,") && !test.contains("Put your"), "\(test)")
     }
 
-    /// The test names the app's type as the app does, and compares each value with one of its own type.
+    /// The Swift test that the page offers compiles beside the app's type. It names the type as the app does, and
+    /// compares each value with a Swift value.
     @Test func theSwiftTestCompilesBesideTheType() throws {
         let schema = try ContentSchema(
             swift: #"""
@@ -224,7 +226,8 @@ struct SwiftTypeTests {
             ])
     }
 
-    /// A type that stands by itself has the attributes of the phone, and a struct of another name keeps its own.
+    /// A bare `ContentState` gets the name of the phone's attributes' type before it. A type that has another name
+    /// keeps its own.
     @Test(arguments: [
         ("struct ContentState { var minutes: Int }", "", "decode(ContentState.self", true),
         ("struct ContentState { var minutes: Int }", "Pizza", "decode(Pizza.ContentState.self", false),

@@ -37,8 +37,8 @@ struct TimelineTests {
             nowMillis: Self.now)
     }
 
-    /// The worker refuses an event of an app that it does not know. A phone made for such an event would never get a
-    /// push.
+    /// The worker refuses an event of an unknown app. So the page makes no phone for it, because that phone would never
+    /// get a push.
     @Test func anEventOfNoAppOfTheWorkerAsksForNoPhone() {
         var timeline = Timeline(app: "", apps: ["com.example.app", "com.example.other"])
         #expect(self.take(&timeline, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0) == nil)
@@ -58,7 +58,8 @@ struct TimelineTests {
         #expect(Self.timeline().isTaken(app: "com.x"), "of a worker whose apps are not known")
     }
 
-    /// APNs had kept a push while the phone was away, and the card was swiped away meanwhile.
+    /// A phone comes back online and gets a push that APNs had kept. Its card was swiped away, so the push is not
+    /// shown.
     @Test func aCardThatWasSwipedAwayShowsNothingMore() throws {
         var timeline = Self.timeline()
         let id = timeline.meet(token: Self.token, activity: "order-1", app: "")
@@ -95,8 +96,8 @@ struct TimelineTests {
         #expect(self.take(&timeline, update, key: "order-2", at: 5) == nil, "whoever takes a token away means it")
     }
 
-    /// A phone that gets a start reports the card's token a moment later. An update in between must not make another
-    /// phone, whose token would replace the card's.
+    /// An update right after a start must not make another phone. Its token would replace the one that the started card
+    /// reports a moment later.
     @Test func anActivityThatAPushStartsAsksForNoPhone() {
         var timeline = Self.timeline()
         let start =
@@ -198,7 +199,7 @@ struct TimelineTests {
             #"{"aps":{"event":"update","timestamp":1,"content-state":{},"alert":{"title":"T","body":"B"}}}"#.utf8)
         let phone = timeline.takePush(push)
         #expect(timeline.phones[phone]?.isAlertNew == true)
-        // What the phone did not show changes nothing on it.
+        // A push that the phone does not show changes nothing on the phone.
         timeline.takePush(Self.push(id: "id-2", phone: .took(.ignoredOlder)))
         #expect(timeline.phones[phone]?.isAlertNew == true)
         timeline.takePush(Self.push(id: "id-3"))
@@ -253,12 +254,12 @@ struct TimelineTests {
         #expect(timeline.phone(activity: "order-199") != nil)
         let newest = try #require(timeline.entries.last)
         #expect(timeline.entry(newest.id)?.id == newest.id)
-        // No other phone is made for a forgotten one, which comes back with its next push.
+        // A forgotten phone is not made anew. It comes back with its next push.
         #expect(timeline.phone(activity: "order-195") == nil)
         #expect(self.take(&timeline, #"{"event":"update","content-state":{}}"#, key: "order-195", at: 500) == nil)
         timeline.takePush(Self.push(id: "again", token: String(repeating: "0", count: 62) + "c3"))
         #expect(timeline.phone(activity: "order-195") != nil)
-        // An outcome of an event that was forgotten changes nothing.
+        // An outcome of a forgotten event changes nothing.
         try self.outcome(&timeline, "applied", at: 0)
     }
 

@@ -42,7 +42,7 @@ struct WaitConditionTests {
         }
     }
 
-    /// The id of an audience was given where that of an activity is expected.
+    /// A wait for an activity with the id of an audience says so.
     @Test func aWaitForAnAudienceByTheWrongNameIsTold() throws {
         var timeline = Self.timeline()
         _ = timeline.takeEvent(

@@ -19,7 +19,7 @@ import Testing
         #expect(Self.text { $0.append(decimal: value) } == "\(value)")
     }
 
-    /// A text that does not fit goes on in a larger buffer, and the next one fits there.
+    /// A text that does not fit continues in a larger buffer. The next text fits there from the start.
     @Test(arguments: [1, 7, 255, 256, 257, 4_000] as [Int])
     func memoryGrows(roomCount: Int) {
         var scratch = [UInt8](repeating: 0, count: roomCount)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// A text that is composed in place equals one that was composed separately.
+    /// A run that is composed in place, after its byte count, equals a run that was composed separately.
     @Test(arguments: [0, 1, 127, 128, 20_000] as [Int])
     func runsStandBehindTheirCount(byteCount: Int) {
         let content = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) }
@@ -75,7 +75,7 @@ import Testing
         #expect(back == value)
     }
 
-    /// For any bytes, the string is the one that `JSONBytes` writes.
+    /// For any bytes, the string equals what `JSONBytes` writes.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func jsonStringsAreThoseOfJSONBytes(seed: UInt64) {
         var state = seed
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Each byte value counts as plain or not, whatever its position in a word.
+    /// Whether a byte is plain does not depend on its position in a word.
     @Test func plainIsJudgedByteByByte() {
         for place in 0..<19 {
             for value in UInt8.min...UInt8.max {

@@ -33,8 +33,7 @@ import Testing
         #expect(target == [1, 2])
     }
 
-    /// Every character is tried at every position of a text that is long enough for the eight-digit steps and their
-    /// rest.
+    /// Each character is tried at each position. The text is long enough for steps of eight digits and a rest.
     @Test func everyCharacterIsJudgedAlikeAtEveryPlace() {
         for character in UInt8.min...UInt8.max {
             let value = Hex.value(of: character)
@@ -68,8 +67,8 @@ import Testing
         }
     }
 
-    /// The text is longer than the buffer on the stack. If a later piece is not hexadecimal, nothing of the earlier
-    /// pieces may be left behind.
+    /// The text is longer than the buffer on the stack, so it is read in pieces. If a later piece is not hexadecimal,
+    /// the earlier pieces are not kept.
     @Test(arguments: [255, 256, 257, 511, 512, 513, 3_000])
     func longRuns(byteCount: Int) {
         var random = SplitMix64(seed: UInt64(byteCount))
@@ -122,7 +121,7 @@ import Testing
         #expect(DecimalDigits.count(value) == digits.count - 1)
     }
 
-    /// For every length, the first and the last number are tried, and random ones between.
+    /// The first and the last number of each length, and random numbers between them.
     @Test(arguments: 1...20 as ClosedRange<Int>)
     func everyLength(digitCount: Int) {
         var random = SplitMix64(seed: UInt64(digitCount))
@@ -138,7 +137,7 @@ import Testing
         }
     }
 
-    /// All numbers of up to five digits are tried, because they are written in steps of four digits.
+    /// All numbers with up to five digits, because numbers are written in steps of four digits.
     @Test func everyNumberOfUpToFiveDigits() {
         for value in 0..<100_000 as Range<UInt64> {
             var digits: [UInt8] = []
@@ -190,7 +189,8 @@ import Testing
         }
     }
 
-    /// The lengths are on either side of the limit for composing on the stack, with plain text and other.
+    /// Texts with lengths on both sides of the limit for composing on the stack. Some are plain, and others need
+    /// escapes.
     @Test(arguments: [85, 168, 169, 170, 171, 172, 1_021, 1_022, 1_023, 5_000])
     func longTexts(byteCount: Int) throws {
         for text in [

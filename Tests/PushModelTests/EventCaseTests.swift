@@ -2,24 +2,24 @@ import Foundation
 import PushModel
 import Testing
 
-/// The decoder's side of `Tests/SchemaCases/events.json`: `.ci/check-schemas.py` checks what JSON Schema says of the
-/// same cases.
+/// Tests that the decoder judges the cases of `Tests/SchemaCases/events.json` as expected. `.ci/check-schemas.py`
+/// checks the JSON Schema with the same cases.
 @Suite struct EventCaseTests {
     private struct Table: Decodable {
-        /// The worker's clock, seconds since 1970; it is also the record's time.
+        /// The worker's clock in seconds since 1970, which is also the record's time.
         var now: Int64
         var cases: [Case]
     }
     private struct Case: Decodable {
         var name: String
         var key: String
-        /// The field that the rejection names; `nil`: the event is accepted.
+        /// The field that the rejection names, or `nil` if the event is accepted.
         var refused: String?
         var fill: Fill?
-        /// The record's value, when its spelling matters.
+        /// The record's value as text, for cases that depend on its spelling.
         var text: String?
     }
-    /// The characters that stand for `FILL`, and how often.
+    /// The text that replaces `FILL`, and how often it is repeated.
     private struct Fill: Decodable {
         var text: String
         init(from decoder: any Decoder) throws {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The rejection of a worker that has any app configured, for one record alone.
+    /// The rejection of one record by a worker that accepts any app.
     private static func rejection(key: [UInt8], value: [UInt8], nowSeconds: Int64) -> EventRejection? {
         do throws(EventRejection) {
             try EventRules.checkKey(key.span)
@@ -51,7 +51,7 @@ import Testing
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let data = try Data(contentsOf: tests.appending(path: "SchemaCases/events.json"))
         let table = try JSONDecoder().decode(Table.self, from: data)
-        // The values have any shape, for which `Decodable` has no type.
+        // The values have any shape, so `Decodable` cannot read them.
         let parsed = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         let objects = try #require(parsed["cases"] as? [[String: Any]])
         #expect(table.cases.count > 250, "the test finds what it looks for")

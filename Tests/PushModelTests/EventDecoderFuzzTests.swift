@@ -16,7 +16,7 @@ import Testing
         #"{"event":"update","to":{"channel":"dHN0+/8="},"priority":"low","timestamp":1685952000,"content-state":{},"relevance-score":-0.5}"#,
         #"{"event":"end","to":{"channel":"AAAA","environment":"development"},"priority":1,"alert":null}"#,
     ]
-    /// Words and signs that matter to the decoder. Mutations insert them.
+    /// Words and signs with a meaning for the decoder. Mutations insert them.
     private static let pieces: [String] = [
         "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", "1e9", "null", "true", "\\u", "\\ud800",
         "\\udc00", "é", "\u{0}", " ",
@@ -27,7 +27,7 @@ import Testing
 
     static func mutated(_ random: inout SplitMix64) -> [UInt8] {
         var bytes = Array(Self.seeds.randomElement(using: &random)!.utf8)
-        // Most events get one mutation. Few would be accepted with more, and only accepted ones are compared.
+        // Most events get one mutation. With more, few would be accepted, and only accepted events are compared.
         for _ in 0..<[1, 1, 1, 2, 4].randomElement(using: &random)! {
             let place = Int.random(in: 0...bytes.count, using: &random)
             switch Int.random(in: 0..<9, using: &random) {
@@ -48,7 +48,7 @@ import Testing
         return bytes
     }
 
-    /// Every mutated event is either refused with a text, or read by JSONSerialization with the same parts.
+    /// Every mutated event is either refused with a text, or accepted with the parts that JSONSerialization reads.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func mutations(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// Every prefix of a good event is refused, and no byte after it is read.
+    /// Every prefix of a good event is refused.
     @Test(arguments: seeds)
     func prefixes(_ json: String) {
         let bytes = Array(json.utf8)
@@ -89,8 +89,7 @@ import Testing
         }
     }
 
-    /// Random JSON in every kind of spelling is accepted and kept byte for byte. It equals what JSONSerialization
-    /// reads.
+    /// Random JSON in all spellings is accepted and kept byte for byte. JSONSerialization reads the same values.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func randomContent(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -197,7 +196,7 @@ enum RandomJSON {
 
     static func object(_ random: inout SplitMix64, depth: Int) -> String {
         let members = (0..<Int.random(in: 0..<5, using: &random)).map { number in
-            // Names are numbered, because parsers differ in what they make of equal names.
+            // Each name contains a number and is unique, because parsers treat repeated names differently.
             Self.space(&random) + "\"\(number)" + Self.string(&random).dropFirst() + Self.space(&random) + ":"
                 + Self.value(&random, depth: depth - 1)
         }

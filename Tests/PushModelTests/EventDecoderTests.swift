@@ -247,7 +247,8 @@ import Testing
         #expect(event.text.count == 2)
     }
 
-    /// The next event resets every property that a refused one has set. That also holds for properties added later.
+    /// Decoding an event resets every property that a refused event has set. The test also covers properties that are
+    /// added later.
     @Test func everyPropertyIsReset() throws {
         var (fresh, used) = (DecodedEvent(), DecodedEvent())
         let everything = [
@@ -275,8 +276,8 @@ import Testing
         #expect(changed.count == Mirror(reflecting: fresh).children.count, "an event above should fill every property")
     }
 
-    /// Names and values differ slightly from the ordinary spelling. They are shorter, longer, or have white space where
-    /// it is allowed.
+    /// Spellings that differ slightly from the ordinary one: names and values are shorter or longer, or have white
+    /// space around them.
     @Test(
         arguments: [
             (#"{"event":"update","content-state":{},"stale-date":1685952000}"#, 1_685_952_000),

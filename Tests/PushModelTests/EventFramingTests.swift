@@ -1,7 +1,8 @@
 import PushModel
 import Testing
 
-/// Tests of what serializers put around an event. It is skipped, opened, or refused by name.
+/// Tests of the prefixes and envelopes that serializers put around an event. They are skipped, opened, or refused by
+/// name.
 @Suite struct EventFramingTests {
     private static let event = #"{"event":"update","content-state":{"n":1},"id":"own"}"#
     private static let registry: [UInt8] = [0, 0, 1, 0x86, 0xA1]
@@ -55,7 +56,7 @@ import Testing
         #expect(field.field == "event" && field.reason.hasPrefix(#"is "stop": expected"#))
         let binary = try #require(Self.rejection(Self.registry + [0, 2, 7], .auto))
         #expect(binary.field == "value" && binary.reason.hasSuffix("events are JSON, neither Avro nor Protobuf"))
-        // The value is too short for a prefix.
+        // This value is too short to have a prefix.
         #expect(Self.rejection([0, 0, 0, 0, 1], .auto)?.reason.hasPrefix("is not valid JSON: at byte 0") == true)
         let large = Self.registry + Array(repeating: UInt8(ascii: " "), count: EventDecoder.valueByteCountMax)
         #expect(Self.rejection(large, .auto)?.reason == "has 16389 bytes: at most 16384 are allowed")
@@ -67,7 +68,8 @@ import Testing
             (cloudEvent(#""id":"ce-\u0031","data":{"event":"update","content-state":{"n":1}}"#), "ce-1"),
             (cloudEvent(#""data":{"event":"update","content-state":{"n":1}},"id":"ce-2""#), "ce-2"),
             (cloudEvent(#""id":"ce","data":\#(event)"#), "own"),
-            // An extension with the name of a field, or the producer's time, does not count as a field of the event.
+            // Neither an extension with the name of an event's field nor the producer's time counts as a field of the
+            // event.
             (
                 cloudEvent(
                     #""priority":"urgent","time":"2038-01-19T03:14:08Z","id":"ce-3""#,
@@ -105,7 +107,7 @@ import Testing
     func otherEnvelopesAreForeign() {
         let value = Array(#"{"id":"a","data":\#(Self.event)}"#.utf8)
         #expect(Self.rejection(value, .auto)?.field == "data")
-        // The JSON is broken after the first foreign field. The rejection names that field.
+        // The JSON is broken after the first foreign field, and the rejection names that field.
         let broken = Array(#"{"specversion":"1.0","id":"a""#.utf8)
         #expect(Self.rejection(broken, .auto)?.field == "specversion")
     }

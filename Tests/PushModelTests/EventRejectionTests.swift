@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Tests of the rejection for each broken rule of an event (contract: What an event is), as its author will read it.
+/// Tests of the rejection for each broken rule of an event, as its author reads it (contract: What an event is).
 @Suite struct EventRejectionTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var json: String
@@ -165,7 +165,7 @@ import Testing
     ]
 
     static let foreignFields = [
-        // Found by `make fuzz TARGET=events SEED=1015`: the field of the rejection must not be empty.
+        // The field of a rejection must not be empty. `make fuzz TARGET=events SEED=1015` found this case.
         Case(
             #"{"event":"update","to":{"":1}}"#, #"to."""#,
             "is not a field of “to”: expected “activity”, “audience”, “channel”, “token”, “start-token” or “environment”"

@@ -94,7 +94,8 @@ import Testing
         }
     }
 
-    /// The payload size of an update with a content and an alert of given sizes, and the rejection.
+    /// Byte count of the payload of an update whose content and alert have the given sizes, and the rejection if there
+    /// is one.
     private static func sized(
         _ target: String, content: Int, alert: Int
     ) throws -> (payloadByteCount: Int, rejection: EventRejection?) {
@@ -113,8 +114,8 @@ import Testing
         return (byteCount, found)
     }
 
-    /// Content and alert of a broadcast may be larger together, but not the content alone. Sizes around each limit are
-    /// tried byte by byte.
+    /// A payload for a channel may be larger than one for an activity. Its content alone may not. Sizes around each
+    /// limit are tried byte by byte.
     @Test(arguments: [
         ("activity", 3_000, 900..<1_100), ("activity", 22, 3_850..<4_100), ("channel", 3_000, 1_900..<2_200),
         ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100), ("audience", 3_000, 900..<1_100),
@@ -148,7 +149,8 @@ import Testing
         }
     }
 
-    /// Python's `json.dumps` writes an emoji in 12 bytes by default.
+    /// Escapes that could be plain characters are reported with the bytes that they cost. Python's `json.dumps` writes
+    /// an emoji in 12 bytes by default.
     @Test(arguments: [
         (#"\ud83c\udf55"#, 12, 8), (#"\u00e9"#, 6, 4), (#"\u20ac"#, 6, 3), (#"\u0041"#, 6, 5),
         (#"\n\u000a\u0022\u005C"#, 20, 0),

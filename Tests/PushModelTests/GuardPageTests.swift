@@ -2,10 +2,10 @@ import Foundation
 import PushModel
 import Testing
 
-/// Tests that loads of whole words, some overlapping, read nothing outside the given bytes. The bytes are right beside
-/// memory that may not be touched. A read outside ends the test process.
+/// Tests that reading whole words touches no memory outside the given bytes. The bytes lie at the edge of memory that
+/// must not be touched, so a read outside ends the test process.
 @Suite struct GuardPageTests {
-    /// One page between two that may not be touched.
+    /// A page of memory between two that must not be touched.
     private final class GuardedPage {
         static let byteCount = Int(sysconf(Int32(_SC_PAGESIZE)))
         private let memory: UnsafeMutableRawPointer
@@ -20,7 +20,7 @@ import Testing
 
         deinit { munmap(self.memory, 3 * Self.byteCount) }
 
-        /// Calls `body` with a copy of the bytes at either end of the page.
+        /// Calls `body` with a copy of the bytes at the beginning of the page, and with one at its end.
         func withBytes(_ bytes: [UInt8], _ body: (Span<UInt8>) -> Void) {
             for offset in [Self.byteCount, 2 * Self.byteCount - bytes.count] {
                 let copy = UnsafeMutableBufferPointer(
@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    /// A piece of other bytes is at each position of text of each length. The test checks whether the text is plain,
-    /// whether it is UTF-8, and its partition.
+    /// Texts of each length have a piece of other bytes at each position. The functions under test look for plain text
+    /// and for UTF-8, and compute the partition.
     @Test func lookingAtTextReadsNothingElse() throws {
         let page = try GuardedPage()
         let pieces: [[UInt8]] = [
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// Strings are read 64 bytes at a time, even if fewer or none are left.
+    /// Skipping a value reads strings 64 bytes at a time, even if fewer bytes are left.
     @Test func passingAValueReadsNothingElse() throws {
         let page = try GuardedPage()
         for count in 0...200 {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// Damaged and cut events at either end of the page are decoded as anywhere else.
+    /// Damaged and cut events are decoded with the same result at either end of the page as elsewhere.
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func decodingReadsNothingElse(seed: UInt64) throws {
         let page = try GuardedPage()

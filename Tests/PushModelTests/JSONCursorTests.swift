@@ -2,7 +2,7 @@ import Foundation
 import PushModel
 import Testing
 
-/// Tests of the syntax of RFC 8259, byte by byte.
+/// Tests of reading JSON by the syntax of RFC 8259, byte by byte.
 @Suite struct JSONCursorTests {
     private static func fault(_ bytes: [UInt8]) -> JSONFault? {
         var cursor = JSONCursor()
@@ -13,7 +13,7 @@ import Testing
         } catch { return error }
     }
 
-    /// The fault of a single string. Its end is searched for eight bytes at a time.
+    /// The fault of a single string, whose end is searched for eight bytes at a time.
     private static func faultOfString(_ bytes: [UInt8]) -> JSONFault? {
         var cursor = JSONCursor()
         do throws(JSONFault) {
@@ -93,7 +93,8 @@ import Testing
     @Test func utf8AgreesWithTheStandardLibrary() {
         var disagreements: [[UInt8]] = []
         func compare(_ bytes: [UInt8]) {
-            // The bytes are at the end of the buffer, or others follow. With others, four bytes are read together.
+            // The bytes are tested at the end of the buffer, and with more bytes after them. In the second case, four
+            // bytes are read together.
             for bytes in [bytes, bytes + [0x41, 0x41, 0x41]] {
                 let isValid = UTF8Validation.firstFault(in: bytes.span) == nil
                 if isValid != (String(validating: bytes, as: UTF8.self) != nil) { disagreements.append(bytes) }
@@ -112,7 +113,8 @@ import Testing
         #expect(disagreements.isEmpty)
     }
 
-    /// Steps of 64 or eight bytes must stop where steps of one byte would, at any position of the special byte.
+    /// Reading 64 or eight bytes at a time stops where reading single bytes would stop, at any position of the special
+    /// byte.
     @Test(arguments: [24, 64, 65, 128, 131])
     func everyByteIsJudgedAlikeAtEveryPlace(byteCount: Int) {
         for byte in UInt8.min...UInt8.max {

@@ -1,8 +1,7 @@
 import PushModel
 import Testing
 
-/// Compares a value that is skipped whole, 64 bytes at a time, with the same value read in pieces of at most eight
-/// bytes.
+/// Tests that skipping a value 64 bytes at a time gives the result of reading it in pieces of at most eight bytes.
 @Suite struct JSONWalkTests {
     private struct Verdict: Equatable {
         var end = 0
@@ -29,7 +28,7 @@ import Testing
         switch try cursor.peekKind(bytes) {
         case .string: _ = try cursor.string(bytes)
         case .number: _ = try cursor.number(bytes)
-        // The cursor has no other function that skips a literal.
+        // Only `skipValue` can skip a literal.
         case .bool, .null: _ = try cursor.skipValue(bytes)
         case .array:
             var isFirst = true
@@ -74,7 +73,7 @@ import Testing
         }
     }
 
-    /// Line ends between the members are not strings, wherever the blocks of 64 bytes begin.
+    /// White space between the members is skipped, wherever the blocks of 64 bytes begin.
     @Test(arguments: 0..<70)
     func whiteSpaceIsPassedAnywhere(spaceCount: Int) {
         for space in [" ", "\n", "\t", "\r\n"] {

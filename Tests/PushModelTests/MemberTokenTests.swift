@@ -1,9 +1,9 @@
 import PushModel
 import Testing
 
-/// Tests of the key of a member's record.
+/// Tests of reading a member's token from the key of its record.
 @Suite struct MemberTokenTests {
-    /// The bytes after a token was appended to 1 and 2, or the reason why nothing was appended.
+    /// The bytes 1 and 2 with the token appended, or the rejection if nothing was appended.
     private static func read(_ key: [UInt8]) -> Result<[UInt8], EventRejection> {
         var token: [UInt8] = [1, 2]
         do throws(EventRejection) {
@@ -51,8 +51,7 @@ import Testing
         #expect(Self.read(Array(key.utf8)) == .failure(EventRejection(field: "key", reason: reason)))
     }
 
-    /// A token has one wrong character, at any position. The rejection names the position and shows nothing of the
-    /// rest.
+    /// The rejection of a token with one wrong character names its position. It shows nothing of the other characters.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func oneWrongCharacter(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -72,7 +71,7 @@ import Testing
             case .failure(let rejection):
                 #expect(!isDigit)
                 #expect(rejection.field == "key")
-                // A continuation byte does not begin a character of its own.
+                // A continuation byte of UTF-8 does not count as a character.
                 let characterCount = wrong.count { $0 & 0xC0 != 0x80 }
                 #expect(
                     rejection.reason.contains(

@@ -3,7 +3,7 @@ import PushModel
 import Testing
 
 @Suite struct PayloadWriterTests {
-    /// The payload of an event, with this stamp.
+    /// The payload of an event with the given stamp.
     private static func payload(_ json: String, stampSeconds: Int64 = 1_700_000_000) throws -> (
         text: String, object: [String: Any]
     ) {
@@ -55,7 +55,8 @@ import Testing
         #expect(text == #"{"aps":{"event":"end","timestamp":9,"dismissal-date":0}}"#)
     }
 
-    /// Carried parts have every size around the limit for composing at once. Everything else is as long as possible.
+    /// Parts from the event have sizes around the limit for composing the payload at once. Numbers have their maximum
+    /// length.
     @Test(arguments: [EventKind.start, .update, .end])
     func everySize(kind: EventKind) {
         for size in [0, 1, 200, 600, 639, 640, 641, 1_023, 1_024, 1_025, 4_000] {
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    /// A pending update may still have parts that only its start needed. They are not written.
+    /// Parts that only a start needs are not written into an update, although the pending update may still have them.
     @Test func whatDoesNotApplyIsNotWritten() {
         let source = Array(#"{}"T""#.utf8)
         var content = PayloadContent()
@@ -114,7 +115,7 @@ import Testing
             String(decoding: body, as: UTF8.self) == #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#)
     }
 
-    /// Every carried part is in the body unchanged, and an independent parser reads it there.
+    /// Every part from the event is in the body byte for byte, and an independent parser reads it there.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func carriedPartsArriveByteForByte(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

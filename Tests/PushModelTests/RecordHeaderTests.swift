@@ -2,7 +2,7 @@ import PushModel
 import Testing
 
 struct RecordHeaderTests {
-    /// The names are repeated here, because records of older workers in Kafka have them.
+    /// The names must not change, because records of older workers in Kafka have them. So they are repeated here.
     @Test func namesStay() {
         #expect(
             RecordHeader.allCases.map(\.text) == [

@@ -21,7 +21,7 @@ struct TokenTextTests {
                 == "01234567…(160 digits),01234567…(64 digits)é")
     }
 
-    /// The fields in which a producer may write a token by mistake.
+    /// No rejection shows a token that a producer has put into one of these fields by mistake.
     @Test(arguments: ["id", "priority", "app", "event", "environment", "timestamp", "alert"])
     func aTokenInTheWrongFieldIsNotShown(field: String) {
         let token = Self.digits(64)

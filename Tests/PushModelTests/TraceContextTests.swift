@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Tests of the header `traceparent` of W3C Trace Context.
+/// Tests of the `traceparent` header of W3C Trace Context.
 struct TraceContextTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let span = "b7ad6b7169203331"

@@ -1,14 +1,14 @@
 import PushModel
 import Testing
 
-/// Tests of the header `tracestate` of W3C Trace Context.
+/// Tests of the `tracestate` header of W3C Trace Context.
 struct TraceStateTests {
     private static func isValid(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return TraceState.isValid(bytes.span)
     }
 
-    /// `count` members of two characters and a comma.
+    /// A `tracestate` with `count` short members, separated by commas.
     private static func members(_ count: Int) -> String {
         (0..<count).map { "a\($0)=1" }.joined(separator: ",")
     }

@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Tests of the rejection of an app that is not configured: it names what is.
+/// Tests of the rejection of an unknown app. The rejection names the configured apps.
 struct UnknownAppTests {
     private static func reason(_ given: String, _ configured: [String]) -> String {
         let bytes = Array(given.utf8)

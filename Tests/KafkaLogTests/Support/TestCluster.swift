@@ -1,9 +1,11 @@
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test that needs nothing special of the embedded one. It is embedded, or it is the cluster named by
-/// `MAILBOAT_TEST_BOOTSTRAP`. That cluster is reached with the librdkafka properties in the file named by
-/// `MAILBOAT_TEST_KAFKA_PROPERTIES`, if any. Topics and groups belong to the test; on a real cluster they stay.
+/// A Kafka for one test that needs no special feature of the embedded one. It is embedded, or it is the cluster that
+/// `MAILBOAT_TEST_BOOTSTRAP` names. `MAILBOAT_TEST_KAFKA_PROPERTIES` may name a file with librdkafka properties for
+/// that cluster.
+///
+/// Topics and groups belong to the test. On a real cluster they are not deleted.
 final class TestCluster: Sendable {
     let settings: KafkaSettings
     private let embedded: EmbeddedKafka?
@@ -31,19 +33,20 @@ final class TestCluster: Sendable {
         for answer in try admin.createTopics(new, within: .seconds(30)) {
             if let error = answer.error { throw error }
         }
-        // An acknowledged topic is not shown yet, and a producer would believe that it does not exist.
+        // A cluster may acknowledge a topic before its metadata shows the topic. A producer would believe that the
+        // topic does not exist.
         try admin.waitUntilShown(new, within: .seconds(30))
     }
 
-    /// The name of one of the test's topics on this cluster.
+    /// The name on this cluster of one of the test's topics.
     subscript(topic: String) -> String { self.prefix + topic }
 
-    /// A group of the test, for topics by the test's own names.
+    /// The configuration of a consumer group for topics of the test.
     func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
         -> ConsumerConfiguration
     {
         if let embedded { return embedded.group(name, driver: driver, riding: riding, extra: extra) }
-        // A broker's own lower limit is 6 s unless it is configured.
+        // 6 s is the shortest session timeout that a broker allows by default.
         let settings = self.settings.appending("session.timeout.ms", "6000").appending("heartbeat.interval.ms", "300")
         return ConsumerConfiguration(
             settings: settings.appending(extra), groupID: self[name], driverTopic: self[driver],

@@ -2,14 +2,14 @@ import Dispatch
 import KafkaLog
 import Synchronization
 
-/// A group member that reads everything it is given on a thread of its own and remembers the offsets.
+/// A group member that reads all its partitions on a thread of its own, and remembers the offsets.
 final class TestMember: Sendable {
     let consumer: KafkaConsumer
     private let state = Mutex(State())
     private let progress: Progress
     private let readable = DispatchSemaphore(value: 0)
     private let start: @Sendable (TopicPartition) -> LogStart?
-    /// Steps of arithmetic that each record costs the reading thread.
+    /// Number of arithmetic steps for each record, which slow the reading thread down.
     private let workPerRecord: Int
 
     struct Run {
@@ -21,7 +21,7 @@ final class TestMember: Sendable {
     struct State {
         var readers: [TopicPartition: PartitionReader] = [:]
         var offsets: [TopicPartition: [Int64]] = [:]
-        /// What a reader handed over, for each ownership of a partition.
+        /// The offsets that readers handed over, for each ownership of a partition.
         var runs: [Run] = []
         var failures: [PartitionFailure] = []
         var errors: [KafkaError] = []
@@ -117,8 +117,8 @@ final class TestMember: Sendable {
 }
 
 extension EmbeddedKafka {
-    /// A group on this cluster with the shortest times that the embedded Kafka allows. Its join window is the session
-    /// timeout less a second.
+    /// The configuration of a consumer group with the shortest times that the embedded Kafka allows. Its join window is
+    /// the session timeout minus a second.
     func group(_ name: String, driver: String, riding: [String] = [], extra: KafkaSettings = KafkaSettings())
         -> ConsumerConfiguration
     {

@@ -14,7 +14,8 @@ final class TestWriter: Sendable {
             onError: { _ in })
     }
 
-    /// Writes `count` records with values "0", "1", … to one partition, and returns their offsets in order.
+    /// Writes `count` records with the values "0", "1", … to one partition.
+    /// - Returns: their offsets, in order.
     @discardableResult
     func write(_ count: Int, to topic: String, partition: Int32, valueByteCount: Int = 0) throws -> [Int64] {
         let topic = try self.producer.topic(topic)

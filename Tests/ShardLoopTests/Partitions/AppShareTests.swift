@@ -94,8 +94,7 @@ struct AppShareTests {
         )
         #expect(calm.leftBehind == 0 && storm.leftBehind == 0)
         #expect(storm.p50 <= max(20, 2 * calm.p50))
-        // The throttled app exceeds its share a little, because its log is not known to be full at first. It never
-        // exceeds the limit for all apps.
+        // Both apps together stay within the limit of 200, even when the throttled app exceeds its share a little.
         #expect(storm.pendingMax <= 100 + 100 && unshared.pendingMax <= 200)
         #expect(unshared.p50 > 1_000, "the storm does not bite: there is nothing to be seen")
     }
