@@ -3,7 +3,7 @@ import Testing
 
 @testable import mailboat_bench
 
-/// Tests of the audience that the benchmark makes.
+/// Tests of the audience events that the benchmark makes.
 struct AudienceLoadTests {
     @Test func eventsNameTheirAudience() throws {
         var value: [UInt8] = []

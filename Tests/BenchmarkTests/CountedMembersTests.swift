@@ -21,7 +21,8 @@ struct CountedMembersTests {
         #expect(try #require(meter.steps[.memberRestore]).operations >= 40)
     }
 
-    /// Pushes to members are compared with pushes of the transport alone, so both must be as long.
+    /// Pushes to members have bodies of the size that the benchmark of the transport sends, because the two are
+    /// compared.
     @Test func pushesToMembersAreAsLongAsTheTransports() throws {
         var meter = AllocationMeter()
         var shard = CountedMembers(members: 1, partitionCount: 1)

@@ -20,8 +20,8 @@ struct CountedTests {
         #expect(comparisons.map(\.comparison) == [comparison])
     }
 
-    /// The text is as callgrind writes it. A name is written at its first use, and the inclusive cost is in the line
-    /// after `calls`.
+    /// The test's text is in callgrind's format. A name is written at its first use, and the inclusive cost is in the
+    /// line after `calls`.
     @Test func aProfileTellsWhatAFunctionAndItsCalleesTook() {
         let profile = InclusiveProfile(
             """
@@ -53,8 +53,8 @@ struct CountedTests {
         #expect(profile.instructions(in: "countedMerge") == 0)
     }
 
-    /// A profile would no longer find a renamed function, and the count would fail. Each function has its own name, so
-    /// none is counted for another.
+    /// Each counted operation has its own function in the profile. If a function were renamed, the profile would not
+    /// find it and the count would fail.
     @Test func everyOperationHasASymbolAndWordsOfItsOwn() {
         #expect(Set(CountedOperation.allCases.map(\.symbolPart)).count == CountedOperation.allCases.count)
         #expect(Set(CountedOperation.allCases.map(\.description)).count == CountedOperation.allCases.count)
@@ -83,19 +83,19 @@ struct CountedTests {
         for operation in CountedOperation.ofEachPush where operation != .handOver {
             #expect(meter.steps[operation]?.operations == 40, "\(operation)")
         }
-        // Each push has two records: outcome and state.
+        // Each push has two records, its outcome and its state.
         #expect(meter.steps[.handOver]?.operations == 80)
         #expect(meter.steps[.idle]?.operations == 2)
     }
 
-    /// A push that the loop cannot do is not counted as done.
+    /// A turn in which a push does not leave fails, instead of counting the push.
     @Test func whatIsNotPushedFails() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 1, partitionCount: 4)
         try shard.register(0..<1)
         shard.wait(millis: 5_000)
         try shard.push(0..<1, number: 0, meter: &meter)
-        // Less than a second has passed, so the loop has no push to choose.
+        // Less than a second has passed since the first push, so no push is due.
         #expect(throws: BenchmarkFailure.self) { try shard.turn(0..<1, number: 1, meter: &meter) }
     }
 }

@@ -11,7 +11,7 @@ struct LinePlotTests {
         var plot = LinePlot(title: "a < b & c", xTitle: "x", yTitle: "y")
         plot.add("line", (0..<100).map { (Double($0) / 2, 5) })
         #expect(XMLParser(data: Data(plot.svg.utf8)).parse())
-        // The only circle is that of the legend.
+        // The only circle is the one in the legend.
         #expect(plot.svg.ranges(of: "<circle").count == 1)
         #expect(plot.svg.ranges(of: "<polyline").count == 1)
         #expect(plot.svg.contains("a &lt; b &amp; c"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import mailboat_bench
 
-/// Tests that the benchmark sends what it says.
+/// Tests that the benchmark sends what it claims to send.
 struct LoadTests {
     @Test func theSampleBodyIsOfTheSizeOfTheComparison() throws {
         #expect(SampleRequest.body.utf8.count == 266)
@@ -59,7 +59,8 @@ struct LoadTests {
         #expect(((try? PacedPublisherCommand.parse(common + words)) != nil) == isAccepted)
     }
 
-    /// Equal arguments give equal work. The instructions that callgrind counts depend on nothing else.
+    /// Each pass pushes each activity once. Equal arguments give equal work, and callgrind's counts of instructions
+    /// depend on nothing else.
     @Test func countedPushesArePushedOncePerPass() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 100, partitionCount: 4)

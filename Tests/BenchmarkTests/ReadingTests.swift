@@ -4,7 +4,7 @@ import Testing
 
 @testable import mailboat_bench
 
-/// Tests of reading what other processes write.
+/// Tests of reading the output of other processes.
 struct ReadingTests {
     @Test func h2loadsRateIsRead() {
         let output = "progress: 100% done\n\nfinished in 449.63ms, 333608.20 req/s, 12.74MB/s\nrequests: 150000 total\n"
@@ -99,7 +99,7 @@ struct ReadingTests {
         report.recordToAccepted = [20_000: 3]
         report.accepted = 3
         #expect(try report.histograms(ofEvents: 3).intended.totalCount == 3)
-        // The counts differ where an event became no push, or a push was not timed.
+        // The counts differ: an event caused no push, or a push was not timed. That is an error.
         #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 4) }
         report.recordToAccepted = [20_000: 2]
         #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 3) }
@@ -109,7 +109,7 @@ struct ReadingTests {
         arguments: [
             ("cpu  10 2 30 400 5 0 7 25 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n", 250_000),
             ("cpu  10 2 30 400 5 0 7 0 0 0\n", 0),
-            // These texts are of a kernel that does not count stolen time, and of another file.
+            // These texts come from a kernel that does not count stolen time, and from another file.
             ("cpu  10 2 30 400\n", 0), ("intr 1 2 3 4 5 6 7 8 9\n", 0), ("", 0), ("cpu  1 2 3 4 5 6 7 x 9\n", 0),
         ] as [(String, Int64)])
     func timeThatTheHostTookIsReadFromTheFirstLine(stat: String, micros: Int64) {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import mailboat_bench
 
-/// Tests of rows on a real broker: which exist, and that they leave nothing behind. With `MAILBOAT_TEST_BOOTSTRAP` they
-/// also run on such a broker.
+/// Tests of the rows that are measured on a real broker: which rows there are, and that they leave no topics or groups
+/// behind. With `MAILBOAT_TEST_BOOTSTRAP` the tests also use such a broker.
 struct RealBrokerTests {
     private static let bootstrap = ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"] ?? ""
 
@@ -41,7 +41,7 @@ struct RealBrokerTests {
         let broker = try RealBroker(bootstrap: Self.bootstrap, partitionCount: 3)
         #expect(try own(broker.prefix).map(\.partitionCount) == [3, 3, 3, 3, 3])
         #expect(broker.settings.contains("topics.events: \(broker.prefix)\(Workload.topic)"))
-        // Nobody has committed for this group, so it does not exist and cannot be left behind.
+        // No member has committed in this group, so the broker does not have it and need not delete it.
         _ = broker.group("worker")
         try broker.remove()
         #expect(try own(broker.prefix).isEmpty)

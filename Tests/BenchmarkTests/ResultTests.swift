@@ -4,7 +4,7 @@ import Testing
 @testable import mailboat_bench
 
 struct ResultTests {
-    /// Keys of a row. All are written, even without a value.
+    /// The keys of a row in JSON. All are written, even without a value.
     static let keys = ["aim", "atLeast", "baseline", "holds", "name", "ratio", "unit", "value"]
 
     @Test func aCostHoldsAtItsBound() {

@@ -24,7 +24,7 @@ struct SoakTests {
     }
 
     @Test func whatStaysHolds() throws {
-        // The first fifth is the warm-up.
+        // The first fifth of the samples is the warm-up, which does not count.
         let samples = (0..<100).map { Self.sample($0, residentByteCount: $0 < 20 ? 10_000_000 : 100_000_000) }
         let rows = try SoakFlatness(samples).rows
         #expect(rows.count == 6)

@@ -6,12 +6,13 @@ import Testing
 struct DevAnswerTests {
     private static let token = String(repeating: "0a", count: 32)
 
-    /// A publisher may use a token as a key, as a name in its content, or as an activity.
+    /// No answer contains a whole token. A publisher may use a token as a key, as a name in its content, or as an
+    /// activity.
     @Test func nothingThatIsAnsweredHoldsAWholeToken() {
         let answer: JSONTree = [
             "activity": .string(Self.token), "contentState": .object([.init(Self.token, .number("1"))]),
             "changes": [.string("a.\(Self.token)")],
-            // This token was already cut, and can still be recognised as one.
+            // This text is a token that was already shortened. It stays as it is.
             "token": "0a0a0a0a…",
         ]
         #expect(

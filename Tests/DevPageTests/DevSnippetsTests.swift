@@ -22,14 +22,14 @@ struct DevSnippetsTests {
         }
     }
 
-    /// A member of an audience is asked for by the audience's id.
+    /// A wait for a member's push names the audience's id.
     @Test func aTestWaitsForWhatTheEventIsFor() throws {
         let event = #"{"event":"update","to":{"audience":"match-7"},"content-state":{"homeScore":1}}"#
         let wait = try #require(Self.pages.all(activity: "match-7", event: event).last?.text)
         #expect(wait.contains("/wait-for?audience=match-7&key=homeScore&value=1&"), "\(wait)")
     }
 
-    /// A date in the past would end a card at once.
+    /// All dates in samples are in the future. A past date would end a card at once.
     @Test func theMomentsOfSamplesLieAhead() {
         let nowSeconds: Int64 = 1_795_600_000
         let moments = Self.pages.samples(nowSeconds: nowSeconds).flatMap { $0.text.matches(of: /\b\d{10}\b/) }
@@ -40,7 +40,7 @@ struct DevSnippetsTests {
         }
     }
 
-    /// A worker takes every sample.
+    /// A worker accepts every sample.
     @Test func everySampleIsAnEvent() {
         for sample in Self.pages.samples(nowSeconds: 1_795_600_000) {
             let reading = EventReading(
@@ -49,7 +49,7 @@ struct DevSnippetsTests {
         }
     }
 
-    /// Somebody who gave a type, a schema or a sample can begin with content that fits it.
+    /// If the app's type, a schema or a sample is known, the page offers an event whose content fits it.
     @Test(arguments: [
         (
             "struct ContentState: Codable { var at: Date; var stops: [Int] }", "From your Swift type",
@@ -72,7 +72,7 @@ struct DevSnippetsTests {
         }
     }
 
-    /// Somebody who gave the attributes' type can also begin with a start of their own activities.
+    /// If the attributes' type is known, the page also offers a start with such attributes.
     @Test func aStartIsMadeFromTheAttributesOfTheApp() throws {
         let type = "struct Pizza: ActivityAttributes { struct ContentState { var minutes: Int }; var orderID: String }"
         let given = try GivenSchema(Array(type.utf8), origin: "page")
@@ -86,7 +86,8 @@ struct DevSnippetsTests {
         #expect(event["content-state"]?.text == #"{"minutes":1}"#)
     }
 
-    /// The app finds the activity's id in the attributes of a start, and the system gives the app an update token.
+    /// The sample of a start follows the documentation: the attributes contain the activity's id, and the system gives
+    /// the app an update token.
     @Test func theSampleOfAStartIsAsTheDocumentationAdvises() throws {
         let start = try #require(Self.pages.samples(nowSeconds: 1_795_600_000).first { $0.name == "Start by push" })
         let event = try JSONTree.parse(Array(start.text.utf8))
@@ -94,7 +95,8 @@ struct DevSnippetsTests {
         #expect(event["attributes"]?["order"]?.plainText == "order-1")
     }
 
-    /// A test that uses a pasted command has to fail when the answer is an error. Without a flag curl would end with 0.
+    /// Every curl command ends with an error if the answer is one, so that a test with a pasted command fails. Without
+    /// a flag, curl would end with 0.
     @Test func curlFailsWhereTheAnswerIsNoSuccess() {
         let curls = Self.snippets.filter { $0.text.hasPrefix("curl ") }
         #expect(curls.map(\.name) == ["curl", "Wait in a test"])

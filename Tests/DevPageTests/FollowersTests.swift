@@ -16,7 +16,7 @@ struct FollowersTests {
         followers.end()
         #expect(followers.enter() == nil)
         var wakeCount = 0
-        // Only the wake-up at the beginning arrives. Then the page has ended.
+        // Only the first wake-up arrives, because the page has ended by then.
         for await _ in try #require(third).wakes { wakeCount += 1 }
         #expect(wakeCount == 1)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DevPage
 
-/// Tests of queries as forms and HTTP libraries write them.
+/// Tests of queries in the spellings of forms and HTTP libraries.
 struct FormQueryTests {
     @Test(arguments: [
         ("value=On+its+way", "On its way"), ("value=On%20its%20way", "On its way"), ("value=1%2B1", "1+1"),

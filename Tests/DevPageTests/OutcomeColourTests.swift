@@ -2,7 +2,8 @@ import PageStyle
 import PushModel
 import Testing
 
-/// Tests that the scripts colour every outcome. They use the names as text, which the compiler cannot check.
+/// Tests that the page's scripts have a colour for every outcome. The scripts use the names as text, which the compiler
+/// cannot check.
 struct OutcomeColourTests {
     @Test(arguments: Outcome.allCases) func everyOutcomeHasAColour(outcome: Outcome) {
         let names = ["\(outcome.name): \"", "\"\(outcome.name)\": \""]

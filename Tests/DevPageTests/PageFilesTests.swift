@@ -4,7 +4,7 @@ import Testing
 
 @testable import DevPage
 
-/// Tests of the page's files. They refer to each other by name, which the compiler cannot check.
+/// Tests of the page's files, which refer to each other by name. The compiler cannot check these names.
 struct PageFilesTests {
     private static let served = Set(DevPageFiles.all.map(\.path))
 
@@ -30,7 +30,7 @@ struct PageFilesTests {
         }
     }
 
-    /// The script has this number as a constant, because it cannot ask the server.
+    /// The script contains the maximum number of entries of an answer as a constant. It must equal the server's number.
     @Test func theSearchKnowsHowManyEntriesAnAnswerHas() {
         #expect(Self.text("/search.js").contains("const foundMax = \(Timeline.entriesPerAnswerMax);"))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DevPage
 
-/// Tests of what an app's code makes of a push.
+/// Tests of finding whether the app's code could decode a push.
 struct SchemaBookTests {
     private static let type =
         "struct Pizza: ActivityAttributes { struct ContentState { var minutes: Int }; var order: String }"
@@ -18,7 +18,7 @@ struct SchemaBookTests {
         )
     }
 
-    /// A start brings attributes besides content. An update brings content alone.
+    /// Attributes and content of a start are judged, and the content of an update.
     @Test(arguments: [
         (Self.start("Pizza", #"{"order":"7"}"#), nil as String?),
         (Self.start("Order", #"{"order":"7"}"#), "attributes-type is the string"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DevPage
 
-/// Tests of partitions that are read, left and read again. No record is read or counted twice.
+/// Tests of partitions that the page starts to read, leaves and reads again. No record is read or counted twice.
 @Suite(.timeLimit(.minutes(2))) struct TopicFollowerTests {
     @Test func offsetsTellHowManyWerePassedOver() {
         var partition = FollowedPartition()
@@ -15,7 +15,7 @@ import Testing
         #expect(partition.pass(to: 20) == 0)
         #expect(partition.pass(to: 15) == 0, "an answer that was under way for long")
         #expect(partition.nextOffset == 20)
-        // Offsets without a record, from compaction or transactions, do not count as missed records.
+        // Offsets without a record do not count as skipped records. They come from compaction or transactions.
         #expect(partition.read(from: 22, to: 30) == 0)
         partition.logWasCut()
         #expect(partition.read(from: nil, to: nil) == 0)
@@ -23,13 +23,13 @@ import Testing
         #expect(partition.read(from: 60, to: 61) == 0 && partition.nextOffset == 61)
     }
 
-    /// Records what the follower read, and what it reported as passed over.
+    /// Remembers the records that the follower read and those that it reported as skipped.
     private final class Page: TopicFollower.Reader {
         struct Seen {
             var read: [TopicPartition: [Int64]] = [:]
             var passed: [TopicPartition: Int] = [:]
             var wanted: Set<Int32> = []
-            /// Partitions that were wanted when the follower last asked.
+            /// The partitions that the page wanted when the follower last asked.
             var heeded: Set<Int32> = []
 
             func known(_ partition: TopicPartition) -> Int {
@@ -103,7 +103,7 @@ import Testing
         #expect(left.read[first] == Array(0..<1_010))
         #expect(left.passed == [second: 1_000])
 
-        // A record that is published after somebody began to look is read, even if its partition is opened later.
+        // A record that is published after the page wants its partition is read, even if the partition is opened later.
         want([0, 1])
         try publish(1_000, to: 1)
         await page.until { $0.known(second) >= 2_010 }
@@ -112,7 +112,7 @@ import Testing
         #expect(again.read[second]?.suffix(1_000) == Array(1_010..<2_010)[...])
         #expect(Set(again.read[second] ?? []).count == again.read[second]?.count, "nothing is read twice")
 
-        // The follower changes between partitions again and again.
+        // The follower switches between the partitions many times.
         for round in 1...20 {
             want(round.isMultiple(of: 2) ? [1] : [0])
             try publish(50, to: 0)

@@ -1,15 +1,15 @@
 import DeviceModel
 import Testing
 
-/// Tests of device equivalence for phones that listen to a channel. Each storage policy promises a certain state, and
-/// nothing more.
+/// Tests of what a phone that listens to a channel must show. Each storage policy promises a certain state, and no
+/// more.
 @Suite struct ChannelHistoryTests {
-    /// Steps that are a second apart. Step n happens at n seconds.
+    /// Steps of a case, a second apart. Step n happens at n seconds.
     enum Step {
         case update(Int, alert: String = "", keptSeconds: Int64 = 0)
         case end
         case leave, comeBack, stop
-        /// Nothing happens for this number of seconds.
+        /// A pause of this many seconds.
         case pause(Int64)
     }
 
@@ -17,9 +17,9 @@ import Testing
         var name: String
         var storage = ChannelStorage.none
         var steps: [Step]
-        /// Numbers of the updates that the phone got, in order. -1 is the end.
+        /// Numbers of the updates that the phone got, in order. -1 stands for the end.
         var got: [Int]
-        /// The judge's words. `nil` means that the phone is right.
+        /// The fault that the judge finds. `nil` means that the phone is right.
         var fault: String?
         var testDescription: String { self.name }
     }
@@ -99,7 +99,7 @@ import Testing
             fault: #"is {"n":2}, expected {"n":1}"#),
     ]
 
-    /// A play of steps: what was published, when the phone listened, and the bodies by number.
+    /// The result of playing steps: what was published, when the phone listened, and the bodies by number.
     private struct Play {
         var channel: ChannelHistory
         var listener = ListenerHistory(beganMillis: 0)
@@ -143,16 +143,17 @@ import Testing
         }
     }
 
-    /// A message that is published close to a change of the listener may have reached it or not.
+    /// The judge accepts both results if a message is published within `uncertainMillis` of a change of the listener.
+    /// The message may have reached the phone or not.
     @Test(arguments: [(0, false), (999, false), (1_000, true)] as [(Int64, Bool)])
     func closenessIsForgiven(uncertainMillis: Int64, isForgiven: Bool) throws {
-        // The steps are at 1, 2 and 3 s, so the phone leaves a second after the second message.
+        // The steps happen at 1, 2 and 3 s. So the phone leaves a second after the second message.
         let play = Play(.none, [.update(1), .update(2), .leave])
         var phone = Device()
         _ = try phone.pushAll([try #require(play.bodies[1])])
         let fault = play.channel.firstFault(of: phone, listener: play.listener, uncertainMillis: uncertainMillis)
         #expect((fault == nil) == isForgiven)
-        // This phone is looked at early.
+        // This phone is judged less than a second after the second message.
         let early = play.channel.firstFault(
             of: phone, listener: ListenerHistory(beganMillis: 0), atMillis: 2_999, uncertainMillis: uncertainMillis)
         #expect((early == nil) == isForgiven)
@@ -188,7 +189,8 @@ import Testing
         #expect(channel.witness().phase == .untouched)
     }
 
-    /// A phone that follows the rules is right. A phone that misses the newest message it should get is not.
+    /// The judge accepts a phone that follows the rules. It does not accept one that misses the newest message which
+    /// the phone should get.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func whoFollowsTheRulesIsRight(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -197,7 +199,7 @@ import Testing
         var listener = ListenerHistory(beganMillis: 0)
         var (phone, isOnline): (Device, Bool) = (Device(), true)
         var stored: (body: [UInt8], untilSeconds: Int64)?
-        // State of the phone before the newest message it got. `nil` means that it has missed something since.
+        // The phone's state before the newest message that it got. `nil` means that it has missed a message since.
         var before: Device?
         for seconds in 1...80 as ClosedRange<Int64> {
             let millis = seconds * 1_000

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DeviceModel
 
-/// Tests of devices that share what they show. They behave as if each had its own content.
+/// Tests of devices that share the storage of their content. They must behave as if each had its own content.
 @Suite(.timeLimit(.minutes(5))) struct ContentPoolTests {
     private static func push(_ random: inout SplitMix64) -> [UInt8] {
         let stamp = Int64.random(in: 1...20, using: &random)
@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    /// The pool is small, so that displaced content comes again.
+    /// In random runs, devices with shared content equal devices with their own. The pool is small, so content is
+    /// displaced and comes again.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func sharedContentIsAsGoodAsOwn(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -63,7 +64,7 @@ import Testing
         #expect(pool.content(later, body: body.span) !== pool.content(content, body: body.span))
     }
 
-    /// A simulator holds a million of these at the same time.
+    /// A device is small, because a simulator holds a million of them.
     @Test func aDeviceIsSmall() { #expect(MemoryLayout<Device>.stride <= 88) }
 
     @Test func theOrderOfAlertsTells() throws {
@@ -83,7 +84,7 @@ import Testing
         #expect(Device().alertsHash == ContentHash.empty)
     }
 
-    /// Every byte counts, at every position.
+    /// The hash of a content depends on every byte and its position.
     @Test(arguments: 1...40) func aByteMakesAnotherName(count: Int) {
         let bytes = (1...count).map { UInt8($0) }
         var names: Set<UInt64> = [ContentHash.of(bytes), ContentHash.of(bytes + [0]), ContentHash.of([0] + bytes)]
@@ -95,7 +96,7 @@ import Testing
         #expect(names.count == count + 3)
     }
 
-    /// A further card keeps the count of cards and the budget, and begins without content.
+    /// The next card of a device keeps the number of cards and the budget. It begins without content.
     @Test func theNextCardIsEmpty() throws {
         var device = Device()
         try device.push(body: Pushes.start(1), priority: 10, nowMillis: 0)

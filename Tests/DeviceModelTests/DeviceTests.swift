@@ -1,7 +1,7 @@
 import DeviceModel
 import Testing
 
-/// Tests of what one phone does with its pushes.
+/// Tests of how one phone reacts to its pushes.
 @Suite struct DeviceTests {
     struct Story: Sendable, CustomTestStringConvertible {
         var name: String
@@ -108,7 +108,7 @@ import Testing
         #expect(device.cardCount == 1)
     }
 
-    // The card over time
+    // MARK: The card over time
 
     @Test func theCardTurnsStaleAtItsDate() throws {
         var device = Device()
@@ -152,7 +152,7 @@ import Testing
         #expect(try device.push(body: Pushes.update(far - 1), priority: 5, nowMillis: 0, rules: .phone) == .shown)
     }
 
-    // The budget
+    // MARK: The budget
 
     @Test func priorityTenIsCountedPerRollingHourAndFiveIsNot() throws {
         var device = Device()
@@ -184,7 +184,7 @@ import Testing
         #expect(device.highPriorityCount(nowMillis: 13_600_000) == 0)
     }
 
-    /// The count is compared with the plainest one, which keeps every time.
+    /// The count of the rolling hour equals that of a simple model, which keeps the time of every push.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func theRollingHourIsExact(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

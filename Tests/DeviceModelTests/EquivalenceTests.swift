@@ -1,7 +1,7 @@
 import DeviceModel
 import Testing
 
-/// Tests of device equivalence: the comparison, and the reference that takes every event in order.
+/// Tests of device equivalence: of the comparison, and of the reference device, which takes every event in order.
 @Suite struct EquivalenceTests {
     private static func device(_ pushes: [[UInt8]]) throws -> Device {
         var device = Device()
@@ -40,8 +40,8 @@ import Testing
         #expect(one.equivalent(to: one))
     }
 
-    /// Cases: alerts in order, each a letter with its second, and the alerts that may then be the newest. `-` withdraws
-    /// the alerts up to the second that follows it.
+    /// Cases: a story, and the alerts that may be the newest after it. In a story, a letter with its second is an
+    /// alert. `-` with a second withdraws the alerts up to that second.
     @Test(arguments: [
         ("", [""]), ("a1", ["a"]), ("a1 b2", ["b"]), ("a1 -1", ["a", ""]), ("a2 -1", ["a"]),
         ("a1 b2 -2", ["a", "b", ""]),
@@ -94,14 +94,15 @@ import Testing
         #expect(words.contains("(908 bytes)"))
     }
 
-    // The reference
+    // MARK: The reference
 
     @Test func theReferenceOrdersEqualSecondsByArrival() throws {
         var reference = ReferenceDevice()
         try reference.take(payload: Pushes.update(5, #"{"n":1}"#))
         try reference.take(payload: Pushes.update(5, #"{"n":2}"#))
         #expect(reference.device.content == #"{"n":2}"#)
-        // The event is older by the producer's own timestamps, although the stamp on the device has moved on.
+        // The event is older by the producer's timestamps, so the reference ignores it. The stamp of the last push does
+        // not matter.
         #expect(try reference.take(payload: Pushes.update(4, #"{"n":3}"#, Pushes.alert("late"))) == .ignoredOlder)
         #expect(try reference.take(payload: Pushes.update(5, #"{"n":4}"#)) == .shown)
         #expect(reference.device.content == #"{"n":4}"#)
@@ -115,8 +116,8 @@ import Testing
         #expect(try reference.take(payload: Pushes.update(9)) == .ignoredAfterEnd)
     }
 
-    /// A sender pushes only some states, in order and with growing stamps. If it pushes the last state, and the newest
-    /// alert with it, the phone ends equivalent.
+    /// A sender may skip states, if it pushes in order and with growing stamps. If it pushes the last state with the
+    /// newest alert, the phone ends up equivalent.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergingNeighboursKeepsEquivalence(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -135,7 +136,7 @@ import Testing
             stamp = max(newest, stamp + 1)
             let body = Pushes.update(stamp, state, alert)
             try #require(try device.push(body: body, priority: 5, nowMillis: 0) == .shown)
-            // A lost answer causes the same push once more, which changes nothing.
+            // After a lost answer the sender repeats the push, which changes nothing.
             if Bool.random(using: &random) {
                 try #require(try device.push(body: body, priority: 5, nowMillis: 0) == .ignoredRepeat)
             }

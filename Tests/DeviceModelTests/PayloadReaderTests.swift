@@ -123,7 +123,7 @@ import Testing
         #expect(!content.inputPushToken)
     }
 
-    /// Good payloads with some bytes changed, cut or doubled never trap the reader.
+    /// Valid payloads with changed, missing or doubled bytes never trap the reader.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func damagedBodiesAreAnsweredNotTrapped(seed: UInt64) {
         var random = SplitMix64(seed: seed)

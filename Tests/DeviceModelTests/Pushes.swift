@@ -1,6 +1,6 @@
 import DeviceModel
 
-/// Payloads as short as a table row.
+/// Functions that make payloads, with calls short enough for a row of a table.
 enum Pushes {
     static func update(_ stamp: Int64, _ state: String = #"{"n":1}"#, _ rest: String = "") -> [UInt8] {
         Array(#"{"aps":{"timestamp":\#(stamp),"event":"update","content-state":\#(state)\#(rest)}}"#.utf8)
@@ -28,8 +28,8 @@ extension Device {
     var content: String { String(decoding: self.contentState, as: UTF8.self) }
 }
 
-/// A seeded generator for tests. A failure prints its seed, and the seed replays it. This is a copy of the engine's
-/// generator, so that the judge shares nothing with the engine.
+/// A seeded random generator. A failure prints its seed, which replays the test. It copies the engine's generator, so
+/// that the judge shares no code with the engine.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { self.state = seed }

@@ -1,8 +1,9 @@
 import Foundation
 import Fuzzing
 
-// Feeds mutated inputs to all code that reads strangers' bytes. `fuzz --corpus DIR [--target NAME] [--seconds N |
-// --seeds N | --seed N] [--from N]`
+// Feeds mutated inputs to all code that reads bytes from strangers.
+//
+// `fuzz --corpus DIR [--target NAME] [--seconds N | --seeds N | --seed N] [--from N]`
 
 struct Arguments {
     var corpus = "Tests/Corpus"
@@ -44,15 +45,16 @@ struct Arguments {
     }
 }
 
-/// Seed of the input that is being read. It is printed when the input kills the process. A signal handler may read only
-/// plain globals, and no other thread runs here.
+/// Seed of the present input, which is printed if the input ends the process. A signal handler may read only plain
+/// globals. No other thread runs here.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 nonisolated(unsafe) var currentTarget: StaticString = ""
 
-/// Time after which one input counts as a hang. An input normally takes a few milliseconds at most.
+/// Seconds after which an input counts as a hang. An input normally takes at most a few milliseconds.
 let hangSeconds: UInt32 = 30
 
-/// Prints the seed when a reader traps or hangs, which ends the process. All calls are safe in a signal handler.
+/// Installs signal handlers that print the seed when a reader traps or hangs, and end the process. All their calls are
+/// allowed in a signal handler.
 func printSeedOfTraps() {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGALRM] {
         signal(number) { number in
@@ -90,7 +92,7 @@ func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
     }
 }
 
-/// Plays the targets in turn, one seed each, until the seeds or the seconds are over.
+/// Plays the targets in turn, one seed each, until the requested seeds or seconds are over.
 /// - Returns: number of failures.
 func play(_ arguments: Arguments) throws -> Int {
     let plans = try arguments.targets.map { try FuzzPlan($0, corpusFolder: arguments.corpus) }

@@ -1,7 +1,7 @@
 import Fuzzing
 import Testing
 
-/// Short runs of what `make fuzz` plays for long: the corpus unchanged, then some seeds of each target.
+/// Short versions of the runs of `make fuzz`: the unchanged corpus, and then a few seeds of each target.
 @Suite struct FuzzTests {
     private static let corpusFolder =
         #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus"
@@ -11,14 +11,14 @@ import Testing
         let target = try #require(FuzzTargets.named(name))
         let plan = try FuzzPlan(target, corpusFolder: Self.corpusFolder)
         for failure in plan.playCorpus() { Issue.record("\(failure)") }
-        // A file of settings takes a hundred times as long to read as an event.
+        // Reading a settings file takes a hundred times as long as reading an event.
         let seedCount: UInt64 = name == ConfigurationTarget.name ? 1 : 8
         for seed in 0..<seedCount {
             if let failure = plan.play(seed: seed) { Issue.record("\(failure)") }
         }
     }
 
-    /// A seed alone is enough to repeat a failure.
+    /// The inputs depend only on the seed, so a seed is enough to repeat a failure.
     @Test(arguments: [EventTarget.name, StateTarget.name, HTTP2Target.name])
     func seedsDecideEverything(name: String) throws {
         let target = try #require(FuzzTargets.named(name))

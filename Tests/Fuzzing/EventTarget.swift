@@ -39,8 +39,8 @@ public struct EventTarget: FuzzTarget {
             ?? self.complaintAboutPayload(input, &random)
     }
 
-    /// Finds a broken promise of a rejection. Its texts go into headers and logs, so they are short and have no control
-    /// characters.
+    /// Finds a broken promise of a rejection. Its texts go into headers and logs, so they must be short and without
+    /// control characters.
     private static func complaint(about rejection: EventRejection) -> String? {
         if rejection.field.isEmpty || rejection.field.utf8.count > 200 { return "the field is “\(rejection.field)”" }
         if rejection.reason.isEmpty || rejection.reason.utf8.count > 500 {
@@ -66,7 +66,7 @@ public struct EventTarget: FuzzTarget {
         return inText.contains { $0.range.upperBound > self.event.text.count } ? "a range ends behind the text" : nil
     }
 
-    /// Finds a field that this kind of event may not have.
+    /// Finds a field that an event of this kind must not have.
     private func complaintAboutShape() -> String? {
         let isContent = self.event.kind == .update || self.event.kind == .end
         if self.event.withdrawsAlert, !isContent || !self.event.alertInValue.isEmpty {

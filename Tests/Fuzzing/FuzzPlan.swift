@@ -1,16 +1,16 @@
 import Foundation
 import PushModel
 
-/// Plays seeds of one target: each seed is a batch of inputs that depends on nothing but the seed and the corpus.
+/// Plays seeds of one target. A seed gives a batch of inputs, which depends only on the seed and the corpus.
 public struct FuzzPlan {
     /// Number of inputs of one seed.
     public static let inputsPerSeed = 100
 
-    /// A promise that an input broke.
+    /// A broken promise, and the input that broke it.
     public struct Failure: Equatable, CustomStringConvertible {
         public var target: String
         public var seed: UInt64
-        /// Number of the input among the inputs of its seed.
+        /// Number of the input within its seed.
         public var number: Int
         public var complaint: String
         public var input: [UInt8]
@@ -26,7 +26,7 @@ public struct FuzzPlan {
     private let mutator: Mutator
 
     /// Prepares a plan.
-    /// - Parameter corpusFolder: folder that has a subfolder with the target's name. The files in it are read in the
+    /// - Parameter corpusFolder: folder with a subfolder of the target's name. The subfolder's files are read in the
     ///   order of their names.
     public init(_ target: any FuzzTarget.Type, corpusFolder: String) throws {
         self.target = target
@@ -37,7 +37,7 @@ public struct FuzzPlan {
         self.mutator = Mutator(corpus: self.corpus, pieces: target.pieces)
     }
 
-    /// Plays the files of the corpus unchanged, so that faults found earlier would be found again.
+    /// Plays the unchanged files of the corpus, to find earlier faults again.
     public func playCorpus() -> [Failure] {
         var reader = self.target.init()
         var random = SplitMix64(seed: 0)
@@ -48,7 +48,8 @@ public struct FuzzPlan {
         }
     }
 
-    /// The first failure of a seed. `onInput` gets each input before it is read, because reading may end the process.
+    /// The first failure of a seed, or `nil`. `onInput` gets each input before it is read, because reading it may end
+    /// the process.
     public func play(seed: UInt64, onInput: ([UInt8]) -> Void = { _ in }) -> Failure? {
         var reader = self.target.init()
         var random = SplitMix64(seed: seed)

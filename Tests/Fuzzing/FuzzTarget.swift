@@ -1,13 +1,13 @@
 public import PushModel
 
-/// Something that reads strangers' bytes. It must survive any input without a trap or a hang, and its results must keep
+/// Code that reads bytes from strangers. It must survive any input without a trap or a hang, and its results must keep
 /// its promises.
 public protocol FuzzTarget {
-    /// Name of the target for `make fuzz`, and of its folder in the corpus.
+    /// Name of the target for `make fuzz`, and of the target's folder in the corpus.
     static var name: String { get }
-    /// Good inputs that are made by the present code and not stored in the corpus.
+    /// Valid inputs that the present code makes. They are not stored in the corpus.
     static var seeds: [[UInt8]] { get }
-    /// Words and signs that matter to the reader. Mutations insert them.
+    /// Words and signs with a meaning for the reader. Mutations insert them.
     static var pieces: [[UInt8]] { get }
 
     init()

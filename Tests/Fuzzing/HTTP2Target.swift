@@ -1,11 +1,11 @@
 import HTTP2Session
 public import PushModel
 
-/// Fuzzes what a server sends on a client's connection.
+/// Fuzzes the bytes that a server sends on a client's connection.
 public struct HTTP2Target: FuzzTarget {
     public static let name = "http2"
 
-    /// Whole frames (RFC 9113 §6), each with something unusual.
+    /// Complete frames (RFC 9113 §6), each with something unusual.
     public static let pieces: [[UInt8]] = [
         frame(type: 4), frame(type: 4, flags: 1), frame(type: 4, payload: [0, 3, 0, 0, 0, 1]),
         frame(type: 4, payload: [0, 3, 0, 0, 0, 0]), frame(type: 4, payload: [0, 1, 0, 0, 0, 0]),
@@ -75,7 +75,7 @@ public struct HTTP2Target: FuzzTarget {
         return client.complaint()
     }
 
-    /// A session with requests on their way, and how often each has ended.
+    /// A client session with requests on their way, and how often each request has ended.
     private struct Client {
         let session = HTTP2ClientSession()
         private var batch = HTTP2ClientEvents()

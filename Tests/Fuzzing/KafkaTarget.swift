@@ -2,10 +2,10 @@ import KafkaForwarding
 import NIOCore
 public import PushModel
 
-/// Fuzzes what a Kafka client and an embedded broker send on one forwarded connection.
+/// Fuzzes the bytes that a Kafka client and an embedded broker send on one forwarded connection.
 ///
-/// An input is a sequence of messages from either side. A message begins with a byte that says who sends it, and
-/// whether a frame length goes before the bytes. Two bytes with their count follow, and then the bytes.
+/// An input is a sequence of messages. A message begins with a byte that says who sends it, and whether a frame length
+/// goes before its bytes. Two bytes with the number of bytes follow, and then the bytes.
 public struct KafkaTarget: FuzzTarget {
     public static let name = "kafka"
 
@@ -23,11 +23,11 @@ public struct KafkaTarget: FuzzTarget {
 
     /// Forwarded ports by broker port. The first two brokers are those with which the corpus was recorded.
     private static let ports: [Int32: Int32] = [33_617: 19_092, 44_913: 19_093, 0: 1, 9: 19_094]
-    /// Bytes of the one answer that the forwarder gives itself.
+    /// Number of bytes of the only answer that the forwarder gives itself.
     private static let answerByteCount = 20
     private static let turnsMax = 200
 
-    /// One message: who sends which bytes.
+    /// One message: the sender and the bytes.
     private struct Turn {
         var isBroker: Bool
         var bytes: [UInt8]
@@ -40,9 +40,9 @@ public struct KafkaTarget: FuzzTarget {
         var answered: [UInt8] = []
         var brokerSaid: [UInt8] = []
         var told: [UInt8] = []
-        /// The message that ended the connection.
+        /// Number of the message that ended the connection, or `nil` if none did.
         var failedTurn: Int?
-        /// Whether the broker had sent nothing before the client was known to be Java's.
+        /// Whether the broker sent nothing before the client was known to be Java's.
         var isFramed = true
     }
 
@@ -119,7 +119,7 @@ public struct KafkaTarget: FuzzTarget {
         return course.isFramed ? Self.complaintAboutFrames(course) : nil
     }
 
-    /// Checks that every frame keeps its length, even if its content was replaced.
+    /// Checks that every frame to the client has its original length, even if its content was replaced.
     private static func complaintAboutFrames(_ course: Course) -> String? {
         var start = 0
         while start + 4 <= course.told.count {
@@ -130,8 +130,8 @@ public struct KafkaTarget: FuzzTarget {
         return start == course.told.count ? nil : "the client is told a part of a frame"
     }
 
-    /// Checks that the result is the same however the bytes are cut. Bytes before a fault in the same message may have
-    /// been passed on already.
+    /// Checks that the result does not depend on where the bytes are cut. Bytes before a fault in the same message may
+    /// have been passed on.
     private static func complaint(about course: Course, cut: Course) -> String? {
         if course.failedTurn != cut.failedTurn { return "cut otherwise, the connection ends elsewhere" }
         let pairs = [(cut.passed, course.passed), (cut.answered, course.answered), (cut.told, course.told)]

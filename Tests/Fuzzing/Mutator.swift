@@ -1,8 +1,8 @@
 public import PushModel
 
-/// Makes bad inputs out of good ones.
+/// Makes bad inputs by changing good ones.
 public struct Mutator {
-    /// The most bytes of an input. Longer ones are cut, because faults show in less.
+    /// Maximum number of bytes of an input. A longer one is cut, because shorter inputs also show faults.
     static let byteCountMax = 40_000
 
     private let corpus: [[UInt8]]
@@ -14,7 +14,7 @@ public struct Mutator {
         self.pieces = pieces
     }
 
-    /// Makes an input, mostly with one change. With more changes few inputs would pass a reader's first check.
+    /// Makes an input, usually with one change. With more changes, few inputs would pass a reader's first check.
     public func input(_ random: inout SplitMix64) -> [UInt8] {
         var bytes = random.oneOf(self.corpus)
         for _ in 0..<random.oneOf([1, 1, 1, 2, 3, 8]) { self.change(&bytes, &random) }

@@ -1,8 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// Fuzzes a proxy's answer to CONNECT. Whole or in pieces, the result is the same. It is a tunnel only if the status
-/// says so.
+/// Fuzzes a proxy's answer to CONNECT. The result must be the same for the whole answer and for pieces of it. It is a
+/// tunnel only if the status says so.
 public struct ProxyTarget: FuzzTarget {
     public static let name = "proxy"
     public static let seeds: [[UInt8]] = [

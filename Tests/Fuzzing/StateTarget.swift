@@ -20,7 +20,7 @@ public struct StateTarget: FuzzTarget {
         #"{"event":"update","content-state":{"n":2},"stale-date":1985952000,"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"start","to":{"start-token":"bb"},"attributes-type":"P","attributes":{},"content-state":{},"alert":{"title":"t","body":"b"}}"#,
         #"{"event":"end","dismissal-date":1985952000}"#, #"{"event":"unregister"}"#,
-        // The id is that of one of the keys. All keys can also be ids of channels.
+        // The channel's id equals one of the keys. Any of the keys can be the id of a channel.
         #"{"event":"update","to":{"channel":"a1"},"content-state":{"n":3},"priority":1}"#,
         #"{"event":"end","to":{"channel":"a1"}}"#,
     ].map { Array($0.utf8) }
@@ -50,7 +50,7 @@ public struct StateTarget: FuzzTarget {
         var engine: ShardEngine
         var now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
         var offset: Int64 = 0
-        /// The records of `state`, as an input has them.
+        /// The `state` records that the engine wrote, in the format of an input.
         var written: [UInt8] = []
         var complaint: String?
         private var request = PushRequest()
@@ -155,7 +155,7 @@ public struct StateTarget: FuzzTarget {
             self.check()
         }
 
-        /// Checks that no event appears or vanishes.
+        /// Checks that the engine's counts account for every event.
         mutating func check() {
             let (counters, pending) = (self.engine.counters, self.engine.countPendingEvents())
             guard self.complaint == nil, !counters.isConserved || counters.pending != pending else { return }

@@ -30,8 +30,8 @@ struct BootstrapForwarderTests {
         kafka.stop()
     }
 
-    /// Java's client first asks how long it must wait, where the brokers are, and where a partition ends. It must get
-    /// right answers.
+    /// Java's client first asks which versions there are, where the brokers are, and where a partition ends. It must
+    /// get correct answers, and no wait for throttling.
     @Test func javasClientIsNotTakenForThrottledAndReadsWhereAPartitionEnds() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 2)], brokerCount: 2)
         let forwarder = try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: kafka.bootstrap)

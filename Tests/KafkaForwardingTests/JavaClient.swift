@@ -4,8 +4,8 @@ import Testing
 
 /// Speaks as Java's `kafka-clients` does, byte by byte, and reads the answers.
 struct JavaClient {
-    /// What an answer says after its correlation id, read from the front. A missing number reads as one that no test
-    /// expects.
+    /// The part of an answer after its correlation id, read from the front. A missing number reads as a number that no
+    /// test expects.
     struct Answer {
         private var bytes: ByteBuffer
 
@@ -26,11 +26,11 @@ struct JavaClient {
         }
     }
 
-    /// Where the brokers are, and who leads which partition.
+    /// The addresses of the brokers, and the leader of each partition.
     struct Metadata {
         /// Ports by broker number.
         var brokers: [Int32: Int32]
-        /// Broker numbers by partition.
+        /// Number of the leading broker, by partition.
         var leaders: [Int32: Int32]
     }
 
@@ -38,7 +38,7 @@ struct JavaClient {
     private let out: NIOAsyncChannelOutboundWriter<ByteBuffer>
     private var correlation: Int32 = 0
 
-    /// Lends a connection to a port of this machine.
+    /// Runs `body` with a connection to a port of this machine.
     static func talk<Result: Sendable>(
         to port: Int, _ body: (inout JavaClient) async throws -> Result
     ) async throws -> Result {
@@ -59,12 +59,12 @@ struct JavaClient {
         self.out = out
     }
 
-    /// Begins as every connection does (KIP-511). It asks in a version of ApiVersions that is refused, and then in the
-    /// version that the refusal names.
+    /// Begins a conversation like every connection of Java's client (KIP-511). It asks for versions in a version that
+    /// is refused, and then in the version that the refusal names.
     /// - Returns: the second answer.
     mutating func begin() async throws -> Answer {
-        // The version is flexible: tagged fields follow the client id, and short strings follow a byte with their
-        // length plus one.
+        // This version has the flexible format: tagged fields follow the client id, and a short text follows a byte
+        // with its length plus one.
         var refusal = try await self.ask(18, version: 4) { request in
             request.writeInteger(UInt8(0))
             for text in ["apache-kafka-java", "3.9.0"] {
@@ -99,7 +99,7 @@ struct JavaClient {
             return topic.array { partition in
                 #expect(partition.int16() == 0, "an error")
                 let place = (partition.int32(), partition.int32())
-                // Two arrays follow: replicas, and those in sync.
+                // Two arrays follow: the replicas, and those replicas that are in sync.
                 for _ in 0..<2 { _ = partition.array { $0.int32() } }
                 return place
             }
@@ -113,10 +113,10 @@ struct JavaClient {
     /// Asks ListOffsets in the newest version that the client knows to be supported.
     mutating func endOffset(of topic: String, partition: Int32) async throws -> Answer {
         try await self.ask(2, version: 3) { request in
-            // The fields are: no replica, uncommitted records too, one topic.
+            // The fields mean: no replica, uncommitted records included, one topic.
             request.writeMultipleIntegers(Int32(-1), Int8(0), Int32(1))
             Self.write(topic, to: &request)
-            // The fields are: one partition, and its end.
+            // The fields mean: one partition, and its end.
             request.writeMultipleIntegers(Int32(1), partition, Int64(-1))
         }
     }
@@ -142,7 +142,7 @@ struct JavaClient {
         return Answer(answer)
     }
 
-    /// Answers in the order of their arrival, each without its length.
+    /// Reads the answers in the order of their arrival, each without its length.
     private final class Answers {
         private struct Ended: Error {}
         private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator

@@ -2,7 +2,7 @@ import KafkaForwarding
 import NIOCore
 import Testing
 
-/// Tests of what Java's client gets from the embedded Kafka, byte by byte.
+/// Tests of the bytes that Java's client gets from the embedded Kafka.
 @Suite struct JavaConversationTests {
     private static let ports: [Int32: Int32] = [45_849: 19_092]
 
@@ -31,7 +31,7 @@ import Testing
     private static let hello = Self.request(
         18, version: 4, correlation: 7, rest: "\0\u{12}apache-kafka-java\u{6}3.9.0\0")
 
-    /// A conversation in which Java has asked for versions.
+    /// A conversation in which Java's client has asked for versions.
     private static func begun() throws -> JavaConversation {
         var conversation = JavaConversation(ports: Self.ports)
         _ = try conversation.clientSaid(Self.hello)
@@ -40,7 +40,8 @@ import Testing
 
     // MARK: Versions
 
-    /// The answer to Java's first question has version 0, error 35 and one entry (KIP-511). Nothing reaches the broker.
+    /// Java's first question is answered at once with version 0, error 35 and one entry (KIP-511). No byte of it
+    /// reaches the broker.
     @Test func javaHearsWhichVersionsThereAre() throws {
         var conversation = JavaConversation(ports: Self.ports)
         let passage = try conversation.clientSaid(Self.hello)
@@ -48,13 +49,13 @@ import Testing
         #expect(
             Array(passage.toClient.readableBytesView)
                 == [0, 0, 0, 16, 0, 0, 0, 7, 0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 2])
-        // Java asks again, in a version that the mock knows.
+        // Java's client asks again, in a version that the embedded broker knows.
         let again = Self.request(18, version: 0, correlation: 8)
         let second = try conversation.clientSaid(again)
         #expect(second.toBroker == again && second.toClient.readableBytes == 0)
     }
 
-    /// The question may be cut at any byte.
+    /// The first question is understood even if it arrives in pieces.
     @Test func theQuestionMayComeInPieces() throws {
         var conversation = JavaConversation(ports: Self.ports)
         let next = Self.request(3, version: 2, correlation: 9)
@@ -75,7 +76,7 @@ import Testing
     func whatOthersSayPassesAsItIs(first: ByteBuffer) throws {
         var conversation = JavaConversation(ports: Self.ports)
         #expect(try conversation.clientSaid(first).toBroker == first)
-        // These bytes are not a frame, but are not examined now.
+        // These bytes are not a frame. They are passed on unread, because the client is not Java's.
         let rest = ByteBuffer(bytes: [255, 255, 255, 255, 1])
         #expect(try conversation.clientSaid(rest).toBroker == rest)
         #expect(try conversation.brokerSaid(rest) == rest)
@@ -117,7 +118,7 @@ import Testing
             }
         }
         #expect(try conversation.brokerSaid(answer(45_849)) == answer(19_092))
-        // An answer to another request is not examined, whatever its number.
+        // The question was already answered, so this answer belongs to no question and is passed on unchanged.
         #expect(try conversation.brokerSaid(answer(45_849)) == answer(45_849))
     }
 
@@ -141,7 +142,7 @@ import Testing
         #expect(try conversation.brokerSaid(ByteBuffer(bytes: bytes[11...])) == answer(19_092))
     }
 
-    /// Some answers end too early, or have a version whose form is unknown. All their bytes are passed on.
+    /// An answer that ends too early, or whose version has an unknown format, is passed on unchanged.
     @Test(arguments: [(3, 1), (3, 12), (10, 0), (10, 4)] as [(Int16, Int16)])
     func whatCannotBeReadPassesAsItIs(apiKey: Int16, version: Int16) throws {
         var conversation = try Self.begun()

@@ -18,7 +18,7 @@ struct ListenFaultTests {
         #expect(again?.description.hasPrefix("--port: [::1]:9464 cannot be listened on: \(text)") == true)
     }
 
-    /// An address that cannot be resolved is not shown, because it may be a password given in the wrong place.
+    /// An address that cannot be resolved is not shown. It may be a password that was given in the wrong place.
     @Test func aNameThatLeadsNowhereIsNotShown() throws {
         let error = SocketAddressError.failedToParseIPString("pa55wQm3Jx9Lt")
         let fault = try #require(ListenFault(error, "admin.host", host: "pa55wQm3Jx9Lt", port: 9464))

@@ -77,7 +77,7 @@ struct EmbeddedKafkaTests {
         #expect(offset == 3)
     }
 
-    /// Of two requests on their way, the first fails and the second is accepted. Without `producerSettings` the
+    /// Two requests are on their way. The first fails and the second is accepted. Without `producerSettings` the
     /// producer would regard both as written.
     @Test func aProducerWithItsSettingsLosesNothing() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])

@@ -16,11 +16,11 @@ struct RequestGuardTests {
         Row(authority: "127.0.0.1:8484", isLetIn: true), Row(authority: "localhost:8484", isLetIn: true),
         Row(authority: "LOCALHOST", isLetIn: true), Row(authority: "[::1]:8484", isLetIn: true),
         Row(authority: nil, isLetIn: false), Row(authority: "", isLetIn: false),
-        // The request uses somebody else's host name that leads to loopback.
+        // Somebody else's host name leads to this machine.
         Row(authority: "evil.example:8484", isLetIn: false), Row(authority: "localhost.evil.example", isLetIn: false),
         Row(authority: "evil.example:8484", host: "0.0.0.0", isLetIn: true),
         Row(authority: "mine.test:8484", host: "mine.test", isLetIn: true),
-        // Somebody else's page sends the request.
+        // Another site's page sends the request.
         Row(authority: "localhost:8484", origin: "http://evil.example", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", origin: "null", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", origin: "http://localhost:3000", isRead: false, isLetIn: false),
@@ -28,12 +28,12 @@ struct RequestGuardTests {
         Row(authority: "localhost:8484", fetchSite: "cross-site", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "same-site", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "same-origin", isRead: false, isLetIn: true),
-        // Another site's page reads it, by a script or as a picture.
+        // Another site's page reads the answer, by a script or as a picture.
         Row(authority: "localhost:8484", fetchSite: "cross-site", isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "same-site", isLetIn: false),
         Row(authority: "localhost:8484", origin: "http://evil.example", isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "none", isLetIn: true),
-        // A link on another page leads here.
+        // A person follows a link from another site's page.
         Row(authority: "localhost:8484", fetchSite: "cross-site", isNavigation: true, isLetIn: true),
         Row(authority: "localhost:8484", fetchSite: "cross-site", isRead: false, isNavigation: true, isLetIn: false),
         // curl sends the request.

@@ -3,7 +3,7 @@ import Testing
 @testable import Redaction
 
 struct ShownTextTests {
-    /// A key as real ones look. It was made for this test, and nobody uses it.
+    /// A private key in the usual format. It was made for this test, and is used nowhere.
     static let key = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgTk1WvtAyJqcKAiDz
@@ -24,7 +24,7 @@ struct ShownTextTests {
         #expect(ShownText.unknownName(secret) != secret)
         #expect(!ShownText.withheld(secret).contains(secret.prefix(6)))
         #expect(!ShownText.notPath(secret).contains(secret.prefix(6)))
-        // A short word given instead of a number is shown.
+        // A short word in place of a number is shown.
         let isShort = secret.utf8.count <= 24 && !secret.hasPrefix("s3cr3t")
         #expect(isShort || !ShownText.closed(secret).contains(secret.prefix(6)))
     }
@@ -45,7 +45,7 @@ struct ShownTextTests {
 
     @Test func whatIsThereIsAPath() throws {
         #expect(ShownText.path("hush") == nil)
-        // This is the directory that a test runs in.
+        // `.` is the directory that the test runs in, so it exists and is shown.
         #expect(ShownText.path(".") == ".")
     }
 

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A realistic secret that is given in a wrong place. Tests look for it in all output.
+/// A realistic secret that a test gives in a wrong place. The test then looks for it in all output.
 package struct PlantedSecret: Sendable, CustomStringConvertible {
     /// Name of the kind of secret.
     package let name: String
-    /// Text that is given in the wrong place.
+    /// The text that is given in the wrong place.
     package let text: String
-    /// Parts of the text that are secret, and that nobody writes by chance.
+    /// Parts of the text that are secret and do not occur by chance.
     private let cores: [String]
 
     package var description: String { self.name }
@@ -22,7 +22,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         "pYhC7uDeG2sVbM9iXoKfR4tW1qHjA6lNhRANCAATzUcE8yBgPw0vFdS5mJrQ2kXo",
         "L7aTnI3eZ9hYbV1uCqG6fKpWsDxM4tRjHcA8lNoEiUvB5yQg2PzSrF0wJmXk7d3T",
     ]
-    /// Second and third line of a key. The first line is the same for all keys.
+    /// Second and third line of a private key. The first line is the same for all keys.
     private static let bodyCores = Array(Self.body.dropFirst())
 
     /// One secret of each kind.
@@ -41,8 +41,8 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         .init("a URL with a user", "http://u5erKp40:ur1pa55Lw7@127.0.0.1:9/", cores: ["u5erKp40", "ur1pa55Lw7"]),
     ]
 
-    /// The form in which a text contains the secret: unchanged, its beginning, decimal bytes, base64 or hexadecimal.
-    /// `nil`: the text does not contain it.
+    /// The form in which a text contains the secret: unchanged, only its beginning, as decimal bytes, as base64 or as
+    /// hexadecimal digits. `nil` means that the text does not contain it.
     package func found(in text: String) -> String? {
         for core in self.cores {
             for (form, needle) in Self.forms(of: core) where text.contains(needle) { return form }
@@ -61,7 +61,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         }
         forms.append(("in hexadecimal", hex.joined()))
         forms.append(("in hexadecimal", hex.joined().uppercased()))
-        // The part of the base64 that does not depend on the bytes before and after.
+        // Only the part of the base64 is used that does not depend on the bytes before and after the secret.
         for (offset, dropped) in [(0, 0), (1, 2), (2, 3)] {
             let padded = [UInt8](repeating: 0x20, count: offset) + bytes
             let text = Data(padded).base64EncodedString()

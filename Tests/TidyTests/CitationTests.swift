@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests that a reader can find every rule and section that comments and pages name.
+/// Tests that every rule and section that comments and pages cite exists.
 struct CitationTests {
-    /// The pages whose headings are rules, by the word before a citation of a rule.
+    /// Pages whose headings are rules. The keys are the words that come before the citation of a rule.
     static let pages = [
         "contract": "Sources/mailboat/Mailboat.docc/Contract.md",
         "fan-out contract": "Sources/mailboat/Mailboat.docc/FanOutContract.md",
@@ -31,7 +31,7 @@ struct CitationTests {
         #expect(count > 100, "only \(count) rules are named: the expression fits no longer")
     }
 
-    /// Documents with numbered sections that a reader can have.
+    /// Public documents with numbered sections. Only sections of these may be cited by number.
     private static let numbered = ["RFC", "UAX", "trace-context", "Trace Context"]
 
     @Test func sectionsAreOfDocumentsThatAReaderCanHave() {
@@ -46,8 +46,7 @@ struct CitationTests {
         }
     }
 
-    /// The file's text with lines joined, and without the marks that begin a comment. A citation may go on in the next
-    /// line.
+    /// The file's text as one line, without the marks of comments. A citation may continue in the next line.
     private static func prose(of file: ProjectFiles.TextFile) -> String {
         file.lines.map { line in
             let trimmed = line.drop { $0 == " " }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One declaration that other targets can see.
+/// A declaration that other targets can see.
 struct VisibleDeclaration {
     var path: String
     /// Number of the declaration's line, counted from 1.
@@ -13,8 +13,8 @@ struct VisibleDeclaration {
     var isDocumented: Bool
 }
 
-/// Finds `public` and `package` declarations in a source file, line by line. It relies on `make lint`, which indents
-/// each level by four columns.
+/// Finds `public` and `package` declarations in a source file, line by line. It relies on indentation by four columns
+/// for each level, which `make lint` ensures.
 struct DeclarationScan {
     private static let modifiers: Set<String> = [
         "public", "package", "internal", "private", "fileprivate", "open", "static", "final", "mutating",
@@ -27,13 +27,13 @@ struct DeclarationScan {
     ]
     private static let types: Set<String> = ["struct", "enum", "class", "actor", "protocol", "extension"]
 
-    /// A type or an extension that contains the present line.
+    /// A type or extension that contains the present line.
     private struct Enclosing {
         var indentation: Int
         var keyword: String
         var isVisible: Bool
 
-        /// Whether a member without its own access level has that of the type.
+        /// Whether a member without an access level has the access level of the type or extension.
         func lendsAccess(to keyword: String) -> Bool {
             switch self.keyword {
             case "protocol", "extension": self.isVisible
@@ -77,7 +77,7 @@ struct DeclarationScan {
         var access: Set<String> = []
         for word in line.split(separator: " ") {
             let name = String(word.prefix { $0.isLetter })
-            // `private(set)` says nothing of the declaration itself, and `init(` has no space behind it.
+            // `private(set)` is not the access level of the declaration itself. `init(` has no space after its keyword.
             if word.hasPrefix("@") || word.hasSuffix("(set)") { continue }
             if name == "class", line.contains("class func ") || line.contains("class var ") { continue }
             if Self.keywords.contains(name) { return (indentation, name, access) }

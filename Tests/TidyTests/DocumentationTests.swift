@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests that declarations that other targets can see have a comment.
+/// Tests that declarations have a comment if other targets can see them.
 struct DocumentationTests {
-    /// Least share of the counted declarations that must have a comment, in all targets together and in each.
+    /// Least share of the counted declarations that must have a comment: of all targets together, and of each target.
     static let shareMin = 0.98
     static let shareOfTargetMin = 0.95
 
@@ -34,12 +34,14 @@ struct DocumentationTests {
             "\(documented) of \(all) have a comment; \(Self.list(missing.values.flatMap { $0 }))")
     }
 
-    /// Leaves out what a comment could only repeat:
-    /// - what a protocol of Swift or of a library asks for, under the name it gives it: the protocol says what it promises;
-    /// - an initialiser whose parameters are all named after properties of the same file, where each of them says what it is;
-    /// - a case whose raw value is somebody else's word, such as Apple's `BadDeviceToken`: the enum says whose words they are.
+    /// Whether a declaration counts. A declaration does not count if a comment could only repeat what is known:
+    /// - a member with the name that a protocol of Swift or of a library demands, because the protocol describes it;
+    /// - an initialiser whose parameters all have names of properties of the file, because the properties are
+    ///   described;
+    /// - a case whose raw value is somebody else's word, such as Apple's `BadDeviceToken`, because the enum says whose
+    ///   word it is.
     ///
-    /// All other cases count. Several on one line are one, whose comment says what the names do not.
+    /// All other cases count. Several cases on one line count once, and their comment says what the names do not.
     private static func counts(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
         switch declaration.keyword {
         case "case":
@@ -51,7 +53,8 @@ struct DocumentationTests {
         }
     }
 
-    /// `Equatable`, `Comparable`, `Hashable`, `Codable`, what prints a value, and `MetricsFactory` of swift-metrics.
+    /// Members that these protocols demand: `Equatable`, `Comparable`, `Hashable`, `Codable`, those that print a value,
+    /// and `MetricsFactory` of swift-metrics.
     private static let witnesses = [
         "static func == ", "static func < ", "func hash(into", "func encode(to", "var description: String",
         "var debugDescription: String", "func makeCounter(", "func makeFloatingPointCounter(", "func makeMeter(",
@@ -59,14 +62,14 @@ struct DocumentationTests {
         "func destroyMeter(", "func destroyRecorder(", "func destroyTimer(",
     ]
 
-    /// Whether an initialiser has parameters, and all are named after properties of the file.
+    /// Whether an initialiser has parameters, and all have names of properties of the file.
     private static func onlyStores(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
         let signature = file.lines[(declaration.line - 1)...].prefix(12).joined(separator: " ")
         guard let begin = signature.firstIndex(of: "("),
             let end = signature[begin...].firstIndex(of: "{")
         else { return false }
-        // A parameter's name is the word before its colon. Names inside a tuple or closure type are taken, too, and no
-        // property has them.
+        // A parameter's name is the word before its colon. Names inside a tuple or closure type are found as well, but
+        // no property has such a name.
         let names = signature[begin..<end].split(separator: ":").dropLast().compactMap {
             $0.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.last
         }

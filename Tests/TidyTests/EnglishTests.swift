@@ -7,7 +7,7 @@ import Testing
 /// A test can check only a small part of that. Each rule has a ceiling of places that still break it. The ceiling only
 /// shrinks.
 struct EnglishTests {
-    /// What a rule looks for, and in how many places it is broken today.
+    /// A pattern that a rule forbids, and the number of places that still have it.
     struct Rule: Sendable, CustomTestStringConvertible {
         var name: String
         var ceiling: Int
@@ -15,7 +15,7 @@ struct EnglishTests {
         var testDescription: String { self.name }
     }
 
-    /// The most words of a sentence. Longer sentences have to be read twice.
+    /// Maximum number of words in a sentence. Longer sentences have to be read twice.
     static let sentenceWordsMax = 25
 
     static let rules = [
@@ -35,7 +35,7 @@ struct EnglishTests {
         "Of", "The same", "So is", "So are", "So does", "And", "But", "Or", "Nor", "Beside", "Besides", "Whoever",
         "As those", "As that", "Like those", "Like that",
     ]
-    /// Words used instead of *who*, *whose*, *now*, *as many* or a name.
+    /// Rare words that stand for *who*, *whose*, *now*, *as many* or a name.
     private static let rare = #"\b(whoever|whomever|whichever|of which|of whom|any more|so many)\b"#
 
     private static let blocks = ProjectFiles.swiftFiles().flatMap(CommentBlock.blocks)
@@ -76,7 +76,7 @@ struct CommentBlock: Sendable {
     /// Text of the block's lines, joined.
     var text: String
 
-    /// The words of each sentence, clause behind a colon or semicolon, or entry of a list.
+    /// The words of each sentence. A clause after a colon or semicolon, and an entry of a list, count as sentences.
     var sentences: [[Substring]] {
         var sentences: [[Substring]] = [[]]
         for word in self.text.split(separator: " ") {

@@ -1,26 +1,27 @@
 import Foundation
 import Testing
 
-/// The glossary has each word once, and names keep to the words that have one meaning.
+/// Tests that the glossary has each word once, and that names use its words with one meaning only where the glossary
+/// allows it.
 struct GlossaryTests {
     private static let path = "Sources/PushEngine/PushEngine.docc/Glossary.md"
     private static let heading = "### Words with one meaning"
 
-    /// A word that names may have in some folders only.
+    /// A word that names may contain only in some folders.
     struct Word: CustomStringConvertible {
         var text: String
-        /// Paths below `Sources`.
+        /// Paths of these folders below `Sources`.
         var folders: [String]
         var description: String { self.text }
 
-        /// The forms in which the word is in a name.
+        /// The forms of the word that may occur in a name.
         var forms: Set<String> {
             self.text == "told" ? ["tell", "tells", "telling", "told", "untold"] : [self.text, self.text + "s"]
         }
         func mayStand(in path: String) -> Bool { self.folders.contains { path.hasPrefix("Sources/\($0)/") } }
     }
 
-    /// The rows of the tables, before the heading or after it.
+    /// The rows of the glossary's tables, either before the heading "Words with one meaning" or after it.
     private static func rows(afterHeading: Bool) throws -> [[String]] {
         let lines = try #require(ProjectFiles.textFile(Self.path)).lines
         let split = try #require(lines.firstIndex(of: Self.heading))
@@ -30,7 +31,7 @@ struct GlossaryTests {
         }
     }
 
-    /// The lower-case words of a name.
+    /// The words of a name, in lower case.
     static func words(of name: Substring) -> Set<String> {
         Set(name.matches(of: #/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/#).map { $0.output.lowercased() })
     }

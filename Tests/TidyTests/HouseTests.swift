@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests that counts of `house.py` do not grow. They say how far the engine is from a set of separate machines.
-/// `house.json` has their ceilings.
+/// Tests that the counts of `house.py` do not exceed their ceilings in `house.json`. The counts show how far the engine
+/// is from separate state machines.
 struct HouseTests {
     private static let script = ProjectFiles.root.appendingPathComponent("Tests/TidyTests/house.py")
     private static let hasPython = (try? Self.run(["python3", "--version"]).status) == 0
@@ -25,7 +25,7 @@ struct HouseTests {
         #expect(status == 0, "over a ceiling, or in a file that had none of it:\n\(said)")
     }
 
-    /// Code that assigns a field of a crowd from elsewhere is found, and so is code that lends one, or changes one by a call.
+    /// `house.py` finds code elsewhere that changes a field of a crowd: by an assignment, by `&`, or by a call.
     @Test(.enabled(if: Self.hasPython)) func everyWriteIsFound() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent(
             "house-\(UUID().uuidString)")
@@ -72,7 +72,7 @@ struct HouseTests {
         let places = lines[(row + 1)...].prefix { $0.hasPrefix("            ") }.map {
             $0.trimmingCharacters(in: .whitespaces)
         }
-        // A call to a part of the crowd that owns its state counts like a call to the crowd.
+        // A call to a part of a crowd that owns its state counts as a call to the crowd.
         #expect(places == [3, 4, 5, 7, 8].map { "Sources/PushEngine/ShardEngine.swift:\($0)" })
         #expect(
             lines.contains {

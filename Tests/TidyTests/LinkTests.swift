@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests that everything to which documents point exists.
+/// Tests that the targets of links and names in documents exist.
 struct LinkTests {
-    /// Every page that a reader may open.
+    /// Every Markdown page of the project.
     private static let pages: [ProjectFiles.TextFile] = ProjectFiles.allTextFiles().filter { $0.path.hasSuffix(".md") }
 
     @Test func everyPageIsLookedAt() {
@@ -16,7 +16,7 @@ struct LinkTests {
         #expect(paths.isSuperset(of: expected))
     }
 
-    /// Links to files and headings of any page must work. Other hosts are not asked.
+    /// Links to files and headings of the project must work. Links to other hosts are not tried.
     @Test func everyLinkLeadsSomewhere() {
         var count = 0
         for page in Self.pages {
@@ -37,8 +37,8 @@ struct LinkTests {
         #expect(count > 40, "the test finds what it looks for")
     }
 
-    /// Pages name files from the root, by their name alone, or below a folder beside them. Each such file or folder
-    /// must exist, and have the functions and cases that are named in brackets after it.
+    /// A page may name a file by its path from the root, or by its name alone. It may also give a path below a folder
+    /// beside the page. The file must exist. Functions and cases named in brackets after it must exist in it.
     @Test(arguments: [
         ("CONTRIBUTING.md", 40), ("Sources/mailboat/Mailboat.docc/Architecture.md", 1),
         ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 10),
@@ -70,7 +70,7 @@ struct LinkTests {
         #expect(count >= countMin, "the test finds what it looks for")
     }
 
-    /// The table of Architecture has each folder of `Sources`, but for the modules of C libraries.
+    /// The table in Architecture has each folder of `Sources`, except the modules of C libraries.
     @Test func architectureHasEachTarget() throws {
         let page = try #require(ProjectFiles.textFile("Sources/mailboat/Mailboat.docc/Architecture.md"))
         let rows = page.lines.compactMap { $0.firstMatch(of: #/^\| `(\w+)` \|/#).map { String($0.output.1) } }
@@ -82,8 +82,8 @@ struct LinkTests {
         #expect(Set(rows) == folders.subtracting(libraries))
     }
 
-    /// A word in code style that begins like a type must be a type, a target, a file or a folder. So the glossary and
-    /// the articles follow the code.
+    /// A word in code style that begins with a capital must be a type, a target, a file or a folder. So the glossary
+    /// and the articles follow renames in the code.
     @Test(arguments: [
         ("CONTRIBUTING.md", 15), ("Sources/mailboat/Mailboat.docc/Architecture.md", 10),
         ("Sources/PushEngine/PushEngine.docc/Glossary.md", 20),
@@ -123,14 +123,14 @@ struct LinkTests {
         return names
     }()
 
-    /// Targets of `[text](target)` outside code, with the number of their line.
+    /// The targets of `[text](target)` outside code, each with its line number.
     private static func links(of page: ProjectFiles.TextFile) -> [(line: Int, target: String)] {
         Self.prose(of: page).flatMap { number, line in
             line.replacing(#/`[^`]*`/#, with: "").matches(of: #/\]\(([^)\s]+)\)/#).map { (number, String($0.1)) }
         }
     }
 
-    /// Names of headings in links, as GitHub makes them: lower case, no punctuation, and a hyphen for each space.
+    /// The anchors of a page's headings, as GitHub makes them: lower case, no punctuation, and a hyphen for each space.
     private static func anchors(of page: ProjectFiles.TextFile) -> Set<String> {
         var anchors: Set<String> = []
         for (_, line) in Self.prose(of: page) {
@@ -169,14 +169,14 @@ struct LinkTests {
         return parts.joined(separator: "/")
     }
 
-    /// Whether a name looks like a path: it has the ending of a file in this project, or a slash between names.
+    /// Whether a name looks like a path. It has the extension of a file in this project, or a slash between names.
     private static func looksLikeAPath(_ name: String) -> Bool {
         let endings = [".swift", ".md", ".yaml", ".json", ".py", ".sh"]
         if name.contains("//") || name.hasPrefix("/") || name.hasPrefix(".") && !name.hasPrefix(".ci/") { return false }
         return endings.contains { name.hasSuffix($0) && name != $0 } || name.contains("/")
     }
 
-    /// Files and folders of the working copy that belong to the project.
+    /// Paths of the project's files and folders in the working copy.
     private static func pathsOfTheTree() throws -> Set<String> {
         let all = try #require(FileManager.default.enumerator(atPath: ProjectFiles.root.path))
         var paths: Set<String> = []

@@ -1,19 +1,20 @@
 import Testing
 
-/// Tests that commands for readers to paste put keys on the partitions where workers expect them.
+/// Tests that commands which readers paste put keys in the partitions where workers expect them.
 struct PartitionerTests {
-    /// A command of kcat that produces, up to its end in a shell or in a list of words.
+    /// A kcat command that produces records, up to its end in a shell line or in a list of words.
     private static var producing: Regex<Substring> { #/kcat"?,? [^|\n]*"?-P\b/# }
-    /// The option with which a command names the partition itself.
+    /// The option with which a command names the partition itself. The key does not matter then.
     private static var placing: Regex<Substring> { #/-p[", ]/# }
 
-    /// kcat places keys by CRC32 by default. The worker then warns, and the record takes a second hop.
+    /// Every kcat command that produces names the partitioner. By default kcat chooses partitions by CRC32, so the
+    /// worker would warn and forward the record.
     @Test func everyKcatThatProducesHasThePartitioner() {
         var count = 0
         for file in ProjectFiles.allTextFiles() where !file.path.hasPrefix("Tests/TidyTests/") {
             for (index, line) in file.lines.enumerated() where line.contains(Self.producing) {
                 count += 1
-                // A list of words may go on in the next line.
+                // A list of words may continue in the next line.
                 let command = line + (index + 1 < file.lines.count ? file.lines[index + 1] : "")
                 #expect(
                     command.contains("partitioner=murmur2_random") || command.contains(Self.placing),

@@ -19,7 +19,7 @@ enum ProjectFiles {
         folders.flatMap { Self.textFiles(in: $0) { $0.hasSuffix(".swift") } }
     }
 
-    /// Everything a reader may open: sources, scripts, documents, deployment files.
+    /// All files that a reader may open: sources, scripts, documents and deployment files.
     static func allTextFiles() -> [TextFile] {
         let folders = ["Sources", "Tests", "Benchmarks", "deploy", ".ci", ".github"]
         let endings = [

@@ -1,10 +1,10 @@
 import Testing
 
-/// Tests that each field of a slot is written by only one part of the engine. The table in `Slot` names it.
+/// Tests that only one part of the engine writes each field of a slot. The table in `Slot` names that part.
 struct SlotOwnershipTests {
     private static let slotPath = "Sources/PushEngine/Slots/Slot.swift"
 
-    /// Folder of the part that writes each field, by field.
+    /// The folder of the part that writes a field, by field.
     private static func owners() throws -> [String: String] {
         let slot = try #require(ProjectFiles.textFile(Self.slotPath))
         var owners: [String: String] = [:]
@@ -25,7 +25,7 @@ struct SlotOwnershipTests {
             line.wholeMatch(of: #/    var (\w+)(?:: \w+)? = .*/#).map { String($0.1) }
         }
         #expect(fields.count > 30)
-        // There are two pairs of fields. Each pair shares a byte.
+        // Fields that share a byte with others are computed properties.
         let shared = zip(slot.lines, slot.lines.dropFirst()).compactMap { line, next in
             next.contains(" get {")
                 ? line.wholeMatch(of: #/    @inline\(__always\) var (\w+): \w+ \{/#).map { String($0.1) } : nil
@@ -40,8 +40,7 @@ struct SlotOwnershipTests {
         for file in ProjectFiles.swiftFiles(in: ["Sources/PushEngine"]) {
             let folder = file.path.split(separator: "/")[2]
             for (index, line) in file.lines.enumerated() {
-                // A field is written by `slots[slot].field = …`, by `self[slot].field += …`, or when it is lent with
-                // `&`.
+                // A field is written by `slots[slot].field = …`, by `self[slot].field += …`, or by passing it with `&`.
                 let written =
                     line.matches(
                         of: #/(?:slots|store|self)\[[^\]]*(?:\[[^\]]*\])?[^\]]*\]\.(\w+)(?:\.\w+)* (?:[-+]|&[-+])?= /#

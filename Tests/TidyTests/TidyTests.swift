@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Tests of style rules that matter. `make lint` checks the format.
+/// Tests of style rules that the formatter does not know. `make lint` checks the format.
 struct TidyTests {
-    /// Files that may be longer than the limit, each with its reason. A file holds one concept; past a few hundred
-    /// lines it seldom does.
+    /// Files that may exceed the limit of lines, each with its reason. A file has one concept, which seldom needs more
+    /// than a few hundred lines.
     static let longFiles: [String: String] = [:]
     static let lineCountMax = 500
 
@@ -16,7 +16,8 @@ struct TidyTests {
         }
     }
 
-    /// Code that can trap or bypass the compiler's checks says why, on its line or in the comment just above.
+    /// Code that can trap, or that bypasses the compiler's checks, must say why. The reason is on its line, or in the
+    /// comment just above.
     @Test(arguments: ["try!", "as!", "fatalError(", "@unchecked Sendable", "nonisolated(unsafe)"])
     func whatBypassesTheCompilerSaysWhy(construct: String) {
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
@@ -37,7 +38,7 @@ struct TidyTests {
         }
     }
 
-    /// A path of one person's machine works on no other machine.
+    /// No file contains an absolute path of one machine, because it would not exist on other machines.
     @Test func pathsBelongToNoMachine() throws {
         let machinePath = try Regex(#"(?:^|[\s"'=(:])/(?:home|root|Users|work|farm)/"#)
         for file in ProjectFiles.allTextFiles() {
@@ -49,7 +50,7 @@ struct TidyTests {
         }
     }
 
-    /// Only the wrapper named after a C library imports it.
+    /// Each C library is imported only by the target that wraps it.
     @Test(arguments: [("CNGHTTP2", "HTTP2Session"), ("COpenSSL", "TLSSession"), ("CRDKafka", "KafkaLog")])
     func onlyTheWrapperImportsTheLibrary(library: String, wrapper: String) {
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) where !file.path.hasPrefix("Sources/\(wrapper)/") {
@@ -58,15 +59,15 @@ struct TidyTests {
         }
     }
 
-    /// Instructions for which Swift has no word are used in only two files.
+    /// Only two files use processor instructions that Swift cannot express.
     @Test func fewImportTheProcessor() {
         let importers = ProjectFiles.swiftFiles(in: ["Sources"])
             .filter { $0.lines.contains { $0.hasSuffix("import CProcessor") } }.map(\.path).sorted()
         #expect(importers == ["Sources/PushEngine/Stores/Prefetch.swift", "Sources/PushModel/JSON/JSONStops.swift"])
     }
 
-    /// Some of Foundation's calls on file handles end the process where POSIX reports an error, and its streams have no
-    /// other calls for writing. Use `LocalFiles`, `StandardOutput`, `StandardError`, or the calls that throw instead.
+    /// Some calls of Foundation's `FileHandle` end the process where POSIX reports an error. Other calls cannot tell a
+    /// missing file from an unreadable one. Use `LocalFiles`, `StandardOutput`, `StandardError`, or calls that throw.
     @Test(arguments: [
         ".availableData", ".readData(", ".readDataToEndOfFile(", ".seekToEndOfFile(", ".seek(toFileOffset",
         ".offsetInFile",
@@ -81,14 +82,16 @@ struct TidyTests {
         }
     }
 
-    /// `write` of a file handle traps, too, but many calls have this name. So no code may use file handles at all.
+    /// No code uses `FileHandle` at all. Its `write` traps as well, but a search for that name would find many other
+    /// calls.
     @Test func nobodyUsesFileHandles() {
         let users = ProjectFiles.swiftFiles(in: ["Sources", "Benchmarks"])
             .filter { $0.lines.contains { Self.code(of: $0).contains("FileHandle") } }.map(\.path)
         #expect(users == [])
     }
 
-    /// `print` neither reports a failed write nor escapes a stranger's text for a terminal.
+    /// `print` is not used by commands. It does not report a failed write, and does not escape a stranger's text for a
+    /// terminal.
     @Test func commandsPrintInOnePlace() {
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
             for (index, line) in file.lines.enumerated() {
@@ -99,7 +102,7 @@ struct TidyTests {
         }
     }
 
-    /// Targets that decide use no socket, clock, lock, logger or file.
+    /// Targets that only decide do not use a socket, clock, lock, logger or file.
     @Test(arguments: [
         "PushModel", "APNSProtocol", "APNSPool", "ChannelKeeping", "PushEngine", "ShardLoop", "DeviceModel",
         "PushInspection",
@@ -121,7 +124,7 @@ struct TidyTests {
         }
     }
 
-    /// A test waits for events instead of sleeping. Exceptions are named.
+    /// Tests wait for events instead of sleeping. A test that sleeps must say why in a comment.
     @Test func testsDoNotSleep() {
         for file in ProjectFiles.swiftFiles(in: ["Tests"]) where !file.path.hasPrefix("Tests/TidyTests/") {
             for (index, line) in file.lines.enumerated() where line.contains("sleep(") || line.contains("Task.sleep") {

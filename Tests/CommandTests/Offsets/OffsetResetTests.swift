@@ -3,7 +3,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of which offsets are moved, to which offset, and which records that skips or repeats.
+/// Tests of the offsets that are moved, of the new offsets, and of the records that a move skips or repeats.
 struct OffsetResetTests {
     private static func position(_ committed: Int64?, log: ClosedRange<Int64>) -> PartitionPositions {
         PartitionPositions(

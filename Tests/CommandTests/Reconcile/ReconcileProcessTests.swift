@@ -12,7 +12,7 @@ import Testing
 /// Tests of `mailboat channels reconcile` as a user runs it, against a Kafka and the simulated APNs.
 @Suite(.timeLimit(.minutes(5)))
 struct ReconcileProcessTests {
-    /// A simulated APNs with channels, some of which `state` has on record.
+    /// A simulated APNs with channels. Only some of the channels have records in `state`.
     private struct Scene {
         var house: ChannelsHouse
         /// Ids of four channels. The first three are ours: an audience's, a warm one, and one being deleted. The last

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of which proxy, if any, connections to APNs use.
+/// Tests of the proxy, if any, that connections to APNs use.
 struct ProxySettingsTests {
     private static func way(
         _ lines: String..., environment: [String: String] = [:], to host: String = "api.push.apple.com", port: Int = 443

@@ -93,8 +93,8 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 7])
     }
 
-    /// Cases: the record at offset 11 of the input, the end of `state`, the end that an operator has accepted, and
-    /// parts of the expected reason to halt.
+    /// Cases: the record at offset 11 of the input, the end of `state`, the end that an operator accepted, and parts of
+    /// the expected reason.
     @Test(
         arguments: [
             (.record(millis: 110), 40, nil, []), (.record(millis: 111), 40, nil, ["events is another one"]),

@@ -19,8 +19,8 @@ struct RouteComplaintTests {
         return route
     }
 
-    /// Cases: the trouble, whether it makes a worker unready that never reached the route, whether it does after the
-    /// route was reached, and a part of the complaint.
+    /// Cases: the trouble, and a part of the complaint. In between: whether it makes a worker unready that never
+    /// reached the route, and one that did.
     @Test(arguments: [
         (RouteTrouble.unreachable, true, false, "cannot be reached: because"),
         (.silentNetwork, true, false, "no TCP connection"), (.silentServer, true, false, "sends nothing"),

@@ -63,8 +63,7 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// Of two inlets, the one with the higher number waits for the other. The other does not wait for it, so both go
-    /// on.
+    /// The second of two inlets waits for the first. The first does not wait for the second, so both go on.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

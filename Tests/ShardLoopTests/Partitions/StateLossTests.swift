@@ -21,8 +21,8 @@ import Testing
             acknowledgement: 0)
     }
 
-    /// Cases: the committed end of `state`, the number of claims by owners that never ran, the end that an operator has
-    /// accepted, and whether the partition runs.
+    /// Cases: the committed end of `state`, the number of claims by owners that never ran, the accepted end, and
+    /// whether the partition runs.
     @Test(
         arguments: [
             (nil, 0, nil, true), (2, 0, nil, false), (9, 0, nil, false), (2, 3, nil, false), (nil, 3, nil, true),
