@@ -11,7 +11,7 @@ import Testing
     /// One push or broadcast to a phone, and what the card shows afterwards.
     struct Step: Sendable {
         var channel: Bool
-        /// Second of its stamp. The content contains the same number.
+        /// Second of the push's stamp. The content contains the same number.
         var second: Int64
         var shows: Int64
         /// Number of updates that have come both ways so far.

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of faults on demand for broadcasts and for requests about channels.
 @Suite(.timeLimit(.minutes(5))) struct ChannelFaultTests {
-    /// A request of each kind, about one channel.
+    /// Makes a request of the given kind for the channel.
     private static func request(_ kind: RequestKind, _ bench: Bench, channel: String) -> TestRequest {
         switch kind {
         case .device: bench.push(token: "0a")

@@ -23,8 +23,8 @@ import Testing
     @Test func aStreamAboveTheLimitIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()
-            // The limit is one stream until APNs has accepted a push. The answered PING shows that the client knows the
-            // limit.
+            // The limit is one stream until APNs has accepted a push. The answered PING shows that the client has
+            // acknowledged the limit.
             try await client.ping(1)
             _ = try await client.first { $0.pingAnswers.isEmpty ? nil : true }
             try await client.sendRaw(Self.request(streamID: 1) + Self.request(streamID: 3))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests that compare push-to-start with plain models, without sockets.
+/// Tests that compare the store of push-to-start with simple models. They use no sockets.
 @Suite(.timeLimit(.minutes(5))) struct StartStoreTests {
-    /// A start, as the plain model remembers it.
+    /// A start, as the simple model remembers it.
     private struct Start {
         var millis: Int64
         var isShown: Bool

@@ -29,8 +29,8 @@ import Testing
         return [1, 7, 10, listens ? 16 | 1 << 5 : 0, 60]
             + (0..<8).map { UInt8(truncatingIfNeeded: reference >> (8 * UInt64($0))) }
     }
-    /// A record of format version 1 with the progress of a crowd, without a pass. Epoch 5, life 7, version 9. 11 of 12
-    /// members have accepted, and 1 is gone.
+    /// A record of format version 1 with the progress of a crowd, without a pass: epoch 5, life 7, version 9. The
+    /// version was accepted for 11 of 12 members, and 1 member is gone.
     private static let progress: [UInt8] =
         [1, 6, 10, 14, 18, 0, 0, 0, 0] + [0] + [18, 12, 11, 0, 0, 1, 0, 0, 2, 0, 0, 0]
     /// A start member's key: a mark, the audience's reference, and the token.
@@ -40,8 +40,7 @@ import Testing
             + Self.token
     }
 
-    /// The listing does not call a gone member's time the time of its join. The record of such a member has the time of
-    /// its removal instead.
+    /// A gone member's line names the time of its removal. The record no longer has the time of its join.
     @Test func aMemberThatIsGoneHasNotJoinedThen() {
         var listing = Self.listing(audience: nil)
         // The record ends with a byte of marks. Here the mark says that the member is gone.

@@ -21,7 +21,8 @@ struct StateListingTests {
             partition: 3, offset: offset, timestampMillis: 0, key: Array(key.utf8), value: value, headers: headers)
     }
 
-    /// A marker of format version 1: its own epoch (-1), takeover at 0, 4 partitions, no cluster.
+    /// A marker of format version 1. Its epoch -1 stands for its own offset. It has takeover time 0, 4 partitions and
+    /// no cluster.
     private static let marker: [UInt8] = [1, 2, 1, 0, 8, 0]
 
     @Test func aMarkerIsALine() {

@@ -96,7 +96,7 @@ struct DevSnippetsTests {
     }
 
     /// Every curl command ends with an error if the answer is one, so that a test with a pasted command fails. Without
-    /// a flag, curl would end with 0.
+    /// a flag, curl would exit with status 0.
     @Test func curlFailsWhereTheAnswerIsNoSuccess() {
         let curls = Self.snippets.filter { $0.text.hasPrefix("curl ") }
         #expect(curls.map(\.name) == ["curl", "Wait in a test"])

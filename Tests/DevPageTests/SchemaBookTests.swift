@@ -18,7 +18,7 @@ struct SchemaBookTests {
         )
     }
 
-    /// Attributes and content of a start are judged, and the content of an update.
+    /// The attributes and the content of a start are judged. An update has only content.
     @Test(arguments: [
         (Self.start("Pizza", #"{"order":"7"}"#), nil as String?),
         (Self.start("Order", #"{"order":"7"}"#), "attributes-type is the string"),

@@ -30,7 +30,7 @@ struct AudienceDeliveryTests {
             #expect(late.alerts.map(\.alerts) == [0])
             #expect(late.mostHighPriorityPerHour?.value == 0)
 
-            // A join that changes nothing does nothing.
+            // These phones are members already, so another join causes no push.
             try match.join(0..<10)
             try match.publish(2, "\"priority\":10")
             try await publisher.flush()

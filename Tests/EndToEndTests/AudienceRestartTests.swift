@@ -3,7 +3,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Tests of workers that serve an audience and are killed in the middle of a pass, stop, or share it.
+/// Tests of workers that serve an audience. A worker is killed in the middle of a pass, a worker stops, and two workers
+/// share the audience.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceRestartTests {
     private static let count = 1_000

@@ -78,8 +78,8 @@ struct AudienceStartTests {
             house.simulator.setLatency(Latency())
             let second = try await house.startWorker("second", settings: TestAudience.narrow)
             try await until("what was announced is told of, and nobody waits (log: \(second.logPath))") {
-                // The partitions start one after the other. A partition that has not begun reports no waiting members,
-                // so the number alone proves nothing.
+                // The partitions start one after the other, and a partition that has not begun reports no waiting
+                // members. So the test also waits until every start is either pushed or counted as unknown.
                 let unknown = try await second.metric("mailboat_starts_results_total", label: "unknown")
                 return try await second.metric("mailboat_starts_waiting") == 0 && unknown > 0
                     && match.summary(0..<Self.count).pushes + Int(unknown) >= Self.count

@@ -29,7 +29,7 @@ struct MixedAudienceTests {
             try await publisher.flush()
             try await match.has(Self.count, at: worker)
             // The owner may not have read a partition's question yet. Then the partition gets this version with the
-            // owner's answer, and pushes it by tokens. So pushes and messages are counted only from here on.
+            // owner's answer, and pushes it by tokens. So pushes and messages are counted only for the next version.
             try match.publish(1)
             try await publisher.flush()
             try await match.shows(1, 0..<Self.count)

@@ -3,7 +3,8 @@ import Foundation
 import SecretHunting
 import Testing
 
-/// Tests that a real worker's log shows no secret in any form: at every level, from the start over reloads to the end.
+/// Tests that a real worker's log never shows a secret, in any form and at any level. The log covers the start, reloads
+/// and the end.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretLogTests {
     /// Settings with secrets in their proper places. Other secrets are in places that only a running worker finds to be

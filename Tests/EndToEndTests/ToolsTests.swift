@@ -97,7 +97,7 @@ struct ToolsTests {
                 #expect(finding.subject == "127.0.0.1")
                 #expect(finding.level == level, "\(finding.line)")
                 #expect((finding.remedy == nil) == (level == .ok), "\(finding.line)")
-                // A few seconds may pass between the date and the answer.
+                // A few seconds may pass between choosing the date and comparing it.
                 let seconds = try #require(finding.found.split(separator: " ").compactMap { Int($0) }.first)
                 #expect(abs(seconds - abs(ahead)) <= 10, "\(finding.line)")
                 let direction = ahead > 0 ? "behind the server's" : "ahead of the server's"

@@ -43,7 +43,7 @@ struct TracingTests {
             try await until("the header that is none is counted") {
                 try await worker.metric("mailboat_tracing_traceparents_invalid_total") == 2
             }
-            // An operator stops the worker like this. The worker then exports its remaining spans.
+            // Stops the worker like an operator does. The worker then exports its remaining spans.
             worker.terminate()
             #expect(try await worker.exited() == 0)
 

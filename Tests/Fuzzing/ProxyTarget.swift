@@ -1,8 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// Fuzzes a proxy's answer to CONNECT. The result must be the same for the whole answer and for pieces of it. It is a
-/// tunnel only if the status says so.
+/// Fuzzes a proxy's answer to CONNECT. The result must be the same for the whole answer and for pieces of it. The
+/// connection becomes a tunnel only if the answer's status says so.
 public struct ProxyTarget: FuzzTarget {
     public static let name = "proxy"
     public static let seeds: [[UInt8]] = [

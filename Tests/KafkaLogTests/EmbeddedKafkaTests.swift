@@ -100,7 +100,7 @@ struct EmbeddedKafkaTests {
         #expect(records.count == 21)
     }
 
-    /// Requests for one topic can fail alone if the topic has its own leading broker.
+    /// Requests for one topic can fail while those for another succeed, if the topics have different leaders.
     @Test func oneBrokerRefusesAlone() throws {
         let kafka = try EmbeddedKafka(
             topics: [.init("t", partitionCount: 2), .init("u", partitionCount: 2)], brokerCount: 2)

@@ -48,7 +48,7 @@ struct JoinWatchTests {
     }
 
     /// Commits one of the member's partitions again and again. After a refusal it waits until the member joins. A
-    /// commit that is on its way at that moment is sometimes refused because of its generation, from any sender.
+    /// commit that is on its way at that moment is sometimes refused because of its generation, no matter who sent it.
     private final class Commits: Sendable {
         private struct State {
             var isStopping = false

@@ -117,7 +117,7 @@ struct KafkaConsumerTests {
                 }
             }.get()
         }
-        // A position keeps the metadata of a commit until its next commit.
+        // A position has the metadata of its latest commit.
         var expectedPosition = PartitionPositions(topicPartition: read, committed: 7, lowOffset: 0, endOffset: 10)
         for metadata in ["a note", nil] {
             let again = await NamedThread.run("test") {

@@ -41,7 +41,7 @@ struct LeavingWhileJoiningTests {
         return configuration
     }
 
-    /// A member leaves that was admitted to a cooperative-sticky group but has no assignment yet. librdkafka before
+    /// A member that was admitted to a cooperative-sticky group leaves before its first assignment. librdkafka before
     /// 2.3.0 ends the process by an assertion when it destroys such a member. So the test runs in its own process.
     @Test func aMemberWithoutAnAssignmentLeavesAndTheProcessEndsInGoodOrder() async {
         await #expect(processExitsWith: .success) {
@@ -61,8 +61,8 @@ struct LeavingWhileJoiningTests {
                     throw KafkaError(code: .timedOut, text: "the member did not leave")
                 }
             }
-            // Nobody holds the client now. The test waits a second for its destruction, because no event reports that
-            // it does not happen.
+            // Nobody holds the client now, but it must not be destroyed. No event can report that, so the test waits a
+            // second.
             _ = await progress.wait(.seconds(1)) { isDestroyed.isSet }
         }
     }

@@ -43,7 +43,7 @@ struct TopicPlanTests {
             existing: new.map(Self.described),
             configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
         #expect(!findings.contains { $0.verdict == .wrong })
-        // A number that the operator names is created even with `isRequiredOnly`.
+        // The number of in-sync replicas that the operator chose is created even with `isRequiredOnly`.
         var chosen = TopicPlan(topics: plan.topics, replicationFactor: 3, inSyncReplicasMin: 2)
         chosen.isRequiredOnly = true
         #expect(chosen.missing(existing: []).allSatisfy { $0.configuration["min.insync.replicas"] == "2" })
@@ -120,7 +120,7 @@ struct TopicPlanTests {
         #expect(finding?.value == value)
     }
 
-    /// Limits on record times are checked if a cluster has them. They are never created.
+    /// If a cluster limits record times, the limits are checked. Mailboat creates no such limits.
     @Test(arguments: [
         ("routed", "3600000", TopicFinding.Verdict.poor), ("routed", "9223372036854775807", .right),
         ("outcomes", "86400000", .right), ("state", "1000", .poor),

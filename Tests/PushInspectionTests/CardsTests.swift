@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of several cards that starts bring to one device.
+/// Tests of several started cards on one device.
 struct CardsTests {
     private static let startToken = String(repeating: "5a", count: 32)
 
-    /// A timeline that gets starts for one device.
+    /// A timeline that is given start events and their pushes for one device.
     private struct Story {
         var timeline = TimelineTests.timeline()
         private var nextOffset: Int64 = 0
@@ -134,7 +134,7 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-7"]])
     }
 
-    /// A start that is a duplicate for the worker leaves no empty card, whether the event or its outcome is read first.
+    /// If the worker calls a start a duplicate, no empty card is left. The event or its outcome may be read first.
     @Test(arguments: [true, false]) func aDuplicateLeavesNoCard(isEventFirst: Bool) throws {
         var story = Story()
         _ = story.timeline.meet(token: TimelineTests.token, activity: "order-0", app: "")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushInspection
 
-/// Tests of the fixtures that can be copied into one's own tests.
+/// Tests of the fixtures that users copy into their own tests.
 struct FixtureTests {
     private func story(_ value: String) throws -> (timeline: Timeline, event: TimelineEntry, push: TimelineEntry) {
         var timeline = TimelineTests.timeline()

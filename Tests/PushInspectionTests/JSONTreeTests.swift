@@ -40,7 +40,7 @@ struct JSONTreeTests {
     }
 }
 
-/// JSON written in a test.
+/// Parses JSON that is written in a test.
 func json(_ text: String) -> JSONTree {
     do { return try JSONTree.parse(Array(text.utf8)) } catch {
         Issue.record("no JSON: \(text)")

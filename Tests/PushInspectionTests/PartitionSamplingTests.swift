@@ -62,8 +62,8 @@ struct PartitionSamplingTests {
         var timeline = Self.flooded(phones)
         let read = ReadPartitions(events: [2], outcomes: [2])
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 2_000) == read)
-        // Another phone is the newest now, but the page still reads the partition of the first one's events until they
-        // have outcomes.
+        // Another phone is the newest now. The page still reads the partition of the former newest phone, until that
+        // phone's events have outcomes.
         timeline.meet(token: Self.token(7), activity: Self.activity(in: 1), app: "com.example.app")
         timeline.tick(nowMillis: Self.now + 2_500)
         Self.flood(&timeline, second: 2, 50)

@@ -37,7 +37,7 @@ struct PhoneStandingTests {
         try #require(timeline.phones[id].flatMap(timeline.status))
     }
 
-    /// A phone is not called up to date before the page has looked at it. In a flood, phones appear faster than the
+    /// A phone's status is "unseen" until the page has looked at its card. In a flood, phones appear faster than the
     /// page looks.
     @Test func aCardThatNobodyHasSeenIsNotSaidToBeShown() throws {
         var (timeline, id) = try Self.registered()

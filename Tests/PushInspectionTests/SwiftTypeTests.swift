@@ -226,8 +226,8 @@ struct SwiftTypeTests {
             ])
     }
 
-    /// A bare `ContentState` gets the name of the phone's attributes' type before it. A type that has another name
-    /// keeps its own.
+    /// The test writes `Pizza.ContentState` for a type that is only named `ContentState`. `Pizza` is the phone's
+    /// attributes' type. A type with another name keeps its name.
     @Test(arguments: [
         ("struct ContentState { var minutes: Int }", "", "decode(ContentState.self", true),
         ("struct ContentState { var minutes: Int }", "Pizza", "decode(Pizza.ContentState.self", false),

@@ -42,7 +42,7 @@ struct WaitConditionTests {
         }
     }
 
-    /// A wait for an activity with the id of an audience says so.
+    /// If a wait for an activity gives the id of an audience, the answer says so.
     @Test func aWaitForAnAudienceByTheWrongNameIsTold() throws {
         var timeline = Self.timeline()
         _ = timeline.takeEvent(

@@ -121,7 +121,7 @@ import Testing
         #expect(DecimalDigits.count(value) == digits.count - 1)
     }
 
-    /// The first and the last number of each length, and random numbers between them.
+    /// Tries the first and the last number of each length, and random numbers between them.
     @Test(arguments: 1...20 as ClosedRange<Int>)
     func everyLength(digitCount: Int) {
         var random = SplitMix64(seed: UInt64(digitCount))
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    /// All numbers with up to five digits, because numbers are written in steps of four digits.
+    /// Tries all numbers with up to five digits, because numbers are written in steps of four digits.
     @Test func everyNumberOfUpToFiveDigits() {
         for value in 0..<100_000 as Range<UInt64> {
             var digits: [UInt8] = []
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// Texts with lengths on both sides of the limit for composing on the stack. Some are plain, and others need
+    /// Tries texts with lengths on both sides of the limit for composing on the stack. Some are plain, and others need
     /// escapes.
     @Test(arguments: [85, 168, 169, 170, 171, 172, 1_021, 1_022, 1_023, 5_000])
     func longTexts(byteCount: Int) throws {

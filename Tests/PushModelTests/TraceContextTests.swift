@@ -9,7 +9,7 @@ struct TraceContextTests {
     @Test(arguments: [
         ("00-\(Self.trace)-\(Self.span)-01", true),
         ("00-\(Self.trace)-\(Self.span)-00", false),
-        // Other flags do not matter here.
+        // Only the flag "sampled" matters here.
         ("00-\(Self.trace)-\(Self.span)-03", true),
         ("00-\(Self.trace)-\(Self.span)-fe", false),
         // A later version is accepted, alone and with more fields after it.

@@ -25,7 +25,7 @@ struct HouseTests {
         #expect(status == 0, "over a ceiling, or in a file that had none of it:\n\(said)")
     }
 
-    /// `house.py` finds code elsewhere that changes a field of a crowd: by an assignment, by `&`, or by a call.
+    /// `house.py` finds code outside a crowd that changes the crowd's fields: by an assignment, by `&`, or by a call.
     @Test(.enabled(if: Self.hasPython)) func everyWriteIsFound() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent(
             "house-\(UUID().uuidString)")
@@ -72,7 +72,7 @@ struct HouseTests {
         let places = lines[(row + 1)...].prefix { $0.hasPrefix("            ") }.map {
             $0.trimmingCharacters(in: .whitespaces)
         }
-        // A call to a part of a crowd that owns its state counts as a call to the crowd.
+        // Some parts of a crowd own state. A call to such a part counts as a call to the crowd.
         #expect(places == [3, 4, 5, 7, 8].map { "Sources/PushEngine/ShardEngine.swift:\($0)" })
         #expect(
             lines.contains {

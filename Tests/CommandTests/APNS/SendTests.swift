@@ -9,7 +9,7 @@ import Testing
 @testable import mailboat
 
 struct SendTests {
-    /// Every reason in the table of verdicts has an explanation. Explanations of other reasons do not exist.
+    /// The explained reasons are exactly the reasons in the table of verdicts.
     @Test func everyReasonHasWords() {
         #expect(Set(APNSReasonWords.meanings.keys) == ReasonTable.knownReasons)
         #expect(APNSReasonWords.meaning(status: 403, reason: "NewReason").contains("credentials"))

@@ -75,8 +75,8 @@ struct AnotherLogTests {
         #expect(try Self.state(kafka) == [2, 1])
     }
 
-    /// A partition was added to `events`. The loss is accepted only in the partitions that `state` was written for, and
-    /// the markers keep that number.
+    /// A partition was added to `events`. The loss is accepted only in the partitions that `state` was written for. The
+    /// accepting records name the old number of partitions.
     @Test func partitionsThatWereAddedDoNotCount() async throws {
         let kafka = try EmbeddedKafka(topics: [
             .init(Self.events, partitionCount: 3), .init("liveactivity.routed", partitionCount: 2),

@@ -16,7 +16,7 @@ extension Complaints {
             house, worker, publisher in
             for order in 0..<bad { house.simulator.setToken(Tokens.make(order), .unknown) }
             house.simulator.setLatency(Latency(fixedMillis: 5))
-            // Each bad token is among good ones.
+            // Pushes to bad tokens are mixed with pushes to good ones.
             for order in 0..<bad {
                 for other in stride(from: order, to: orders, by: bad) {
                     try publisher.update(Orders.name(other), "in the oven", priority: 10)

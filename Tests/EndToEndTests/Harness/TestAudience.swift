@@ -54,7 +54,7 @@ struct TestAudience {
                 "frequent-updates":\(frequentUpdates)\(channel)}
                 """.utf8))
     }
-    /// Makes phones listen on the channel, and publishes that report of their app.
+    /// Makes phones listen on the channel, and publishes joins that name the channel.
     func listen(_ phones: Range<Int>, on channel: String) throws {
         for phone in phones {
             let token = Tokens.make(phone)

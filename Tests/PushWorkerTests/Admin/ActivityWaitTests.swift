@@ -3,7 +3,7 @@ import Testing
 @testable import PushEngine
 @testable import PushWorker
 
-/// Tests that name what an activity's push waits for, from what a shard knows of the activity.
+/// Tests of the reason why an activity's push waits. The reason is found from a shard's report about the activity.
 struct ActivityWaitTests {
     private static func report(
         _ pending: ActivityReport.Push? = Self.push(), _ change: (inout ActivityReport) -> Void = { _ in }

@@ -72,7 +72,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// The desk takes an app that is added while the worker runs.
+    /// An app that is added while the worker runs can use the desk.
     @Test func anotherPlanIsFollowed() async throws {
         try await Self.with { house in
             var configuration = house.configuration
@@ -210,7 +210,7 @@ struct ChannelDeskTests {
         }
     }
 
-    /// A deletion that gets no answer is repeated, and finds that it was carried out.
+    /// A deletion without an answer is repeated. The repetition finds that the channel is gone.
     @Test(arguments: [Fault.Effect.cut(applied: true), .stall(applied: true), .reset(.internalError, applied: true)])
     func aDeletionWithoutAnAnswerIsRepeated(effect: Fault.Effect) async throws {
         try await Self.with { house in

@@ -259,7 +259,7 @@ struct ConfigurationLoaderTests {
         #expect(Loading.faults(text).first?.setting == "apps.c.d.apns.key-id")
     }
 
-    /// A fault names the setting as it was written, and appears once for all apps.
+    /// A fault in a setting that all apps share is reported once, under the name that the file uses.
     @Test func faultsOfAppsAreNamedAsTheyWereGiven() {
         let start = Loading.lines.dropLast().joined(separator: "\n")
         let shared = Loading.faults(start + "\napps: [a.b, c.d]\nbudget: {per-hour: 2, reserve: 2}")
@@ -284,8 +284,7 @@ struct ConfigurationLoaderTests {
         #expect(faults.count == 1 && faults[0].text.hasPrefix(text))
     }
 
-    /// A wrong port is shown. A text with other characters where the port should be may be a password, and is not
-    /// shown.
+    /// A wrong number in place of a port is shown. Any other text there may be a password, and is not shown.
     @Test(arguments: [("localhost:99999", true), ("user:hunter2", false), ("localhost:1,user:hunter2", false)])
     func wrongBrokersAreShownWhereTheyAreNoPassword(brokers: String, isShown: Bool) {
         let faults = Loading.faults(

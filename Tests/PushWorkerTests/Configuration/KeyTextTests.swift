@@ -29,7 +29,7 @@ struct KeyTextTests {
         let pem = try Self.pem()
         for text in [pem, pem.replacing("\n", with: "\\n")] {
             let configuration = try Self.load(["MAILBOAT_APNS_KEY": text])
-            // The token store reads the key and signs with it when it is made.
+            // `fileFaults` reads the key and signs with it.
             #expect(configuration.fileFaults().isEmpty)
             #expect(WorkerPlan(configuration).keys.map(\.content) == [Array(pem.utf8)])
         }

@@ -57,7 +57,7 @@ struct SettingsSchemaTests {
         #expect(definitions["drain-timeout"]?["default"] as? String == "15s")
         #expect(definitions["topics.events"]?["default"] as? [String] == ["liveactivity.events"])
         #expect(definitions["kafka.bootstrap"]?["default"] == nil)
-        // Links do not work in an editor.
+        // The texts of the schema have no links, because an editor does not follow them.
         #expect(!SettingsSchema.text.contains("]("))
     }
 

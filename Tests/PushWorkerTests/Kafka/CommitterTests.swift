@@ -118,8 +118,8 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [60])
     }
 
-    /// The answer belongs to an earlier ownership. Meanwhile the partition went to another worker, which committed, and
-    /// came back.
+    /// A late refusal is ignored if the partition has left and come back meanwhile. Another worker may have committed a
+    /// newer position.
     @Test func aRefusalOfAnEarlierOwnershipIsForgotten() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests that tell workers from other members of a group, by a broker's report.
+/// Tests of finding strangers among the members of a group, by a broker's report.
 struct GroupCompanyTests {
     private static let events = WorkerConfiguration().topics.events[0]
 
@@ -97,7 +97,7 @@ struct GroupCompanyTests {
         #expect(isDue(10_000, joined: false, rebalances: 0))
         #expect(!isDue(12_000, joined: false, rebalances: 0))
         #expect(isDue(20_000, joined: false, rebalances: 0))
-        // Another rebalance postpones the look.
+        // Another rebalance postpones the next look at the group.
         #expect(!isDue(25_000))
         #expect(!isDue(30_000, rebalances: 2))
         #expect(!isDue(39_000, rebalances: 2))

@@ -35,8 +35,8 @@ struct StartPositionsTests {
         #expect(start.haltReason == nil)
     }
 
-    /// The last commit of a released partition has the time of the release as metadata. The next owner replaces it at
-    /// once.
+    /// The metadata of a released partition's last commit has the time of the release. The next owner replaces that
+    /// metadata at once.
     @Test(
         arguments: [
             ("mailboat released=1700000000123", nil, 1_700_000_000_123, [12]),
@@ -193,8 +193,8 @@ struct StartPositionsTests {
         #expect(reason.contains("mailboat offsets reset"))
     }
 
-    /// The committed records of an input were deleted while the worker runs. The remedy is a reset of the offsets, as
-    /// at the start. It would not help for `state`, which is read from its beginning.
+    /// The input's records at the worker's position were deleted while the worker runs. The remedy is a reset of the
+    /// offsets, as at the start. It would not help for `state`, which is read from its beginning.
     @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
         let failure = PartitionFailure.offsetOutOfRange(
             TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")
@@ -243,7 +243,7 @@ struct TopicCheckTests {
         #expect(faults.count == 1 && faults[0].contains(name))
     }
 
-    /// A cluster does not list topics that a client may not describe.
+    /// A cluster hides topics that the client has no right to describe. The fault names the rights to grant.
     @Test(arguments: [
         ("liveactivity.events", "Read"), ("liveactivity.routed", "Read and Write"),
         ("liveactivity.state", "Read and Write"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of liveness. Partitions with something to do make progress, or `/healthz` names the one that does not.
+/// Tests of liveness. If a partition has something to do but makes no progress, `/healthz` names it.
 struct PartitionProgressTests {
     private typealias Reading = PartitionProgress.Reading
 
@@ -122,7 +122,7 @@ struct HealthTests {
         #expect(Self.faults() == nil)
         #expect(Self.faults(silences: [30_000, 0]) == nil)
         #expect(Self.faults { $0.lookedAtMillis = 700_000 } == nil)
-        // An unreachable Kafka concerns readiness, because a restart would not bring it back.
+        // An unreachable Kafka makes the worker unready but not dead, because a restart would not help.
         #expect(Self.faults { $0.errors["kafka"] = "away" } == nil)
     }
 

@@ -28,7 +28,8 @@ import Testing
         #expect(limits.recordLimits(isCompressed: true) == RecordLimits())
     }
 
-    /// A limit that is not known here is left to the broker.
+    /// Without known limits of the topics, records get a default limit. The broker refuses those that are too large for
+    /// a topic.
     @Test func whatIsNotKnownIsNotLimited() {
         #expect(Self.properties(TopicLimits()) == ["message.max.bytes": "2097152"])
         #expect(TopicLimits().recordLimits(isCompressed: false) == RecordLimits())

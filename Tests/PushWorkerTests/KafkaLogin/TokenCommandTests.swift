@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of programs that are run for a token.
+/// Tests of programs that are run to get a token.
 struct TokenCommandTests {
     private static func shell(_ script: String) -> [String] { ["/bin/sh", "-c", script] }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of a keeper with the test's own clock and source.
+/// Tests of the keeper of Kafka login tokens, with the test's own clock and token source.
 struct TokenKeeperTests {
     private final class World: Sendable {
         let now = Mutex(EngineTime(steadyMillis: 1_000, wallMillis: TokenDocumentTests.now))

@@ -2,7 +2,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of the seconds of fan-out that are left. An autoscaler uses them, so they must be defined at every moment.
+/// Tests of the estimate of how many seconds the fan-out still takes. An autoscaler uses the estimate, so it must be
+/// defined at every moment.
 @Suite struct DrainEstimateTests {
     @Test func withoutWorkThereIsNothingLeft() {
         var drain = DrainEstimate()
@@ -63,7 +64,7 @@ import Testing
             drain.add(waiting: served == 0 ? 320 : 1, served: served, nowMillis: step * 250)
             #expect(drain.seconds < 5)
         }
-        // The wait does not slow the estimate for the next work.
+        // The time of that waiting does not lower the rate of the next work.
         drain.add(waiting: 20_000, served: served, nowMillis: 150_250)
         drain.add(waiting: 19_000, served: served + 1_000, nowMillis: 150_750)
         #expect(drain.seconds < 30, "\(drain.seconds)")

@@ -106,8 +106,8 @@ struct PrometheusReadingTests {
         let counts = distribution.counts(atMostMillis: bounds)
         for (bound, count) in zip(bounds, counts) {
             var (atMost, within) = (UInt64(0), UInt64(0))
-            // A bucket is up to a thirty-second of its value wide. So the bucket that contains a bound reaches a little
-            // beyond it.
+            // The width of a bucket is at most 1/32 of its value. So the bucket that contains a bound reaches a little
+            // beyond the bound.
             distribution.forEachBucket { highestMicros, inBucket in
                 if highestMicros <= bound * 1_000 { atMost += inBucket }
                 if highestMicros <= bound * 1_000 * 33 / 32 { within += inBucket }

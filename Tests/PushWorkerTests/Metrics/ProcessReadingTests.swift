@@ -18,7 +18,7 @@ struct ProcessReadingTests {
 
     @Test func openFilesAreCounted() {
         let before = ProcessReading.now().openFileCount
-        // Other tests in this process open and close fewer files meanwhile.
+        // 200 files are more than other tests in this process open or close at the same time.
         let opened = (0..<200).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         let after = ProcessReading.now().openFileCount
         for descriptor in opened where descriptor >= 0 { close(descriptor) }

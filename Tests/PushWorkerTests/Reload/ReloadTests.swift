@@ -307,8 +307,8 @@ struct ReloadTests {
             }
             try await withThrowingTaskGroup { group in
                 group.addTask { try await service.run() }
-                // Five signals are sent, and at least one is known to be heeded. Signals that arrive together cause one
-                // or two reloads.
+                // Five signals are sent, and the worker notices at least one. Signals that arrive together cause one or
+                // two reloads.
                 for _ in 0..<5 { kill(getpid(), SIGHUP) }
                 while !hangUps.isWished, !Task.isCancelled { await Task.yield() }
                 #expect(loads.load(ordering: .relaxed) == 0)

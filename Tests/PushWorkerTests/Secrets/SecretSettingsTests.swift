@@ -59,7 +59,7 @@ struct SecretSettingsTests {
                     lines.filter { !$0.hasPrefix("apps") }.joined(separator: "\n")
                         + "\napps: {com.example.pizza: {\(name): \(Self.quoted(secret.text))}}"))
             texts.append(Self.said((lines + ["\(Self.quoted(secret.text)): 1"]).joined(separator: "\n")))
-            // An unquoted text is usually not YAML.
+            // Without quotes the secret usually makes the file invalid YAML.
             texts.append(
                 Self.said((lines + ["\(name): \(secret.text)", "\(name)x: [\(secret.text)"]).joined(separator: "\n")))
             texts.append(

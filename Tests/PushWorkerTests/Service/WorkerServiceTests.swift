@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of workers with real parts: embedded Kafka, simulated APNs, sockets and TLS. The tests are few, because each
-/// waits for the system.
+/// Tests of workers with real parts: embedded Kafka, simulated APNs, sockets and TLS. The tests are few, because they
+/// are slow. Each waits for events.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WorkerServiceTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xabc0_0000 + number) }
@@ -138,7 +138,7 @@ struct WorkerServiceTests {
             worker.drain()
             try await running.value
             #expect(worker.snapshot().isDraining)
-            // Each line says which Kafka.
+            // Each log line names the broker's address.
             #expect(!lines.all.isEmpty && lines.all.allSatisfy { $0.contains("127.0.0.1:1") }, "\(lines.all)")
         }
     }

@@ -36,7 +36,7 @@ struct EventTracesTests {
         }
 
         /// Begins the trace of an event.
-        /// - Returns: the header for the event's further way, or `nil` when the event is not traced.
+        /// - Returns: the trace header to pass on with the event, or `nil` when the event is not traced.
         @discardableResult
         func begin(
             _ header: String = EventTracesTests.header, state: String? = nil, key: String = "order-7",

@@ -84,7 +84,7 @@ struct OTelEnvironmentTests {
         #expect(resource([:], instance: nil) == resource([:], instance: nil))
     }
 
-    /// Variables that cannot be used are named without their values, and stop nothing.
+    /// Variables with unusable values are reported without their values. They do not stop the worker.
     @Test(arguments: [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:s3cret@c"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "s3cret"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "s3cret"), ("OTEL_EXPORTER_OTLP_HEADERS", "host=s3cret"),

@@ -3,7 +3,7 @@ import ShardLoop
 import Testing
 
 /// Tests that an activity with constant updates gets a push each second, although records gather. A slot's next push
-/// waits for the state record of the one before. That record waits for the outcome.
+/// waits for the state record of its previous push. That record waits for the outcome.
 struct GatheringRhythmTests {
     /// One activity of a loop under virtual time, with a slow Kafka and a slow APNs.
     private struct Shard: ~Copyable {
@@ -106,7 +106,8 @@ struct GatheringRhythmTests {
         #expect(batchCount <= 2 * distances.count + 10)
     }
 
-    /// The pushes come each second also when their outcomes are not published. The state record then waits for none.
+    /// The pushes come each second also when their outcomes are not published. The state record then waits for no
+    /// outcome.
     @Test func theSameWithoutOutcomes() {
         let (distances, _) = Self.distances(
             everyMillis: 250, answerMillis: 100, acknowledgementMillis: 100, publication: .failures)

@@ -13,7 +13,7 @@ struct OutboxPaceTests {
         _ pace: inout OutboxPace, _ count: Int, isUrgent: Bool = false, at nowMillis: Int64
     ) -> Bool { pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) }
 
-    /// Records leave in batches at any rate, from one each 40 ms to twenty each millisecond. No record waits longer
+    /// Records leave in batches at any rate, from one every 40 ms to twenty every millisecond. No record waits longer
     /// than the limit.
     @Test(arguments: [(1, 40), (1, 1), (20, 1)] as [(Int, Int64)])
     func recordsGatherAtEveryRate(count: Int, everyMillis: Int64) {

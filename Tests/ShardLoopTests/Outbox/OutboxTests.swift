@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests of how records get to Kafka, through the loop.
+/// Tests of how the loop hands records to Kafka.
 @Suite struct OutboxTests {
     /// Registers many activities of one partition. Each makes a state record.
     private static func begin(_ harness: inout LoopHarness, activities: Range<Int>) {
@@ -112,8 +112,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// When a partition moves to another worker, its waiting `state` records are not written. Such records gather, or
-    /// find no room. Records of other partitions are written.
+    /// When a partition moves to another worker, its waiting `state` records are not written. This holds for records
+    /// that gather and for records that find no room. Records of other partitions are written.
     @Test(arguments: [false, true])
     func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)

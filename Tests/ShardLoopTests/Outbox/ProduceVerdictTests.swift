@@ -10,7 +10,7 @@ import Testing
         ProduceVerdict(ProduceError(code: code), isFatal: isFatal, isAlone: isAlone, hasPresentTime: hasPresentTime)
     }
 
-    /// Only these errors are for good when a record was sent alone. The numbers are error codes of the Kafka protocol.
+    /// Only these errors are final for a record that was sent alone. The numbers are error codes of the Kafka protocol.
     @Test(arguments: [(10 as Int32, ProduceError.size), (18, .size), (87, .invalidRecord), (32, .invalidTimestamp)])
     func threeKindsAreForGoodWhenARecordIsAlone(_ code: Int32, _ error: ProduceError) {
         #expect(Self.verdict(code) == .forGood(error))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests of records that Kafka refuses for good, through the loop.
+/// Tests of how the loop handles records that Kafka refuses for good.
 @Suite struct RefusalTests {
     private static let topics: [EngineRecord.Topic] = [.state, .outcomes, .deadLetters, .routed]
 
@@ -213,8 +213,8 @@ import Testing
         #expect(harness.log.taken.count { $0.topic == .outcomes } == 40)
     }
 
-    /// A record that must leave alone is due at the same time as another record. They leave separately, and neither is
-    /// given up.
+    /// A record that must be sent alone is due at the same time as another record. They are sent separately, and
+    /// neither is given up.
     @Test func nothingLeavesBesideOneThatIsToBeAlone() {
         let first = FirstRefusal(.outcomes, .other)
         var harness = Self.begin { first.refuses($0) }

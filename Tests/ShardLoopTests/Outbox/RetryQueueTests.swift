@@ -116,8 +116,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// A record that failed leaves alone when others of its topic must. In a shared request, one record could be judged
-    /// by another's fault.
+    /// A failed record is sent alone if other records of its topic must be. In a shared request, one record could be
+    /// judged by another's fault.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
         var queue = RetryQueue()
@@ -132,7 +132,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// A record that Kafka refused for good, but that is kept, leaves alone. Other records of its topic could be
+    /// A record that Kafka refused for good, but that is kept, is sent alone. Other records of its topic could be
     /// refused with it.
     @Test func whatIsStuckJoinsTheCarefulLane() {
         var queue = RetryQueue()
@@ -163,7 +163,7 @@ import Testing
         var underWay: [KeptRecord] = []
         var made: UInt64 = 0
         var nowMillis: Int64 = 0
-        // The last record of each key in the log, and the newest one acknowledged.
+        // For each key: its last record in the log, and its newest acknowledged record.
         var log: [[UInt8]: UInt64] = [:]
         var acknowledged: [[UInt8]: UInt64] = [:]
         var open: Set<UInt64> = []

@@ -48,7 +48,7 @@ import Testing
             queue.took(committed: batch.filter { $0 == good }, refused: batch.filter { $0 == bad })
             if second > 0 { #expect(queue.lease.endsMillis == now + 9_000) }
         }
-        // When the refused position has been committed, a question contains only one topic again.
+        // After the refused position is committed, the commit that renews the lease contains only one topic again.
         queue.ask()
         queue.took(committed: queue.takeBatch(nowMillis: 60_000, isJoining: false), refused: [])
         queue.ask()

@@ -13,7 +13,7 @@ struct AppShareTests {
         /// end of the run.
         var waits: [Int64] = []
         var leftBehind = 0
-        /// Largest number of pending updates of both apps.
+        /// Maximum number of pending slots of both apps together.
         var pendingMax = 0
         var p50: Int64 { self.waits.isEmpty ? .max : self.waits[self.waits.count / 2] }
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that an added partition's record waits for all records that the other partitions had when it was written.
 @Suite struct InletGateTests {
-    /// Makes sights from rows of partition, committed offset and end of the log.
+    /// Makes an `InletGate.Sight` of each row: partition, committed offset, and end of the log.
     private static func sights(_ rows: [(Int32, Int64, Int64)]) -> [InletGate.Sight] {
         rows.map { InletGate.Sight(topic: 0, partition: $0.0, committedOffset: $0.1, endOffset: $0.2) }
     }
@@ -20,8 +20,8 @@ import Testing
         let opened = Self.play([
             [(0, 5, 9), (1, 0, 3), (2, 0, 4)], [(0, 7, 9), (1, 3, 3), (2, 0, 6)], [(0, 9, 12), (1, 3, 3), (2, 0, 6)],
         ])
-        // Records up to the inlet's end at the first look are let in. That end was read before the ends for which it
-        // waited.
+        // The records up to the inlet's first end are let in. They waited for the other partitions' ends, which were
+        // read later.
         #expect(opened == [-1, -1, 4])
     }
 

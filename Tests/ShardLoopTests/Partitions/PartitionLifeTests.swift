@@ -157,7 +157,7 @@ import Testing
         #expect(unacknowledged == 0)
     }
 
-    /// A forgotten partition has no timer. Such a timer would fire again and again.
+    /// A forgotten partition has no timer. Otherwise the timer would fire again and again.
     @Test func nothingIsDueForAForgottenOne() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()

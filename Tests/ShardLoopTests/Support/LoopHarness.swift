@@ -93,7 +93,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Begins with partition 0 running and one activity registered in it. No record is left to be written or
+    /// Brings partition 0 to running and registers one activity in it. Afterwards no record is left to be written or
     /// acknowledged.
     mutating func begin() {
         self.carryOut(.assign([Self.grant(0)]))
