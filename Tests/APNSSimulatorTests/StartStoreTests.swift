@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests that compare the store of push-to-start with simple models. They use no sockets.
+/// Tests that compare the store of push-to-start with simple models. The tests use no sockets.
 @Suite(.timeLimit(.minutes(5))) struct StartStoreTests {
     /// A start, as the simple model remembers it.
     private struct Start {

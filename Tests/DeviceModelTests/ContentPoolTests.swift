@@ -2,7 +2,7 @@ import Testing
 
 @testable import DeviceModel
 
-/// Tests of devices that share the storage of their content. They must behave as if each had its own content.
+/// Tests of devices that share the storage of their content. Each device must behave as if it had its own content.
 @Suite(.timeLimit(.minutes(5))) struct ContentPoolTests {
     private static func push(_ random: inout SplitMix64) -> [UInt8] {
         let stamp = Int64.random(in: 1...20, using: &random)

@@ -28,8 +28,8 @@ extension Device {
     var content: String { String(decoding: self.contentState, as: UTF8.self) }
 }
 
-/// A seeded random generator. A failure prints its seed, which replays the test. It copies the engine's generator, so
-/// that the judge shares no code with the engine.
+/// A seeded random generator. A failure prints its seed, which replays the test. This type copies the engine's
+/// generator, so that the judge shares no code with the engine.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { self.state = seed }

@@ -5,8 +5,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Tests of channels that a worker keeps, with a simulated APNs. They are made ahead of time, the next worker finds
-/// them again, and none is lost.
+/// Tests of channels that a worker keeps, with a simulated APNs. The channels are made ahead of time. The next worker
+/// finds them again, and none is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct KeptChannelTests {
     private static let warmCount = 2

@@ -2,8 +2,8 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Tests of two workers with the same `kafka.group-instance-id`. They need a real broker, because the embedded Kafka
-/// has no static members.
+/// Tests of two workers with the same `kafka.group-instance-id`. The tests need a real broker, because the embedded
+/// Kafka has no static members.
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["MAILBOAT_TEST_BOOTSTRAP"]?.isEmpty == false),
     .timeLimit(.minutes(5)))

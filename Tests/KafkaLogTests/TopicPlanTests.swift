@@ -43,7 +43,7 @@ struct TopicPlanTests {
             existing: new.map(Self.described),
             configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
         #expect(!findings.contains { $0.verdict == .wrong })
-        // The number of in-sync replicas that the operator chose is created even with `isRequiredOnly`.
+        // A new topic gets the number of in-sync replicas that the operator chose, even with `isRequiredOnly`.
         var chosen = TopicPlan(topics: plan.topics, replicationFactor: 3, inSyncReplicasMin: 2)
         chosen.isRequiredOnly = true
         #expect(chosen.missing(existing: []).allSatisfy { $0.configuration["min.insync.replicas"] == "2" })

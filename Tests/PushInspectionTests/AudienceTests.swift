@@ -94,8 +94,8 @@ struct AudienceTests {
         #expect(timeline.audienceNames(ofMember: Self.token(1)) == ["match-7", "match-8"])
         timeline.addUpdateToken(Self.token(2), ofStartToken: Self.token(1))
         #expect(timeline.audienceNames(ofMember: Self.token(2)) == ["match-7", "match-8"])
-        // The app has reported the new token to the server, and the page now reads the server's join. It does not count
-        // as another member.
+        // The app has reported the new token to the server, and the page now reads the server's join. The join does not
+        // count as another member.
         self.take(&timeline, #"{"event":"register","audience":"match-8"}"#, key: Self.token(2), at: 5)
         #expect(timeline.audiences.memberCount == 2)
     }

@@ -119,7 +119,7 @@ struct SamplingTests {
         #expect(begun == [true, false, false, true], "only a clock that was set back begins a second again")
     }
 
-    /// After a flood, a wait does not claim that its event was not published. The event may have been skipped.
+    /// After a flood, a wait says only that no listed event matches. An event that was skipped may match.
     @Test func aWaitAfterAFloodSaysWhatToDo() throws {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)

@@ -1,8 +1,8 @@
 import PushModel
 import Testing
 
-/// Tests of the prefixes and envelopes that serializers put around an event. They are skipped, opened, or refused by
-/// name.
+/// Tests of the prefixes and envelopes that serializers put around an event. The decoder skips or opens them, or
+/// refuses them by name.
 @Suite struct EventFramingTests {
     private static let event = #"{"event":"update","content-state":{"n":1},"id":"own"}"#
     private static let registry: [UInt8] = [0, 0, 1, 0x86, 0xA1]

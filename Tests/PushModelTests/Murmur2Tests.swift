@@ -2,8 +2,8 @@ import PushModel
 import Testing
 
 @Suite struct Murmur2Tests {
-    /// The values come from Apache Kafka's own tests (`UtilsTest.testMurmur2`) and from its clients' tests. They cover
-    /// every length of the rest after whole words, and the empty key.
+    /// The values come from Apache Kafka's own tests (`UtilsTest.testMurmur2`) and from its clients' tests. The keys
+    /// cover every length of the rest after whole words, and the empty key.
     @Test(arguments: [
         ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
         ("a-little-bit-longer-string", -1_486_304_829),

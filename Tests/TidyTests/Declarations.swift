@@ -13,8 +13,8 @@ struct VisibleDeclaration {
     var isDocumented: Bool
 }
 
-/// Finds `public` and `package` declarations in a source file, line by line. It relies on indentation by four columns
-/// for each level, which `make lint` ensures.
+/// Finds `public` and `package` declarations in a source file, line by line. The scan relies on indentation by four
+/// columns for each level, which `make lint` ensures.
 struct DeclarationScan {
     private static let modifiers: Set<String> = [
         "public", "package", "internal", "private", "fileprivate", "open", "static", "final", "mutating",

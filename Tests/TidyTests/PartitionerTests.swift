@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests of the commands that readers paste. They must put keys in the partitions where workers expect them.
+/// Tests of the kcat commands that readers paste. A command must put keys in the partitions where workers expect them.
 struct PartitionerTests {
     /// A kcat command that produces records, up to its end in a shell line or in a list of words.
     private static var producing: Regex<Substring> { #/kcat"?,? [^|\n]*"?-P\b/# }

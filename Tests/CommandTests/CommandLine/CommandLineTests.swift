@@ -200,7 +200,7 @@ struct CommandLineTests {
         #expect(faultCount > 15)
     }
 
-    /// Messages contain no control characters for the terminal. These might come from a record's key or a file.
+    /// Messages contain no control characters for the terminal, although a record's key or a file may contain some.
     @Test func whatIsSaidSteersNoTerminal() {
         let failure = CommandFailure("found '\u{1b}[31m'\nand \u{202e}that")
         let said = CommandEnding<Mailboat>.of(failure, running: nil, words: [])

@@ -69,8 +69,8 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
-    /// The oldest of the latest consecutive records with a dead token says when the token died. Newer records may have
-    /// been written for other reasons.
+    /// Several records in a row may say that the token is dead. The oldest of them says when it died. Newer ones may
+    /// have been written for other reasons.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
         func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
             .init(place: Self.place("state", 55, ago: ago), app: "a.b", slot: Self.slot("alive", change))

@@ -196,8 +196,8 @@ struct ReplayTests {
         #expect(records.map(\.partition) == [own])
         #expect(records.first?.headers == [])
         #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) }?.contains(#"{"n":0}"#) == true)
-        // A registration with another token is published now. The update that is replayed after it is still the newest
-        // event that is not a registration.
+        // A registration with another token is published now. The default leaves registrations out, so the update is
+        // replayed again.
         let rotation = #"{"event":"register",\#(Self.app),"token":"cd34"}"#
         _ = try SteadyPublisher(options, topic: "liveactivity.events").publish(
             RecordText(key: key, value: Array(rotation.utf8)))

@@ -2,8 +2,8 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Tests of the built executables with unusable files, streams and numbers. They must say what is wrong and exit with a
-/// status. A trap ends in a signal, which fails the test.
+/// Tests of the built executables with unusable files, streams and numbers. An executable must say what is wrong and
+/// exit with a status. A trap ends in a signal, which fails the test.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     struct Case: Sendable, CustomTestStringConvertible {

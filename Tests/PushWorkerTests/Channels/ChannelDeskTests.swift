@@ -14,7 +14,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of channels with a worker's configuration, against the simulated APNs on real sockets. They call the desk
+/// Tests of channels with a worker's configuration, against the simulated APNs on real sockets. The tests call the desk
 /// directly, and through the admin port.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelDeskTests {

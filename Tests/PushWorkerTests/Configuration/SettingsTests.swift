@@ -35,7 +35,7 @@ struct SettingsTests {
                 Loading.faults(text).first { $0.setting == setting.name }, "\(setting.name): \(value)")
             #expect(fault.location?.hasPrefix("worker.yaml:") == true)
             #expect(fault.text.contains("expected \(setting.expected)"))
-            // The fault also shows the value if the setting takes only a number or one of some words.
+            // The fault also shows the value if the setting takes only a number or one of a few words.
             let isClosed = setting.shape.isClosed && !value.hasPrefix("[")
             #expect(!isClosed || fault.text.contains("is \"\(value == "\"\"" ? "" : value)\""), "\(fault)")
         }

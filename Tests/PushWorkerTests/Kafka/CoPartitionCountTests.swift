@@ -50,7 +50,7 @@ struct CoPartitionCountTests {
         #expect(CoPartitionCount.look([0: (0, 0), 1: (0, 0)], partitionCount: 2) == .nothing)
         // A partition that retention has emptied was written to.
         #expect(CoPartitionCount.look([0: (0, 4), 1: (7, 7)], partitionCount: 2) == .all)
-        // A partition whose ends are unknown decides nothing.
+        // The ends of partition 1 are unknown. So its log decides nothing.
         #expect(CoPartitionCount.look([0: (0, 4)], partitionCount: 2) == .read([0]))
     }
 

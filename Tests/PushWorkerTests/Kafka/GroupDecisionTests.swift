@@ -194,7 +194,7 @@ struct StartPositionsTests {
     }
 
     /// The input's records at the worker's position were deleted while the worker runs. The remedy is a reset of the
-    /// offsets, as at the start. It would not help for `state`, which is read from its beginning.
+    /// offsets, as at the start. A reset would not help for `state`, which is read from its beginning.
     @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
         let failure = PartitionFailure.offsetOutOfRange(
             TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")

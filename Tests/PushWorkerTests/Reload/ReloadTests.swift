@@ -440,8 +440,8 @@ struct ReloadTests {
         }
     }
 
-    /// A shard agrees to the new app, and then takes over a partition with records of that app. It does not know the
-    /// app yet and skips the records. So it refuses the settings, and the reload is not a success.
+    /// A shard agrees to the new app, and then takes over a partition with records of that app. The shard does not know
+    /// the app yet, and skips the records. So it refuses the settings, and the reload is not a success.
     @Test func aShardThatRefusesIsNoSuccess() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()

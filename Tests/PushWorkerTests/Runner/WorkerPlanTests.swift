@@ -91,8 +91,7 @@ struct WorkerPlanTests {
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
     }
 
-    /// Two apps share a key and a route, and one app gets another key. The other app keeps the route, whatever the
-    /// order of the apps.
+    /// Two apps share a key and a route, and the first gets another key. The second keeps the route.
     @Test func anAppThatLeavesASharedKeyGetsARouteOfItsOwn() {
         let old = Self.plan(Self.app("a.b"), Self.app("c.d"))
         let new = Self.follow(old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d"))
@@ -107,7 +106,7 @@ struct WorkerPlanTests {
         let new = Self.follow(old, Self.app("a.b", key: "OTHERKEY12"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
         #expect(Set(new.routes.map(\.name)).count == new.routes.count)
-        // The key changes once more.
+        // The first app returns to its old key.
         let again = Self.follow(new, Self.app("a.b", key: "KEY1234567"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(again.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
     }

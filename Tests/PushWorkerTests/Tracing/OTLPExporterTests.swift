@@ -49,7 +49,7 @@ struct OTLPExporterTests {
     }
 
     /// A file names the authorities for an HTTPS collector that the system does not trust. The first export fails
-    /// because the file lacks the authority. It is repeated later.
+    /// because the file lacks the authority. The export is repeated later.
     @Test func aCollectorIsBelievedByTheAuthoritiesOfAFile() async throws {
         let made = try SimulatorCredentials.generate(
             names: ["localhost"], nowSeconds: Int64(Date().timeIntervalSince1970))

@@ -4,7 +4,8 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests of partitions whose `state` has lost records. They halt: nothing of them is pushed, written or committed.
+/// Tests of partitions whose `state` has lost records. Such a partition halts: nothing of it is pushed, written or
+/// committed.
 @Suite struct StateLossTests {
     private static func grant(stateEnd: Int64?) -> PartitionGrant {
         var grant = LoopHarness.grant(0)
