@@ -36,7 +36,7 @@ import Testing
             #expect(bench.simulator.device(token: "0b")?.channel == nil)
             #expect(bench.simulator.channel(id: id)?.listenerCount == 0)
 
-            // A start brings a new card, which the end of the first card does not concern.
+            // The end of the first card does not affect the card of the next start.
             let again = Bodies.start(stamp: Self.now + 3, channel: id)
             #expect(try await client.send(bench.push(token: "0a", body: again)).status == 200)
             let more = Bodies.update(stamp: Self.now + 4, state: #"{"n":4}"#)

@@ -2,7 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Testing
 
-/// Tests of the summary of many phones, which judges use.
+/// Tests of the summary that judges get about many phones.
 @Suite(.timeLimit(.minutes(5))) struct SummaryTests {
     private static let now = Bench.startSeconds
 

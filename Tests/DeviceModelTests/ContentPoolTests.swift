@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    /// In random runs, devices with shared content equal devices with their own. The pool is small, so content is
-    /// displaced and comes again.
+    /// In random runs, devices that share content behave like devices with content of their own. The pool is small, so
+    /// content is displaced and comes again.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func sharedContentIsAsGoodAsOwn(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

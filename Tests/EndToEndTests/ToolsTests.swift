@@ -11,7 +11,7 @@ import Upstream
 /// Tests of `mailboat doctor`, `tail`, `token` and `send` beside a worker, with real sockets.
 @Suite(.timeLimit(.minutes(10)))
 struct ToolsTests {
-    /// Runs `body` in a house with a worker, whose APNs has a management port for channels.
+    /// Runs `body` in a house with a worker. The house's APNs has a management port for channels.
     private static func with(_ body: (TestHouse, WorkerProcess) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0

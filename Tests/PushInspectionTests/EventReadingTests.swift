@@ -46,7 +46,7 @@ struct EventReadingTests {
     ])
     func aTokensHashIsThatOfOutcomes(token: String, hash: String) { #expect(TokenHiding.hash(token) == hash) }
 
-    /// A token is hidden wherever it is in an event by mistake.
+    /// A token that is in an event by mistake is hidden, wherever it is.
     @Test(arguments: [
         (#"{"drivers":{"\#(Self.token)":1}}"#, #"{"drivers":{"0a0a0a0a…(64 digits)":1}}"#),
         (#"{"a":[{"of \#(Self.token)!":{}}]}"#, #"{"a":[{"of 0a0a0a0a…(64 digits)!":{}}]}"#),

@@ -109,7 +109,7 @@ struct PartitionSamplingTests {
         #expect(timeline.partitionsToRead(nowMillis: Self.now + 7_000) == nil)
     }
 
-    /// All partitions are read when there is an audience. Members' joins have their tokens as keys, so they are in any
+    /// All partitions are read when there is an audience. The key of a member's join is a token, so joins may be in any
     /// partition.
     @Test func allIsReadWhileThereIsAnAudience() {
         var timeline = Self.flooded([Self.activity(in: 0)])

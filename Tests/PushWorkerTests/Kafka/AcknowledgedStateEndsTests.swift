@@ -29,8 +29,8 @@ import Testing
         #expect(ends.take().map(\.end) == [22])
     }
 
-    /// The metadata of a commit describes the committed topic and `state`. It holds what is known now, and otherwise
-    /// what was known at assignment.
+    /// The metadata of a commit describes the committed topic and `state`. It holds the newest knowledge, or else what
+    /// was known at assignment.
     @Test func aCommitSaysWhatIsKnown() {
         let store = CommitMetadataStore(inputTopics: ["events", "routed"])
         var former = CommitMetadata()

@@ -151,8 +151,8 @@ struct StartPositionsTests {
         #expect(plan.metadata.map(\.metadata.stateStart) == [told, told])
     }
 
-    /// When a topic is deleted, Kafka deletes the group's offsets of it. The commits of other topics remain, and their
-    /// metadata names a position in the deleted topic. With a commit of the new topic nothing is compared.
+    /// When a topic is deleted, Kafka also deletes the group's offsets for it. The commits of other topics remain, and
+    /// their metadata names a position in the deleted topic. With a commit of the new topic nothing is compared.
     @Test(
         arguments: [
             (nil, nil, 20, true), (nil, nil, 4, true), (0, "mailboat new-log", 20, false), (3, nil, 20, false),

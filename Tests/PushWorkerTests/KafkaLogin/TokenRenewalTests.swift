@@ -42,8 +42,8 @@ struct TokenRenewalTests {
         #expect(renewal.millisUntilDue(nowMillis: 0) == 1_000)
     }
 
-    /// A failing source is asked again within three seconds, even after many failures. So clients can log in again
-    /// within ten seconds of its repair.
+    /// A failing source is asked again within three seconds, even after many failures. So clients can log in within ten
+    /// seconds after the source works again.
     @Test func aSourceThatFailsIsAskedAgainSoon() {
         for seed in 0..<50 as Range<UInt64> {
             var random = SplitMix64(seed: seed)

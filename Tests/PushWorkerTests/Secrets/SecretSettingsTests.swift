@@ -92,7 +92,7 @@ struct SecretSettingsTests {
         }
     }
 
-    /// Each file holds another secret instead of what it should hold.
+    /// Each file contains a secret in place of its proper content. No output may show the secret.
     @Test func noFileTellsOfItsContent() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

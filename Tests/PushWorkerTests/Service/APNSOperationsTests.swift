@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of what an operator sees and does about APNs: whole workers against the simulator.
+/// Tests of what an operator sees and does about APNs. The tests run whole workers with the simulator.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct APNSOperationsTests {
     private static func token(_ number: Int) -> String { String(format: "%08x", 0xdef0_0000 + number) }

@@ -160,7 +160,7 @@ struct OTLPExporterTests {
         #expect(OTLPProbe(WorkerConfiguration.Tracing()) == nil)
     }
 
-    /// Spans that a worker makes while it stops are sent.
+    /// Spans are sent even if a worker makes them while it stops.
     @Test func theEndSendsWhatIsLeft() async throws {
         let collector = try await TraceCollector.start()
         let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
