@@ -9,7 +9,7 @@ final class TestMember: Sendable {
     private let progress: Progress
     private let readable = DispatchSemaphore(value: 0)
     private let start: @Sendable (TopicPartition) -> LogStart?
-    /// Number of arithmetic steps for each record, which slow the reading thread down.
+    /// Number of arithmetic steps that the reading thread does for each record, to be slow.
     private let workPerRecord: Int
 
     struct Run {

@@ -80,8 +80,8 @@ struct OpenAPIDocumentTests {
             let pattern = path.replacing(/\{[a-z]+\}.*/, with: "**")
             for method in operations.keys { told.insert("\(method.uppercased()) \(pattern)") }
         }
-        // One handler serves creations and requests about one channel. So the router also has these two routes, which
-        // do not exist.
+        // One handler serves creations and requests about one channel. So the router also has these two combinations,
+        // which the document leaves out.
         let both = ["POST /channels/**", "DELETE /channels"]
         #expect(Set(served).subtracting(both) == told)
     }
