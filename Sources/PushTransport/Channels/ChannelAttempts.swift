@@ -5,21 +5,21 @@ import PushModel
 enum ChannelAttempt: Sendable, Equatable {
     /// The transport's answer.
     case answered(PushAnswer.Result)
-    /// No connection took the request in time. Has the state of the route.
+    /// No connection took the request in time. The value is the state of the route.
     case notSent(RouteStatus)
-    /// `ChannelClientLimits.outstandingMax` requests are under way.
+    /// There are already `ChannelClientLimits.outstandingMax` requests without an answer, so this one was not sent.
     case overloaded
     /// The client was closed.
     case closed
 }
 
-/// Decides what follows an attempt. The caller passes the time.
+/// Decides what follows each attempt at one request: success, failure or another attempt. The caller passes the time.
 ///
-/// A question or a deletion may be sent again; a creation only if APNs certainly did not carry it out.
+/// Questions and deletions may be sent again. A creation is sent again only if APNs certainly did not carry it out.
 struct ChannelAttempts {
     enum Step: Equatable {
         case done(ChannelAnswer)
-        /// A repeated deletion finds the channel gone: an earlier attempt was carried out.
+        /// A repeated deletion found no channel, because an earlier attempt had deleted it.
         case gone
         case again(afterMillis: Int64)
         case failed(ChannelFailure.Cause)
@@ -29,7 +29,7 @@ struct ChannelAttempts {
     private let limits: ChannelClientLimits
     private var backoff: JitteredBackoff
     private(set) var count = 0
-    /// Whether an attempt may have been carried out, because no answer excludes it.
+    /// Whether an attempt may have been carried out although no answer said so.
     private var mayBeDone = false
     private var wereCredentialsRefused = false
 
@@ -39,7 +39,7 @@ struct ChannelAttempts {
         self.backoff = JitteredBackoff(millisMin: limits.backoffMinMillis, millisMax: limits.backoffMaxMillis)
     }
 
-    /// Decides what follows the end of an attempt. `elapsedMillis` is the time since the call.
+    /// Decides what follows the end of an attempt. `elapsedMillis` is the time since the client's caller asked.
     mutating func ended(
         _ attempt: ChannelAttempt, elapsedMillis: Int64, using random: inout some RandomNumberGenerator
     ) -> Step {
@@ -73,14 +73,15 @@ struct ChannelAttempts {
         if self.kind == .deleteChannel, self.mayBeDone, response.reason == "ChannelNotRegistered" { return .gone }
         switch response.verdict {
         case .serverBusy:
-            // 503 says that the request was not taken. Another server error may follow after the channel was made.
+            // Status 503 says that APNs did not take the request. With any other server error, the channel may have
+            // been made.
             guard self.kind != .createChannel || response.status == 503 else { return .failed(cause) }
             self.mayBeDone = self.mayBeDone || response.status != 503
             return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
         case .tokenThrottled, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates:
             return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
         case .credentialRefused:
-            // If there are several keys, the next attempt uses another one.
+            // APNs refuses the provider key. The store may switch to another key, so the request is tried once more.
             guard !self.wereCredentialsRefused else { return .failed(cause) }
             self.wereCredentialsRefused = true
             return self.again(or: cause, elapsedMillis, &random)

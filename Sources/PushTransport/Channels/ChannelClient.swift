@@ -9,8 +9,8 @@ import Synchronization
 /// its own event loop, connects for the first request, and closes idle connections. It may be used from any task. Close
 /// it before releasing it.
 ///
-/// A question or a deletion without an answer is sent again. A creation never is: APNs may have made the channel, and
-/// their number is limited.
+/// A question or a deletion without an answer is sent again. A creation without an answer is not: APNs may have made
+/// the channel, and an app may have only a limited number of channels.
 public final class ChannelClient: Sendable {
     /// The index of the route to each home's management service.
     public let homes: [ChannelHome: Int]
@@ -19,16 +19,18 @@ public final class ChannelClient: Sendable {
     private let bundleIDs: [String]
     private let group: MultiThreadedEventLoopGroup
     private let dispatcher: NIOLoopBound<ChannelDispatcher>
-    /// The mutex is locked while an attempt is handed to the loop, so that none follows after the loop was told to end.
+    /// Whether `close` was called. An attempt is handed to the loop under this lock, so that none follows the loop's
+    /// shutdown.
     private let isClosed = Mutex(false)
 
     /// A client without connections.
     ///
     /// - Parameters:
-    ///   - routes: of management services, one for each environment and key.
-    ///   - homes: the apps and environments that may be asked about, each with its route's index.
-    ///   - providerTokens: may be shared with others; its owner starts and stops it.
-    /// - Throws: `TransportError` when trust roots cannot be read or a route names a provider key that does not exist.
+    ///   - routes: the routes to the management services, one for each environment and key.
+    ///   - homes: the apps and environments that may be asked about. The value is the index of the home's route in
+    ///     `routes`.
+    ///   - providerTokens: the tokens, which others may use too. The caller starts and stops the store.
+    /// - Throws: `TransportError` if trust roots cannot be read or a route names a provider key that does not exist.
     public init(
         routes: [RouteConfiguration], homes: [ChannelHome: Int], providerTokens: ProviderTokenStore,
         limits: ChannelClientLimits = ChannelClientLimits(), logger: Logger
@@ -53,7 +55,7 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Ends all requests and closes the connections. Idempotent.
+    /// Ends all requests and closes the connections. Further calls do nothing.
     public func close() async {
         let isFirst = self.isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -75,7 +77,7 @@ public final class ChannelClient: Sendable {
                 try await self.ask(.createChannel, .create, home, body: ChannelRequest.creationBody(policy)) ?? .nothing
         } catch {
             guard case .limitReached = error.cause else { throw error }
-            // Others may have made channels, so only APNs knows how many there are.
+            // Other programs may have made channels, so only APNs knows how many there are.
             throw ChannelFailure(.create, home, .limitReached(count: try? await self.list(in: home).count))
         }
         guard !answer.channelID.isEmpty else {
@@ -86,7 +88,7 @@ public final class ChannelClient: Sendable {
         return String(decoding: answer.channelID, as: UTF8.self)
     }
 
-    /// What a channel stores for phones that are not connected.
+    /// Asks APNs which messages a channel stores for phones that are not connected.
     public func storagePolicy(
         of channel: String, in home: ChannelHome
     ) async throws(ChannelFailure) -> MessageStoragePolicy {
@@ -98,13 +100,13 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Deletes a channel for good; its id is never used again. Succeeds also if an earlier attempt of this call was
-    /// carried out without an answer.
+    /// Deletes a channel for good; its id is never used again. If an attempt got no answer and the next one finds no
+    /// channel, the call succeeds.
     public func delete(_ channel: String, in home: ChannelHome) async throws(ChannelFailure) {
         _ = try await self.ask(.deleteChannel, .delete, home, channel: channel)
     }
 
-    /// The ids of all channels in the home, in APNs' order, including those made by others.
+    /// Lists the ids of all channels in the home, in APNs' order. Channels made by other programs are included.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         let answer = try await self.ask(.listChannels, .list, home) ?? .nothing
         guard !answer.isCut else {
@@ -119,7 +121,7 @@ public final class ChannelClient: Sendable {
 
     // MARK: Attempts
 
-    /// - Returns: `nil` if a deletion found that an earlier attempt had been carried out.
+    /// - Returns: APNs' answer; `nil` if a deletion found that an earlier attempt had deleted the channel.
     private func ask(
         _ kind: RequestKind, _ action: ChannelFailure.Action, _ home: ChannelHome, channel: String = "",
         body: [UInt8] = []
@@ -159,7 +161,7 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Waits for the end of the attempt even if the task is cancelled, because nobody else would learn its result.
+    /// Waits for the attempt's end even if the task is cancelled: nobody else would learn its result.
     private func attempt(_ request: PushRequest, route: UInt16) async -> ChannelAttempt {
         let loop = self.group.next()
         let dispatcher = self.dispatcher
@@ -175,6 +177,6 @@ public final class ChannelClient: Sendable {
 }
 
 extension ChannelAnswer {
-    /// The fallback where `ask` returns `nil`, which it does only for a deletion.
+    /// An empty answer, used if `ask` returns `nil`. It returns `nil` only for a deletion.
     fileprivate static var nothing: ChannelAnswer { ChannelAnswer(status: 204, channelID: [], body: []) }
 }

@@ -2,7 +2,8 @@ import APNSProtocol
 import NIOCore
 import PushModel
 
-/// The requests of a `ChannelClient` that are under way. It is confined to the transport's event loop.
+/// Sends the requests of a `ChannelClient`, and keeps them until they are answered. It is confined to the transport's
+/// event loop.
 final class ChannelDispatcher {
     private struct Waiting {
         var request: PushRequest
@@ -31,7 +32,8 @@ final class ChannelDispatcher {
         driver.start()
     }
 
-    /// Sends a request once there is a connection. The promise gets the answer, or the reason why it was not sent.
+    /// Sends a request when there is a connection. The promise gets the answer, or the reason why the request was not
+    /// sent.
     func send(_ request: PushRequest, route: UInt16, _ promise: EventLoopPromise<ChannelAttempt>) {
         guard !self.isClosed else { return promise.succeed(.closed) }
         guard self.waiting.count + self.inFlight.count < self.limits.outstandingMax else {
@@ -79,7 +81,7 @@ final class ChannelDispatcher {
         if self.waiting.contains(where: { $0.route == route }) { self.transport.wantsCredit(route: route) }
     }
 
-    /// Closes the connections. Each request that is under way gets its answer.
+    /// Closes the connections. Requests that still wait or are in flight get a last answer.
     func close() {
         guard !self.isClosed else { return }
         self.isClosed = true
@@ -94,7 +96,7 @@ final class ChannelDispatcher {
         for promise in self.inFlight.values { promise.succeed(.answered(.unknown(detail: "closed"))) }
         self.waiting.removeAll()
         self.inFlight.removeAll()
-        // The driver's closure holds this object no longer than its turns last.
+        // The driver's closure has this object unowned. A closed driver never calls the closure again.
         self.driver = nil
     }
 }

@@ -1,7 +1,7 @@
 import APNSProtocol
 
 extension ChannelFailure {
-    /// The kind of a failure, for programs. The set is closed; a reason that Apple adds is `refused`.
+    /// The kind of a failure, for programs. The list is complete: a reason that Apple adds later is `refused`.
     public enum Kind: String, Sendable, CaseIterable {
         /// The app or the environment is not in the configuration.
         case notConfigured = "not-configured"
@@ -13,23 +13,23 @@ extension ChannelFailure {
         case featureNotEnabled = "feature-not-enabled"
         /// The app has as many channels as Apple allows.
         case limitReached = "limit-reached"
-        /// Key, team, topic or clock is wrong: the operator must act.
+        /// The key, the team, the topic or this machine's clock is wrong. The operator must act.
         case credentialsRefused = "credentials-refused"
-        /// Too many requests.
+        /// APNs got too many requests.
         case throttled
         /// APNs cannot serve now.
         case serverBusy = "server-busy"
         /// APNs cannot be reached.
         case unreachable
-        /// Nobody knows whether a channel was made.
+        /// It is unknown whether a channel was made.
         case mayExist = "may-exist"
         /// No answer arrived.
         case unanswered
         /// The answer cannot be read.
         case unreadable
-        /// Another reason for which APNs refuses.
+        /// APNs refused for a reason that has no kind of its own.
         case refused
-        /// Too many requests about channels are under way in this process.
+        /// This process already has too many requests about channels without an answer.
         case overloaded
         /// This process is ending.
         case closed
@@ -63,7 +63,7 @@ extension ChannelFailure {
             return .credentialsRefused
         case .tokenThrottled: return .throttled
         case .serverBusy, .connectionUnusable:
-            // A creation that is answered with another server error may have been carried out.
+            // After a server error other than 503, the channel may have been made.
             return self.action == .create && status != 503 && status >= 500 ? .mayExist : .serverBusy
         case .accepted, .tokenDead, .expirationRefused, .messageRefused: return .refused
         }

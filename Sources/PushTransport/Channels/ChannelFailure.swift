@@ -11,7 +11,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         case notConfigured
         /// The given id cannot be a channel's.
         case invalidChannel
-        /// APNs refused, with this status and reason.
+        /// APNs refused the request with this status and reason.
         case refused(status: UInt16, reason: String)
         /// The app has as many channels as Apple allows. `count` is their number, if it could be read.
         case limitReached(count: Int?)
@@ -19,13 +19,13 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         case creationUnanswered(String)
         /// Several attempts got no answer.
         case unanswered(String)
-        /// There was no connection. Has the state of the route.
+        /// No connection took the request in time. The value is the state of the route.
         case notSent(RouteStatus)
         /// The answer is not as Apple documents it.
         case unreadable(String)
-        /// Too many requests are under way in this process.
+        /// This process already has too many requests about channels without an answer.
         case overloaded
-        /// The client was closed, or the caller gave up.
+        /// The client was closed, or the caller's task was cancelled.
         case closed
     }
 
@@ -33,7 +33,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
     public var action: Action
     /// The app and the environment that the request was about.
     public var home: ChannelHome
-    /// The channel that the request was about; empty for a creation and a list.
+    /// The channel that the request was about; empty if channels are created or listed.
     public var channel: String
     /// Why the request failed.
     public var cause: Cause

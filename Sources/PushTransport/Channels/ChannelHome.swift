@@ -1,10 +1,10 @@
 public import PushModel
 
-/// The home of a channel: an app in one APNs environment. Ids are not shared between homes.
+/// The home of a channel: an app in one APNs environment. A channel's id is valid only in its home.
 public struct ChannelHome: Sendable, Hashable, CustomStringConvertible {
     /// The app's bundle identifier, without a suffix.
     public var bundleID: String
-    /// The environment, and with it one of Apple's two push services.
+    /// The environment. Apple has a push service for each.
     public var environment: PushEnvironment
 
     public init(bundleID: String, environment: PushEnvironment) {
@@ -17,9 +17,9 @@ public struct ChannelHome: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A channel's id, as far as it can be checked without APNs. Apple promises neither its length nor its characters.
+/// Checks the form of channels' ids. Apple promises neither their length nor their characters.
 public enum ChannelID {
-    /// The longest id that is accepted, bytes. A header field must hold it.
+    /// Maximum length of an accepted id, bytes. The id must fit into a header field.
     public static let byteCountMax = 2_048
 
     /// Whether a header field can carry the id: 1 to `byteCountMax` visible ASCII characters.
@@ -28,20 +28,21 @@ public enum ChannelID {
     }
 }
 
-/// Limits of a `ChannelClient`: its attempts, its times and its requests.
+/// Limits of a `ChannelClient`: attempts, times and number of requests.
 public struct ChannelClientLimits: Sendable, Equatable {
     /// Maximum number of attempts for one call. 1 or more.
     public var attemptsMax = 6
-    /// Time after the call until which an attempt may begin, milliseconds. The last one may take the route's request
-    /// timeout on top.
+    /// How long after the call a further attempt may begin, milliseconds. The last attempt can add the wait for a
+    /// connection and the route's request timeout.
     public var totalMillis: Int64 = 60_000
     /// How long an attempt waits for a connection, milliseconds.
     public var connectionWaitMillis: Int64 = 15_000
-    /// The longest first delay between two attempts, milliseconds. It doubles each time.
+    /// Maximum first delay between two attempts, milliseconds. The maximum doubles with each attempt, up to
+    /// `backoffMaxMillis`.
     public var backoffMinMillis: Int64 = 500
-    /// The longest delay between two attempts, milliseconds.
+    /// Maximum delay between two attempts, milliseconds. APNs may ask for a longer one with `retry-after`.
     public var backoffMaxMillis: Int64 = 8_000
-    /// Maximum number of requests that wait or are in flight; one more fails at once.
+    /// Maximum number of requests that wait or are in flight. A request beyond that fails at once.
     public var outstandingMax = 256
 
     /// The defaults.

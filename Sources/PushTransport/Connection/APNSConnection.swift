@@ -4,21 +4,21 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. It moves bytes, passes
-/// events to its route and decides nothing. It is added to a channel that is already connected.
+/// One connection to APNs: TLS and an HTTP/2 session in one channel handler. It moves bytes, passes events to its route
+/// and decides nothing. It is added to a channel that is already connected.
 final class APNSConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The pool's number of the connection.
+    /// The pool's number for this connection.
     let number: Int
     let session: HTTP2ClientSession
     /// Whether this connection is among the shard's connections to flush.
     var isDirty = false
-    /// Whether the peer's SETTINGS arrived.
+    /// Whether the peer's SETTINGS have arrived.
     var isReady = false
     private(set) var isEnded = false
-    /// The peer's IP address, once connected.
+    /// The peer's IP address; `nil` before the channel is connected.
     private(set) var remoteAddress: String?
 
     private let route: RouteRunner
@@ -55,7 +55,7 @@ final class APNSConnection: ChannelInboundHandler {
         guard !self.isEnded else { return }
         let buffer = self.unwrapInboundIn(data)
         self.route.counters.bytesInTotal += buffer.readableBytes
-        // A fault in the bytes shows in the states that are read when the batch is complete.
+        // If the bytes are wrong, the states of TLS and HTTP/2 say so. They are read in `channelReadComplete`.
         let session = self.session
         self.tls.receive(buffer.readableBytesSpan) { plaintext in _ = session.receive(plaintext) }
     }
@@ -76,7 +76,7 @@ final class APNSConnection: ChannelInboundHandler {
             self.end("the peer closed the TLS session")
         case .failed(let error):
             self.collectEvents()
-            // An alert with the reason may be waiting.
+            // TLS may have an alert to send, which tells the peer the reason.
             self.writeCiphertext(context)
             context.flush()
             self.end("TLS: \(error)", fault: ConnectFault(error))
@@ -98,7 +98,7 @@ final class APNSConnection: ChannelInboundHandler {
     private func collectEvents() {
         self.session.takeEvents(into: &self.events)
         guard !self.events.events.isEmpty else { return }
-        // The events are moved out, so that no exclusive access lasts while the route reads them.
+        // The events are moved into a local variable, because the route may access this connection while it reads them.
         var events = HTTP2ClientEvents()
         swap(&events, &self.events)
         self.route.handle(events, of: self)
@@ -107,11 +107,11 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Bytes out
 
-    /// Number of bytes of frames that are encrypted and written at a time. The channel holds one such piece at most.
-    /// What the socket does not take stays in the session, where it counts as not sent.
+    /// Maximum number of bytes of frames that are encrypted and written at a time. The channel holds at most one such
+    /// piece. The rest stays in the session until the socket takes more, and counts as not sent.
     static let pieceByteCount = 64 * 1024
 
-    /// Writes the session's output piece by piece, as far as the socket takes it.
+    /// Writes the session's output piece by piece, until the socket takes no more.
     func flush() {
         guard let context = self.context, self.isEstablished, !self.isEnded, !self.isFlushing else { return }
         self.writeOut(context)
@@ -120,7 +120,7 @@ final class APNSConnection: ChannelInboundHandler {
         if case .failed(let error) = self.tls.state {
             self.end("TLS: \(error)")
         } else if self.session.isFinished {
-            // After a protocol error of the peer, our GOAWAY was the last thing to leave.
+            // The peer has broken the protocol, and our GOAWAY has left.
             self.close("the HTTP/2 session has ended", fault: .notAPNs)
         }
     }
@@ -131,7 +131,7 @@ final class APNSConnection: ChannelInboundHandler {
         while context.channel.isWritable {
             let tls = self.tls
             let wasTaken = self.session.takeOutput(byteCountMax: Self.pieceByteCount) { tls.write($0) }
-            // TLS may have data of its own: an answer to a key update, or an alert.
+            // TLS may also have bytes to send when the session has none: an answer to a key update, or an alert.
             guard self.tls.ciphertextByteCount > 0 else { return }
             self.writeCiphertext(context)
             context.flush()
@@ -139,13 +139,13 @@ final class APNSConnection: ChannelInboundHandler {
         }
     }
 
-    /// Passes TLS's ready bytes to the channel, without a flush.
+    /// Passes the bytes that TLS has ready to the channel, without a flush.
     private func writeCiphertext(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         guard self.tls.ciphertextByteCount > 0 else {
             promise?.succeed()
             return
         }
-        // The memory is reused unless the channel still holds it.
+        // `clear` reuses the memory, unless the channel still holds it.
         self.outgoing.clear()
         self.tls.takeCiphertext { ciphertext in _ = self.outgoing.writeBytes(ciphertext) }
         self.route.counters.bytesOutTotal += self.outgoing.readableBytes
@@ -153,7 +153,7 @@ final class APNSConnection: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Our own writes change the state back and forth.
+        // `writeOut` itself makes the channel unwritable and writable again, which needs no reaction.
         guard !self.isEnded, !self.isFlushing else { return }
         self.route.shard.readClockOutsideTurn()
         self.route.outputBlocked(self, !context.channel.isWritable)
@@ -164,10 +164,10 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Ending
 
-    /// How long a closed connection may take to send its last bytes.
+    /// How long the channel stays open for its last bytes after `close`.
     static let lingerMillis: Int64 = 1_000
 
-    /// Closes the connection as gracefully as the protocol allows.
+    /// Closes the connection with GOAWAY and close_notify if it is established; otherwise at once.
     func close(_ reason: String, fault: ConnectFault = .network) {
         guard self.isEstablished, !self.isEnded, let context = self.context else {
             return self.end(reason, fault: fault)
@@ -176,10 +176,10 @@ final class APNSConnection: ChannelInboundHandler {
         self.writeOut(context)
         self.tls.shutdown()
         guard self.tls.ciphertextByteCount > 0 else { return self.end(reason, fault: fault) }
-        // The connection is finished first: the channel may end within the flush below, which would look like the
-        // peer's doing.
+        // The connection is ended before the flush. If the channel ended during the flush, it would look as if the peer
+        // had closed it.
         self.finish(reason, fault: fault)
-        // The channel is closed when GOAWAY and close_notify have left, so that the peer sees a regular end.
+        // The channel stays open until GOAWAY and close_notify have left, so that the peer sees a regular end.
         let channel = context.channel
         let hasLeft = context.eventLoop.makePromise(of: Void.self)
         let linger = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Self.lingerMillis)) {
@@ -193,8 +193,9 @@ final class APNSConnection: ChannelInboundHandler {
         context.flush()
     }
 
-    /// Ends a connection that is gone or given up: each remaining request gets its final answer, its number becomes
-    /// free, and the channel is closed. `fault` is what the end says about the peer, if it was not ready yet.
+    /// Ends a connection that is broken or given up. Each remaining request gets its final answer, the connection's
+    /// number becomes free, and the channel is closed. `fault` says what the end tells about a peer that was not ready
+    /// yet.
     func end(_ cause: String, fault: ConnectFault = .network) {
         guard !self.isEnded else { return }
         let context = self.context

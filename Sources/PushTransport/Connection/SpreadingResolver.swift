@@ -4,21 +4,22 @@ import NIOPosix
 import PushModel
 import Synchronization
 
-/// One name lookup for one connection. It asks the system each time: Apple wants an uncached lookup per connection. It
-/// returns first the addresses with the fewest connections of the route, in random order. So connections spread over
-/// APNs' hosts, and do not all use the one that `getaddrinfo` sorts first.
+/// Looks a name up for one connection. It asks the system each time, because Apple wants an uncached lookup per
+/// connection. Addresses that the route uses least come first, in random order. So connections spread over APNs' hosts,
+/// and do not all use the address that `getaddrinfo` sorts first.
 ///
-/// It is made for one `connect`, and runs on threads of its own. `getaddrinfo` blocks for as long as a name server is
-/// silent, and nothing else may wait for that.
+/// Lookups run on threads of their own. `getaddrinfo` blocks while a name server is silent, and nothing else may wait
+/// for that.
 final class SpreadingResolver: Resolver, Sendable {
     private let v4: EventLoopPromise<[SocketAddress]>
     private let v6: EventLoopPromise<[SocketAddress]>
     private let seed: UInt64
-    /// Number of the route's connections per IP address.
+    /// Number of the route's connections to each IP address.
     private let inUse: [String: Int]
     private let isCancelled = Atomic(false)
 
-    /// Maximum number of lookups at a time in the process. Others wait, and are dropped if they are given up.
+    /// Maximum number of lookups in the process at a time. Others wait. A lookup that was cancelled while it waited is
+    /// not made.
     static let threadCount = 4
     private static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: SpreadingResolver.threadCount)
@@ -33,7 +34,7 @@ final class SpreadingResolver: Resolver, Sendable {
         self.seed = seed
     }
 
-    /// Begins the lookup of both families, because NIO asks for AAAA first.
+    /// Begins the lookup of IPv6 and IPv4 addresses together. NIO calls this before `initiateAQuery`.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         Self.threads.submit { _ in self.lookUp(host: host, port: port) }
         return self.v6.futureResult
@@ -41,7 +42,8 @@ final class SpreadingResolver: Resolver, Sendable {
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { self.v4.futureResult }
 
-    /// `getaddrinfo` cannot be interrupted; its answer is then ignored.
+    /// Keeps a waiting lookup from beginning. `getaddrinfo` cannot be interrupted, so the answer of a running lookup is
+    /// ignored.
     func cancelQueries() { self.isCancelled.store(true, ordering: .relaxed) }
 
     private func lookUp(host: String, port: Int) {
@@ -66,7 +68,7 @@ final class SpreadingResolver: Resolver, Sendable {
         var (v4, v6): ([SocketAddress], [SocketAddress]) = ([], [])
         var entry = first
         while let info = entry?.pointee {
-            // The family says which of the two structures the pointer points to.
+            // `ai_family` says whether the pointer is to a `sockaddr_in` or a `sockaddr_in6`.
             if info.ai_family == AF_INET, let address = info.ai_addr {
                 v4.append(
                     address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
@@ -85,7 +87,7 @@ final class SpreadingResolver: Resolver, Sendable {
         self.v4.succeed(Self.spread(v4, inUse: self.inUse, using: &random))
     }
 
-    /// The addresses, the least used first, at random among equals.
+    /// Sorts addresses by their number of connections, fewest first. The order among equals is random.
     static func spread(
         _ addresses: [SocketAddress], inUse: [String: Int], using random: inout some RandomNumberGenerator
     ) -> [SocketAddress] {
@@ -96,7 +98,7 @@ final class SpreadingResolver: Resolver, Sendable {
     }
 }
 
-/// The name did not resolve.
+/// A name could not be looked up.
 struct LookupFailure: Error, CustomStringConvertible {
     var host: String
     var detail: String

@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 public import TLSSession
 
-/// Tries one connection to a push service step by step, with at most one request on it, for tools that say what works.
-/// It keeps no connection and decides nothing.
+/// Tries one connection to a push service step by step, with at most one request. Tools use it to say what works and
+/// what does not. It closes the connection at the end.
 public struct APNSProbe: Sendable {
     /// The request to send once HTTP/2 is ready.
     public struct Request: Sendable {
@@ -12,11 +12,11 @@ public struct APNSProbe: Sendable {
         public var method: String
         /// The value of `:path`.
         public var path: String
-        /// Further fields in order, names in lower case. The value of `authorization` is a secret.
+        /// Further fields in order, with names in lower case. The value of `authorization` is a secret.
         public var fields: [(name: String, value: [UInt8])]
         /// The body; empty for none.
         public var body: [UInt8]
-        /// The field of the answer that is kept, in lower case.
+        /// Name of the answer's field that is kept, in lower case.
         public var keptField: String
 
         public init(
@@ -31,15 +31,15 @@ public struct APNSProbe: Sendable {
         }
     }
 
-    /// An answer.
+    /// The peer's answer to the request.
     public struct Answer: Equatable, Sendable {
         /// The value of `:status`.
         public var status: UInt16
-        /// At most `answerByteCountMax` bytes of the body.
+        /// The first bytes of the body, at most `answerByteCountMax`.
         public var body: [UInt8]
         /// The value of `Request.keptField`; `nil` if the answer had none.
         public var keptField: String?
-        /// Microseconds from the request's departure to the answer's end.
+        /// Time from sending the request to the end of the answer, microseconds.
         public var micros: Int64
 
         public init(status: UInt16, body: [UInt8], keptField: String? = nil, micros: Int64 = 0) {
@@ -52,11 +52,11 @@ public struct APNSProbe: Sendable {
 
     /// How far the probe got.
     public enum Step: Int, Comparable, Sendable {
-        /// The name was not looked up, or nobody accepted the connection.
+        /// TCP is not connected yet: the name was not found, or nothing accepted the connection.
         case connecting
-        /// TCP is connected.
+        /// TCP is connected, or the proxy's tunnel is open.
         case connected
-        /// TLS is connected, and the certificate was accepted.
+        /// The TLS handshake is complete, and the certificate was accepted.
         case secured
         /// The peer's SETTINGS arrived: it speaks HTTP/2.
         case ready
@@ -72,28 +72,30 @@ public struct APNSProbe: Sendable {
         public var step = Step.connecting
         /// Why the connection got no further, in words; empty if nothing went wrong.
         public var failure = ""
-        /// Why a proxy made no tunnel, if that is the reason.
+        /// Why the proxy made no tunnel; `nil` if it made one or there is no proxy.
         public var proxyFailure: ProxyFailure?
         /// What failed in TLS; `nil` if nothing did.
         public var tlsError: TLSError?
-        /// The address that answered, such as `17.188.143.34`.
+        /// The IP address of the connection, such as `17.188.143.34`. With a proxy it is the proxy's.
         public var address: String?
         /// The TLS version, such as `TLSv1.3`.
         public var tlsVersion: String?
-        /// The peer's certificate chain, its own certificate first, as far as it could be built.
+        /// The peer's certificate chain, beginning with the peer's own certificate. It is incomplete if an issuer was
+        /// not found.
         public var certificates: [PeerCertificate] = []
         /// Maximum number of requests that the peer allows at a time.
         public var streamsMax: UInt32?
-        /// The answer; `nil` if there was none, or nothing was asked.
+        /// The answer; `nil` if none arrived or no request was sent.
         public var answer: Answer?
-        /// Whether the request, or a part of it, left. Without an answer its result is then unknown.
+        /// Whether the request, or a part of it, was sent. If so and no answer arrived, it is unknown whether the peer
+        /// processed the request.
         public var requestLeft = false
 
         /// A report before the first step.
         public init() {}
     }
 
-    /// Number of bytes of an answer's body that are kept.
+    /// Maximum number of bytes of an answer's body that are kept.
     public static let answerByteCountMax = 4_096
 
     /// The host to connect to.
@@ -104,7 +106,7 @@ public struct APNSProbe: Sendable {
     public var proxy: ProxyAccess?
     /// The certificate authorities that are trusted, as in a worker's route.
     public var trustRoots: TLSTrustRoots
-    /// Time limit for the whole probe, with the lookup of the name.
+    /// Time limit for the whole probe, including the lookup of the name.
     public var limit: Duration
 
     public init(host: String, port: Int, proxy: ProxyAccess? = nil, trustRoots: TLSTrustRoots, limit: Duration) {
@@ -115,10 +117,10 @@ public struct APNSProbe: Sendable {
         self.limit = limit
     }
 
-    /// Connects, sends the request if there is one, and closes. Never throws: the report says what went wrong. Ends
-    /// within about `limit`.
+    /// Connects, sends the request if there is one, and closes. It never throws: the report says what went wrong. It
+    /// ends within about `limit`.
     public func run(_ request: Request? = nil) async -> Report {
-        // The loop outlives the probe, because a name server may answer long after the limit.
+        // The loop must live longer than the probe, because a name server may answer long after the limit.
         await self.run(request, on: MultiThreadedEventLoopGroup.singleton.next())
     }
 
@@ -128,7 +130,7 @@ public struct APNSProbe: Sendable {
             var report = Report()
             let attempt: ProbeConnection
             do throws(TLSError) {
-                // The route has both names of the host, as in a worker.
+                // A route derives `serverName` and `authority` from the host, as in a worker.
                 let route = RouteConfiguration(name: "", host: self.host, port: self.port, providerKey: 0)
                 attempt = ProbeConnection(
                     tls: try TLSSession(
@@ -159,7 +161,7 @@ public struct APNSProbe: Sendable {
                 }
             }
         }
-        // The connection fulfills its promise, and never fails it.
+        // `ProbeConnection` always fulfills the promise, and never fails it.
         return (try? await promise.futureResult.get()) ?? Report()
     }
 }

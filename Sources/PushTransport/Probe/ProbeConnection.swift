@@ -2,8 +2,8 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// The connection of an `APNSProbe`: a channel, TLS and an HTTP/2 session in one handler. It remembers how far it gets.
-/// It is confined to its loop.
+/// The connection of an `APNSProbe`: TLS and an HTTP/2 session in one channel handler. It records how far it gets. It
+/// is confined to its loop.
 final class ProbeConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -61,7 +61,7 @@ final class ProbeConnection: ChannelInboundHandler {
         case .failed(let error):
             self.report.certificates = self.tls.peerCertificates
             self.report.tlsError = error
-            // An alert with the reason may be waiting.
+            // TLS may have an alert to send, which tells the peer the reason.
             self.writeOut()
             self.end("\(error)")
         }
@@ -74,7 +74,7 @@ final class ProbeConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { self.end(ConnectError.text(error)) }
 
-    /// Reports that there is no channel.
+    /// Ends the probe because no channel could be connected.
     func connectFailed(_ error: any Error) {
         guard !self.isEnded else { return }
         self.report.proxyFailure = error as? ProxyFailure
@@ -158,7 +158,7 @@ final class ProbeConnection: ChannelInboundHandler {
 
     // MARK: The end
 
-    /// Ends the probe at its time limit, and reports what it was waiting for.
+    /// Ends the probe at its time limit. The report says what it was waiting for.
     func limitReached(_ limit: String) {
         switch self.report.step {
         case .connecting:
@@ -170,7 +170,7 @@ final class ProbeConnection: ChannelInboundHandler {
         }
     }
 
-    /// Reports the result, and closes. Idempotent: only the first report counts.
+    /// Reports the result, and closes the connection. Further calls do nothing.
     /// - Parameter failure: empty if all went well.
     func end(_ failure: String) {
         guard !self.isEnded else { return }

@@ -1,9 +1,9 @@
 import Glibc
 import Redaction
 
-/// The bytes of a provider key's file, and a mark that changes when the file does.
+/// The bytes of a provider key's file, and a mark that differs when the file has changed.
 struct KeyFile {
-    /// What `stat` says about a file. It differs when the file was replaced or rewritten.
+    /// What `stat` says about a file. The mark differs after the file was replaced or rewritten.
     struct Mark: Equatable {
         var device: UInt64
         var inode: UInt64
@@ -12,7 +12,7 @@ struct KeyFile {
         var changedNanos: Int
     }
 
-    /// Largest file that is read. A `.p8` has about 260 bytes.
+    /// Maximum size of a file that is read, bytes. A `.p8` file has about 260 bytes.
     static let byteCountMax = 65_536
 
     var mark: Mark
@@ -25,7 +25,7 @@ struct KeyFile {
         return Mark(status)
     }
 
-    /// Reads the file, which blocks on the disk. The error says what is wrong in words.
+    /// Reads the file. Blocks on the disk. The error says in words what is wrong.
     static func read(path: String) throws(KeyFileError) -> KeyFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -64,7 +64,7 @@ struct KeyFile {
 }
 
 extension KeyFile.Mark {
-    /// The mark of a text that was given instead of a file.
+    /// The mark of a key that was given as text, without a file.
     static let unchanging = Self(device: 0, inode: 0, byteCount: 0, changedSeconds: 0, changedNanos: 0)
 
     init(_ status: stat) {

@@ -6,7 +6,7 @@ public enum KeyFileName {
     private static let start = "AuthKey_"
     private static let end = ".p8"
 
-    /// The key id in the last part of a path; `nil` if it is not named as Apple names it.
+    /// The key id in the file name at the end of a path; `nil` if the file is not named as Apple names it.
     public static func keyID(path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""
         guard name.hasPrefix(Self.start), name.hasSuffix(Self.end) else { return nil }
@@ -19,12 +19,12 @@ public enum KeyFileName {
         return keyID.utf8.count == ProviderTokenClaims.identifierByteCount && isPlain ? String(keyID) : nil
     }
 
-    /// The most key files of a directory that are read. Apple gives a team two keys per environment, apart from
-    /// topic-specific keys.
+    /// Maximum number of key files that are read from a directory. Apple gives a team two keys per environment, and
+    /// more for single topics.
     public static let countMax = 16
 
-    /// The key files of a directory, at most `countMax`: newest first by their time of change, then by name. `nil` if
-    /// it is not a directory. Blocks on the disk.
+    /// Lists at most `countMax` key files of a directory: the most recently changed first, then by name in reverse.
+    /// Returns `nil` if it is not a directory. Blocks on the disk.
     static func list(directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

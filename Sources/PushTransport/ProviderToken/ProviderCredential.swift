@@ -3,32 +3,32 @@ import PushModel
 import Redaction
 import TLSSession
 
-/// The keys of one configured credential, the one in use, and the current token. It reads nothing itself: the caller
-/// passes files and APNs' answers.
+/// The keys of one configured credential, the key in use, and the current token. It reads no files: the caller passes
+/// their content, and APNs' answers.
 struct ProviderCredential: Sendable {
-    /// What was found in one key file.
+    /// What was found when one key file was looked at.
     enum Finding: Sendable {
         /// The file has not changed.
         case same
         case read(KeyFile)
-        /// The file changed and cannot be used; `detail` says why. It is not read again until `mark` changes. `nil`
-        /// means that the file is missing.
+        /// The file has changed and cannot be used; `detail` says why. It is not read again until `mark` changes.
+        /// `mark` is `nil` if the file is missing.
         case unusable(mark: KeyFile.Mark?, detail: String)
     }
-    /// What deserves a line in the log.
+    /// An event that gets a line in the log.
     enum News: Equatable {
         /// A new key is used from now on.
         case tried(keyID: String, path: String)
         case unusable(path: String, detail: String)
-        /// Another key is used, because the previous key was refused.
+        /// Another key is used, because APNs refused the previous one.
         case exchanged(from: String, to: String, reason: String)
         case accepted(keyID: String)
     }
 
-    /// A key file as it was last found.
+    /// What is remembered of a key file since it was last looked at.
     struct Watched: Sendable {
         var mark: KeyFile.Mark?
-        /// Content hash of the signer that was made from the file.
+        /// Hash of the file's bytes when a signer was last made from them; `nil` if none was.
         var contentHash: Int?
         /// Why the file cannot be used now; empty if it can.
         var fault = ""
@@ -49,7 +49,7 @@ struct ProviderCredential: Sendable {
     ) throws(KeyFileError) {
         self.configuration = configuration
         self.isDirectory = isDirectory
-        // This choice is replaced below: `self` may not be used before it has a value.
+        // This choice is only a placeholder: `self` may not be used before every property has a value.
         self.choice = ProviderKeyChoice([0])
         self.token = ProviderToken(
             generation: 0, connectionEpoch: 0, keyGeneration: 0, issuedAtSeconds: 0, authorization: [])
@@ -75,7 +75,7 @@ struct ProviderCredential: Sendable {
         self.signers.first { $0.number == self.choice.current } ?? self.signers[0]
     }
 
-    /// What an operator should repair although pushes continue, in plain words.
+    /// What an operator should repair, in plain words. Pushes continue meanwhile.
     var complaints: [String] {
         var complaints: [String] = []
         if !self.isDirectory, let keyID = self.configuration.keyID,
@@ -99,7 +99,7 @@ struct ProviderCredential: Sendable {
 
     // MARK: Files
 
-    /// Takes what was found in the key files, newest first. Known files that are not among them are gone.
+    /// Takes what was found in the key files, newest first. Files that are no longer found are gone.
     mutating func look(_ found: [(path: String, finding: Finding)], now: EngineTime) throws(TLSError) -> [News] {
         var news: [News] = []
         let inUse = self.choice.current
@@ -116,8 +116,8 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// Changes to the keys of another configuration. At least one of them can be used. The key in use stays until APNs
-    /// has accepted another. Nothing changes if the wanted key is the one in use.
+    /// Changes to the keys of another configuration. At least one of these keys can be used. The former key stays as a
+    /// fallback until APNs has accepted another. If the wanted key is already in use, the token stays.
     mutating func follow(
         _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
     ) throws(TLSError) -> [News] {
@@ -136,11 +136,12 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // The last one read, if several have this id. One file may have had several ids, or teams.
+        // Several signers may have this id: one file may have been read under several ids or teams. The last one read
+        // counts.
         if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }
-        // A key that APNs has accepted needs no fallback.
+        // If APNs has accepted the key in use, no other key needs to be kept as a fallback.
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         if isProven || self.choice.current != inUse { self.forgetReplaced(except: isProven ? nil : inUse) }
         guard self.choice.current != inUse else { return news }
@@ -148,18 +149,18 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// The key id under which this file's key signs.
+    /// The id of the file's key, as tokens name it.
     private func keyID(path: String) -> String? {
         let named = KeyFileName.keyID(path: path)
         return self.isDirectory ? named : self.configuration.keyID ?? named
     }
 
-    /// Whether the signer has the ids that are configured now.
+    /// Whether the signer has the key id and team id that are configured now.
     private func isConfigured(_ signer: ProviderSigner) -> Bool {
         signer.keyID == self.keyID(path: signer.path) && signer.teamID == self.configuration.teamID
     }
 
-    /// Whether the file has a key for which there is a signer already, with the id that it would get.
+    /// Whether there is already a signer for the file's key and ids. If so, the signer takes the file's path.
     private mutating func recognizes(_ finding: Finding, path: String) -> Bool {
         guard case .read(let file) = finding else { return false }
         let keyID = self.keyID(path: path)
@@ -177,7 +178,8 @@ struct ProviderCredential: Sendable {
         self.files[signer.path]?.contentHash == signer.contentHash
     }
 
-    /// What the log says about a finding. `.tried` means that the last of the signers is new.
+    /// Takes a finding, and returns what the log should say about it. `.tried` means that a signer was added at the
+    /// end.
     private mutating func take(_ finding: Finding, path: String) -> News? {
         switch finding {
         case .same:
@@ -207,7 +209,7 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Handles a file that has left the directory. The key in use stays until APNs refuses it.
+    /// Handles a file that is no longer in the directory. The key in use stays until APNs refuses it.
     private mutating func gone(_ path: String) {
         if self.current.path == path {
             self.files[path]?.mark = nil
@@ -218,8 +220,8 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Forgets keys whose file now holds another key. Once APNs has accepted the key in use, it also forgets those
-    /// whose ids are no longer configured.
+    /// Forgets keys whose file now holds another key. Once APNs has accepted the key in use, also forgets keys whose
+    /// ids are no longer configured. The key with `number` stays.
     private mutating func forgetReplaced(except number: Int? = nil) {
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         for signer in self.signers where signer.number != number {
@@ -238,7 +240,8 @@ struct ProviderCredential: Sendable {
 
     // MARK: Tokens
 
-    /// Asks the current key's schedule. Returns `true` if there is another token.
+    /// Asks the schedule of the key in use, and carries out its decision. Returns `true` if the current token has
+    /// changed.
     mutating func carryOut(
         now: EngineTime, _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
     ) throws(TLSError) -> Bool {
@@ -252,7 +255,7 @@ struct ProviderCredential: Sendable {
         return true
     }
 
-    /// Makes another token of the current key the current one.
+    /// Makes a token of the key in use the current token, after another key was chosen.
     private mutating func handOut(now: EngineTime) throws(TLSError) {
         guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return }
         _ = try self.signers[index].carryOut(now: now) { $0.due(now: now) }
@@ -275,7 +278,7 @@ struct ProviderCredential: Sendable {
 
     // MARK: APNs' answers
 
-    /// Marks the key of the current token as accepted by APNs.
+    /// Marks the key in use as accepted by APNs.
     mutating func accepted() -> News? {
         guard self.choice.accepted(self.choice.current) else { return nil }
         for index in self.signers.indices where self.signers[index].number == self.choice.current {
@@ -287,7 +290,7 @@ struct ProviderCredential: Sendable {
         return .accepted(keyID: self.currentKeyID)
     }
 
-    /// Marks the key of the current token as refused by APNs. Uses another, if one may work.
+    /// Marks the key in use as refused by APNs. Changes to another key, if one may work.
     mutating func refused(reason: String, now: EngineTime) throws(TLSError) -> News? {
         let before = self.current
         for index in self.signers.indices where self.signers[index].number == before.number {

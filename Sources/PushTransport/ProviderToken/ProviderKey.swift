@@ -1,20 +1,21 @@
 public import Redaction
 
-/// The signing keys of one team for one APNs environment: what the operator configures. Several keys at a time make it
-/// possible to change them without a stop.
+/// The signing keys of one team for one APNs environment, as the operator configures them. With several keys at a time,
+/// keys can be changed without a stop.
 public struct ProviderKey: Sendable, Equatable {
-    /// The key's 10 characters from Apple. `nil` takes them from the file's name. For a directory it is the first key
-    /// to use; `nil` means the newest.
+    /// The key id: 10 characters from Apple. `nil` takes it from the file's name. If `path` is a directory, this key is
+    /// used first; `nil` means the newest.
     public var keyID: String?
-    /// The 10 characters of the developer team.
+    /// The id of the developer team: 10 characters.
     public var teamID: String
-    /// A `.p8` file, or a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). It is read at start
-    /// and again whenever something changes.
+    /// The path of a `.p8` file, or of a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). The
+    /// files are read at the start, and again when they change.
     public var path: String
-    /// The text of a `.p8` file that was given instead of a file; empty if there is a file. It never changes. A secret.
+    /// The key as the text of a `.p8` file, instead of a path; empty if there is a path. It never changes. It is a
+    /// secret.
     public var content: [UInt8] = []
-    /// The environment in which the keys are used. Apple's newer keys are valid for one environment, so each has its
-    /// own choice of key.
+    /// The environment in which the keys are used. Apple's newer keys are valid for one environment, so the key is
+    /// chosen separately for each.
     public var environment: String
 
     public init(keyID: String?, teamID: String, path: String, environment: String = "production") {
@@ -24,14 +25,15 @@ public struct ProviderKey: Sendable, Equatable {
         self.environment = environment
     }
 
-    /// The key's name where its id is unknown or may change: the configured id, the one in the file's name, or else the
-    /// team.
+    /// A name for messages where the key's id may be unknown: the configured id, the id in the file's name, or else the
+    /// team's id.
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 
-    /// The path as it may be shown; `nil` if it does not look like a path, and may be the key itself.
+    /// The path for messages. `nil` if the text does not look like a path: it may be the key itself, set by mistake. A
+    /// key given as text shows its setting.
     public var shownPath: String? { self.content.isEmpty ? ShownText.path(self.path) : self.setting }
 
-    /// The setting with the key.
+    /// The name of the setting that has the key.
     public var setting: String { self.content.isEmpty ? "apns.key-file" : "apns.key" }
 
     /// A key that was given as the text of its file.
@@ -46,21 +48,21 @@ extension ProviderToken: Redacted {}
 
 /// A signed provider token. It is immutable and shared by all shards.
 public struct ProviderToken: Sendable {
-    /// Number of the token. It grows by one with each new current token.
+    /// Number of the token. It grows by one when the current token changes, also when it changes back.
     public var generation: UInt32
-    /// Grows by one with each change of key and each token signed ahead of schedule. Connections that began in an older
-    /// epoch must not see this token.
+    /// The epoch of connections. It grows by one when the key changes, or a token is signed ahead of schedule.
+    /// Connections of an older epoch must not send this token.
     public var connectionEpoch: UInt32
-    /// Whether this token was the current one before, and is again.
+    /// Whether this token was current before, and has replaced its successor.
     public var isReturn = false
     /// The first generation of the token's key.
     public var keyGeneration: UInt32
     /// Whether APNs has not accepted the token's key yet.
     public var isUnproven = true
-    /// Whether the key is unproven, and there is another to return to.
+    /// Whether APNs has not accepted the key yet, and there is another key to return to.
     public var isOnTrial = false
-    /// `iat`, seconds since 1970.
+    /// When the token was issued (`iat`), seconds since 1970.
     public var issuedAtSeconds: Int64
-    /// The value of the `authorization` header. A secret: never logged.
+    /// The value of the `authorization` header. It is a secret and never logged.
     public var authorization: [UInt8]
 }

@@ -4,19 +4,19 @@ import PushModel
 import Redaction
 import TLSSession
 
-/// One private key, and the tokens that are signed with it by its schedule.
+/// One private key, and the tokens that are signed with it according to its schedule.
 struct ProviderSigner: Sendable {
-    /// What is kept of a signed token.
+    /// A signed token.
     struct Signed: Sendable {
         var issuedAtSeconds: Int64
-        /// The value of the `authorization` header. A secret: never logged.
+        /// The value of the `authorization` header. It is a secret and never logged.
         var authorization: [UInt8]
     }
-    /// What has changed about the current token.
+    /// How the signer's current token has changed.
     enum Change: Equatable {
         case none
         case signed(isAheadOfSchedule: Bool)
-        /// The token before the current one is used again.
+        /// The previous token is used again.
         case returned
     }
 
@@ -26,7 +26,7 @@ struct ProviderSigner: Sendable {
     let teamID: String
     /// The path where the key was last read.
     var path: String
-    /// Hash of the file's bytes. It shows whether a touched file has a new key.
+    /// Hash of the file's bytes. It tells a new key from a file that was only touched.
     let contentHash: Int
     private let privateKey: ES256PrivateKey
     private var schedule = ProviderTokenSchedule()
@@ -35,7 +35,7 @@ struct ProviderSigner: Sendable {
     /// Why APNs refused the key; empty if it did not.
     var refusal = ""
 
-    /// A signer for a key file. Throws what is wrong with the file, in words.
+    /// Makes a signer from a key file. The error says in words what is wrong with the file.
     init(number: Int, keyID: String, teamID: String, path: String, file: KeyFile) throws(KeyFileError) {
         self.number = number
         self.keyID = keyID

@@ -8,12 +8,13 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// The provider tokens of all credentials, one current token each, and the choice of the key that signs them. Tokens
-/// are signed off the hot path and shared by every shard of the process.
+/// The current provider token of each credential, and the choice of the key that signs it. Tokens are signed on a
+/// thread pool, and shared by all shards of the process.
 ///
-/// It may be used from any thread. Shards take a new token when the store notifies them, between two pushes.
+/// It may be used from any thread. When it notifies a shard of a new token, the shard takes the token between two
+/// pushes.
 public final class ProviderTokenStore: Sendable {
-    /// Number of keys, which never shrinks. `RouteConfiguration.providerKey` is an index below it.
+    /// Number of credentials. It never shrinks. `RouteConfiguration.providerKey` is an index below it.
     public var keyCount: Int { self.state.withLock { $0.credentials.count } }
 
     /// Identifies one subscriber.
@@ -32,13 +33,13 @@ public final class ProviderTokenStore: Sendable {
         var isTicking = false
     }
 
-    // The mutex is never locked while a file is read. The longest lock is for a signature: about 20 µs, once in 45
-    // minutes per key.
+    // The lock is never held while a file is read. It is held longest for a signature: about 20 µs, once in 45 minutes
+    // per key.
     private let state: Mutex<State>
     private let logger: Logger
 
-    /// Reads each key's file and signs its first token. Throws when a file cannot be read or is not a P-256 key, or
-    /// when an id is not 10 characters.
+    /// Reads each key's file and signs its first token. Throws if a file cannot be read or is not a P-256 key, or if an
+    /// id does not have 10 characters.
     public convenience init(keys: [ProviderKey], logger: Logger) throws(TransportError) {
         try self.init(keys: keys, now: MachineClock.read().now, logger: logger)
     }
@@ -60,7 +61,7 @@ public final class ProviderTokenStore: Sendable {
         try Self.read(configuration, now: now).credential
     }
 
-    /// The content of one configured key's file or directory, and a credential made of it alone.
+    /// What was read for one configured key, and a credential made from that alone.
     fileprivate struct Reading: Sendable {
         var isDirectory: Bool
         var found: [(path: String, finding: ProviderCredential.Finding)]
@@ -117,13 +118,13 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// The current token of a key. Read it after a notification, not per push.
+    /// The current token of a key. Shards read it once per notification, and keep it for their pushes.
     public func current(key: Int) -> ProviderToken { self.state.withLock { $0.credentials[key].token } }
 
     /// The id of the key in use.
     public func currentKeyID(key: Int) -> String { self.state.withLock { $0.credentials[key].currentKeyID } }
 
-    /// What an operator should repair although pushes continue, in plain words, each once.
+    /// What an operator should repair, in plain words, each text once. Pushes continue meanwhile.
     public var complaints: [String] { self.state.withLock { Self.complaints($0) } }
 
     private static func complaints(_ state: State) -> [String] {
@@ -134,7 +135,7 @@ public final class ProviderTokenStore: Sendable {
         return complaints
     }
 
-    /// Passes the complaints to `onChange` now and, on any thread, whenever they have changed.
+    /// Calls `onChange` with the complaints now, and again when they change. Later calls may be on any thread.
     public func watchComplaints(_ onChange: @escaping @Sendable ([String]) -> Void) {
         self.state.withLock { $0.onComplaints = onChange }
         onChange(self.complaints)
@@ -156,14 +157,14 @@ public final class ProviderTokenStore: Sendable {
     public struct KeyChange: Sendable {
         fileprivate var readings: [(index: Int, configuration: ProviderKey, reading: Reading)] = []
 
-        /// Whether nothing changes.
+        /// Whether the change has no keys.
         public var isEmpty: Bool { self.readings.isEmpty }
     }
 
-    /// Reads the files of keys whose configuration differs from those in use, or that are new. Blocks on the disk;
+    /// Reads the files of keys that are new, or whose configuration differs from the present one. Blocks on the disk;
     /// never call it on a loop.
-    /// - Parameter keys: at least as many as before, each at its index.
-    /// - Throws: what is wrong with one of them. Nothing has changed then.
+    /// - Parameter keys: the configured keys, at least as many as before. Each key that exists keeps its index.
+    /// - Throws: what is wrong with one of the keys. Nothing has changed then.
     public func read(_ keys: [ProviderKey]) throws(TransportError) -> KeyChange {
         try self.read(keys, now: MachineClock.read().now)
     }
@@ -178,9 +179,9 @@ public final class ProviderTokenStore: Sendable {
         return change
     }
 
-    /// Uses these keys from now on. If a key has changed, connections that began with the former key finish their
-    /// requests, because APNs refuses a key that a connection did not begin with. If APNs refuses the new key before it
-    /// has accepted it once, the store returns to the former one.
+    /// Uses these keys from now on. After a change of key, connections that began with the former key finish their
+    /// requests: APNs refuses a key that a connection did not begin with. If APNs refuses the new key and has never
+    /// accepted it, the store returns to the former key.
     public func use(_ change: KeyChange) { self.use(change, now: MachineClock.read().now) }
 
     func use(_ change: KeyChange, now: EngineTime) {
@@ -201,8 +202,8 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Renewing
 
-    /// Begins to renew tokens and to watch the key files, once a second on `eventLoop`. Files are read and tokens
-    /// signed on the thread pool.
+    /// Begins to renew tokens and to watch the key files. `eventLoop` starts this once a second; the thread pool reads
+    /// the files and signs.
     public func start(on eventLoop: any EventLoop) {
         let task = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
             guard let self else { return task.cancel() }
@@ -216,7 +217,7 @@ public final class ProviderTokenStore: Sendable {
         earlier?.cancel()
     }
 
-    /// Stops renewing. The current tokens stay readable.
+    /// Stops renewing tokens and watching files. The current tokens can still be read.
     public func stop() {
         let task = self.state.withLock { state in
             let task = state.tick
@@ -226,14 +227,14 @@ public final class ProviderTokenStore: Sendable {
         task?.cancel()
     }
 
-    /// Does what is due: reads the key files and signs. Blocks on the disk; never call it on a loop.
+    /// Reads the key files, and signs the tokens that are due. Blocks on the disk; never call it on a loop.
     func tick(now: EngineTime) {
         let isFirst = self.state.withLock { state in
             guard !state.isTicking else { return false }
             state.isTicking = true
             return true
         }
-        // Ticks must not gather while a disk hangs.
+        // While a disk hangs, further ticks do nothing, so that they do not pile up.
         guard isFirst else { return }
         defer { self.state.withLock { $0.isTicking = false } }
         for key in 0..<self.keyCount {
@@ -243,7 +244,7 @@ public final class ProviderTokenStore: Sendable {
         self.reportComplaints()
     }
 
-    /// - Parameter whenLooked: called after the files were read, and before the result is used.
+    /// - Parameter whenLooked: called after the files were read, and before what was read is used. Tests use it.
     func lookAtFiles(_ key: Int, now: EngineTime, whenLooked: () -> Void = {}) {
         let (configuration, isDirectory, files) = self.state.withLock { state in
             let credential = state.credentials[key]
@@ -253,7 +254,7 @@ public final class ProviderTokenStore: Sendable {
         let found = paths.map { ($0, Self.examine($0, of: configuration, known: files[$0]?.mark)) }
         whenLooked()
         self.change(key) { credential throws(TLSError) in
-            // Another key was configured meanwhile: the files that were read are not the right ones.
+            // If another key was configured meanwhile, the wrong files were read.
             guard credential.configuration == configuration else { return [] }
             return try credential.look(found, now: now)
         }
@@ -261,8 +262,8 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: APNs' answers
 
-    /// Takes the report that APNs called the token of this generation expired. Call it on any thread; signing follows
-    /// on the thread pool.
+    /// Takes the report that APNs called the token of this generation expired. It may be called on any thread; the
+    /// thread pool signs a new token.
     func reportExpired(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -270,7 +271,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Takes the report that APNs called the change to the token of this generation too early.
+    /// Takes the report of APNs that the token of this generation came too soon after the one before.
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -294,8 +295,8 @@ public final class ProviderTokenStore: Sendable {
         self.reportComplaints()
     }
 
-    /// Takes the report that APNs refused our credentials while this token was in use, for this reason. Another token
-    /// corrects a wrong issue time, and another key replaces a refused one.
+    /// Takes the report that APNs refused our credentials, for this reason, while the token of this generation was in
+    /// use. The store signs a new token if the issue time may be wrong. It may also change to another key.
     func reportInvalid(key: Int, generation: UInt32, reason: String) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -312,8 +313,8 @@ public final class ProviderTokenStore: Sendable {
         self.reportComplaints()
     }
 
-    /// Asks the schedule of the key in use, and carries out its decision. With `generation`, only if that token is
-    /// still the current one.
+    /// Asks the schedule of the key in use, and carries out its decision. With `generation`, does nothing if the
+    /// current token is another one.
     private func carryOut(
         _ index: Int, now: EngineTime, generation: UInt32? = nil,
         _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
@@ -325,7 +326,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Changes a credential. Writes the news to the log and, if the token is another, notifies the subscribers.
+    /// Changes a credential, and writes the news to the log. Notifies the subscribers if the current token has changed.
     private func change(
         _ index: Int, _ body: (inout ProviderCredential) throws(TLSError) -> [ProviderCredential.News]
     ) {
@@ -371,7 +372,7 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Subscribers
 
-    /// Calls `onChange`, on any thread, after a key got another current token.
+    /// Calls `onChange` whenever a key gets another current token. The calls may be on any thread.
     func subscribe(_ onChange: @escaping @Sendable () -> Void) -> Subscription {
         self.state.withLock { state in
             state.subscriptionCount += 1

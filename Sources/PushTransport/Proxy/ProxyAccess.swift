@@ -2,13 +2,13 @@ import Foundation
 import LocalFiles
 public import Redaction
 
-/// An HTTP proxy that makes tunnels, and the credentials for it.
+/// An HTTP proxy that makes tunnels, and where its credentials are.
 public struct ProxyAccess: Equatable, Sendable {
-    /// The proxy's name or address, without brackets.
+    /// The proxy's name or IP address. An IPv6 address has no brackets.
     public var host: String
     /// The TCP port.
     public var port: Int
-    /// A file with `user:password`; `nil` if the proxy wants no credentials.
+    /// The path of a file with `user:password`; `nil` if the proxy needs no credentials.
     public var credentialsFile: String?
 
     public init(host: String, port: Int, credentialsFile: String? = nil) {
@@ -23,30 +23,31 @@ public struct ProxyAccess: Equatable, Sendable {
         return "http://\(self.host.contains(":") ? "[\(name)]" : name):\(self.port)"
     }
 
-    /// The value of `proxy-authorization`, a secret; `nil` for none. Blocks on the disk.
+    /// The value of `proxy-authorization`, which is a secret; `nil` if the proxy needs no credentials. Blocks on the
+    /// disk.
     func authorization() throws(ProxyCredentials.Fault) -> [UInt8]? {
         guard let path = self.credentialsFile else { return nil }
         return try ProxyCredentials.read(path: path).authorization
     }
 }
 
-// A path in a value may be the secret itself, set by mistake.
+// A path may be the secret itself, set by mistake, so it is not shown.
 extension ProxyAccess: Redacted {}
 
-/// A user and a password for a proxy with the Basic scheme (RFC 7617).
+/// User and password for a proxy, for the scheme Basic (RFC 7617).
 public struct ProxyCredentials: Equatable, Sendable {
-    /// Largest file that is accepted.
+    /// Maximum length of `user:password`, bytes.
     static let byteCountMax = 1_024
 
-    /// The value of `proxy-authorization`.
+    /// The value of `proxy-authorization`, a secret.
     let authorization: [UInt8]
 
-    /// Why a file's content is not a user and a password, in words, without the content itself.
+    /// Why user and password cannot be read from a file. The text does not contain the file's content.
     public struct Fault: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// Credentials from `user:password`. Further colons are part of the password; a final line end is not.
+    /// Reads `user:password`. Further colons belong to the password. A final line end is ignored.
     public init(_ content: [UInt8]) throws(Fault) {
         let line = content.prefix { $0 != 0x0a && $0 != 0x0d }
         guard content[line.count...].allSatisfy({ $0 == 0x0a || $0 == 0x0d }) else {
@@ -66,7 +67,7 @@ public struct ProxyCredentials: Equatable, Sendable {
         self.authorization = Array("Basic \(Data(line).base64EncodedString())".utf8)
     }
 
-    /// Reads the file. Blocks on the disk. The fault names the path.
+    /// Reads the credentials' file. Blocks on the disk. A fault names the path.
     public static func read(path: String) throws(Fault) -> ProxyCredentials {
         let content: [UInt8]
         do throws(FileFailure) {

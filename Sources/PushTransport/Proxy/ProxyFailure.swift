@@ -1,14 +1,14 @@
 import APNSProtocol
 
-/// Why there is no tunnel through a proxy, in an operator's words, and what to do.
+/// Why a proxy made no tunnel and what to do, in an operator's words.
 public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible {
     enum Cause: Equatable {
         /// TCP did not connect to the proxy, or the connection broke.
         case unreachable(String)
-        /// No answer arrived within the limit.
+        /// The proxy did not answer CONNECT within the limit.
         case silent(limitMillis: Int64)
         case refused(ProxyRefusal)
-        /// The file with user and password is wrong.
+        /// User and password cannot be read from their file.
         case credentials(String)
     }
 
@@ -24,7 +24,7 @@ public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible 
         self.cause = cause
     }
 
-    /// What happened.
+    /// What happened, as a clause.
     public var text: String {
         switch self.cause {
         case .unreachable(let why): "\(self.proxy) cannot be reached: \(why)"
@@ -40,7 +40,7 @@ public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// What to do.
+    /// What the operator should do, as a clause.
     public var remedy: String {
         switch self.cause {
         case .unreachable, .silent: "check apns.proxy, and that the proxy runs and firewalls let TCP to it"

@@ -2,15 +2,15 @@ import APNSProtocol
 import NIOCore
 import NIOPosix
 
-/// Asks a proxy for a tunnel on a channel that is connected to it, and leaves the channel when it has one. It is
-/// confined to its loop.
+/// Asks a proxy for a tunnel, on a channel connected to the proxy. It removes itself from the channel when the tunnel
+/// is open. It is confined to its loop.
 private final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let request: [UInt8]
     private let limitMillis: Int64
-    /// Fulfilled once, with the channel or the reason why there is no tunnel.
+    /// Completed once: with the channel, or with the reason why there is no tunnel.
     private let promise: EventLoopPromise<any Channel>
     private let failure: (ProxyFailure.Cause) -> ProxyFailure
     private var tunnel = ProxyTunnel()
@@ -80,9 +80,9 @@ private final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelH
 /// Connects to a host, directly or through a proxy.
 enum ProxiedConnect {
     /// - Parameters:
-    ///   - bootstrap: of the loop, with a resolver of its own.
-    ///   - limitMillis: for the proxy's answer, counted from the TCP connection.
-    /// - Returns: a channel whose peer is the target, as far as bytes go. Fails with a `ProxyFailure` if a proxy is the
+    ///   - bootstrap: makes channels on `loop`. Its resolver is used for this connection only.
+    ///   - limitMillis: the time limit for the proxy's answer, counted from the TCP connection to the proxy.
+    /// - Returns: a channel to the target, perhaps through a tunnel. Fails with a `ProxyFailure` if the proxy is the
     ///   reason.
     static func connect(
         _ bootstrap: ClientBootstrap, to target: (host: String, port: Int), by proxy: ProxyAccess?,
@@ -90,7 +90,8 @@ enum ProxiedConnect {
     ) -> EventLoopFuture<any Channel>.Isolated {
         guard let proxy else { return bootstrap.connect(host: target.host, port: target.port).assumeIsolated() }
         func failure(_ cause: ProxyFailure.Cause) -> ProxyFailure { ProxyFailure(cause, proxy, to: target) }
-        // The file may change at any time, so it is read for each connection, and not on the loop.
+        // The credentials' file may change at any time, so it is read for each connection. Reading blocks, so the loop
+        // does not do it.
         return NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
             Result { () throws(ProxyCredentials.Fault) in try proxy.authorization() }
         }.assumeIsolated().flatMap { result -> EventLoopFuture<any Channel> in

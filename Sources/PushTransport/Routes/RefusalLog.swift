@@ -1,28 +1,28 @@
 import APNSProtocol
 import Logging
 
-/// Decides which refusals get a line in the log: the first of each kind at once, then one a minute, with the number
-/// since the last line. The caller passes the time.
+/// Decides which refusals get a line in the log. Each kind gets a line at once, and then at most one a minute. A line
+/// says how many refusals got none since the last. The caller passes the time.
 struct RefusalLog {
     struct Kind: Hashable {
         var status: UInt16
         var reason: String
     }
-    /// The least time between two lines of a kind.
+    /// Minimum time between two lines of a kind.
     static let intervalMillis: Int64 = 60_000
-    /// Maximum number of kinds that are remembered. A peer may invent any number of reasons: further ones share a kind
-    /// by status.
+    /// Maximum number of kinds that are told apart by reason. Further reasons count together, by status. A peer may
+    /// invent any number of reasons.
     static let kindCountMax = 64
 
     private var lines: [Kind: (atMillis: Int64, suppressedCount: Int)] = [:]
 
-    /// Number of refusals of this kind without a line since the last line, if this refusal gets one; `nil` if it gets
-    /// none.
+    /// Decides whether this refusal gets a line. If so, returns the number of refusals of its kind that got no line
+    /// since the last one. Returns `nil` if not.
     mutating func admit(_ kind: Kind, nowMillis: Int64) -> Int? {
         var kind = kind
         if self.lines[kind] == nil, self.lines.count >= Self.kindCountMax { kind.reason = "" }
         guard let last = self.lines[kind] else {
-            // Statuses are few, so the number of kinds stays small.
+            // There are few statuses, so few kinds are added beyond the maximum.
             self.lines[kind] = (nowMillis, 0)
             return 0
         }
@@ -34,7 +34,7 @@ struct RefusalLog {
         return last.suppressedCount
     }
 
-    /// The level of a refusal's line, and its meaning.
+    /// The log level and the text of a refusal's line.
     static func line(_ verdict: Verdict) -> (level: Logger.Level, text: String) {
         switch verdict {
         case .accepted: (.debug, "APNs took a push")

@@ -1,5 +1,5 @@
-/// Counts of one route of one shard since the start, and its present state. They are plain integers, read on the
-/// shard's loop.
+/// Counts of one route of one shard since the process started, and its present state. They are plain integers, read on
+/// the shard's loop.
 public struct RouteCounters: Sendable, Equatable {
     // Gauges.
     /// Connections that take requests.
@@ -10,9 +10,9 @@ public struct RouteCounters: Sendable, Equatable {
     public var connectionsDraining = 0
     /// Requests on open streams.
     public var streamsInFlight = 0
-    /// 1 while the breaker is open, or the route is paused because its credentials were refused.
+    /// 1 while the route is paused because APNs answers with server errors; otherwise 0.
     public var breakerOpen = 0
-    /// 1 while APNs refuses the route's credentials.
+    /// 1 while the route is paused because APNs refuses its credentials; otherwise 0.
     public var credentialsRefused = 0
 
     // Totals.
@@ -26,9 +26,9 @@ public struct RouteCounters: Sendable, Equatable {
     public var requestsTotal = 0
     /// Streams that APNs reset.
     public var resetsTotal = 0
-    /// Requests without an answer in time.
+    /// Requests that got no answer within the time limit.
     public var timeoutsTotal = 0
-    /// Requests that APNs did not process; they may be sent again.
+    /// Requests that APNs did not process. They may be sent again.
     public var notProcessedTotal = 0
     /// Requests for which it is unknown whether APNs processed them.
     public var unknownTotal = 0
@@ -38,20 +38,20 @@ public struct RouteCounters: Sendable, Equatable {
     public var bytesOutTotal = 0
     /// Bytes received, TLS included.
     public var bytesInTotal = 0
-    /// Answers with a status.
+    /// Answers by status.
     public var responses = ResponseCounts()
-    /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; others
-    /// count as `other`.
+    /// Number of GOAWAYs by APNs' reason, or by error code if there is no reason. There are at most `goAwayReasonsMax`
+    /// reasons; others count as `other`.
     public var goAways: [String: Int] = [:]
 
-    /// The most reasons of GOAWAYs that are counted separately.
+    /// Maximum number of entries in `goAways`.
     public static let goAwayReasonsMax = 32
 
     /// Counters at zero.
     public init() {}
 }
 
-/// Answers by status. The set of statuses is closed, so metrics have a fixed set, too.
+/// Numbers of answers by status. A fixed list of statuses gives a fixed list of metrics.
 public struct ResponseCounts: Sendable, Equatable {
     /// The push was accepted, or the request about channels succeeded.
     public var status200 = 0
@@ -71,7 +71,7 @@ public struct ResponseCounts: Sendable, Equatable {
     public var status410 = 0
     /// The payload is too large.
     public var status413 = 0
-    /// Too many requests, for a token or by the provider token.
+    /// Too many requests for a token, or too many renewals of the provider token.
     public var status429 = 0
     /// APNs failed.
     public var status500 = 0

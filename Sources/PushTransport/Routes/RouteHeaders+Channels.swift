@@ -2,18 +2,18 @@ import APNSProtocol
 import HTTP2Session
 import PushModel
 
-/// Identifies the template of a request that is not a push to a phone.
+/// Identifies the header template of a request other than a push to a phone.
 struct ChannelTemplate: Hashable {
     var kind: RequestKind
     var app: UInt16
-    /// Priority of a broadcast. All other requests have the same value here.
+    /// Priority of a broadcast. For other requests it is always `.low`.
     var priority: PushPriority
 }
 
-/// Headers of broadcasts, and of requests about channels themselves.
+/// Headers of broadcasts, and of requests that make, read, delete or list channels.
 extension RouteHeaders {
-    /// Submits a request that is not a push to a phone. The answer to a request about channels keeps the channel's id
-    /// and the body.
+    /// Submits a request other than a push to a phone. For a request about channels, the session keeps the channel's id
+    /// and the body of the answer.
     mutating func submitAboutChannel(
         _ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32
     ) -> HTTP2SubmitResult {
@@ -44,9 +44,9 @@ extension RouteHeaders {
         return template
     }
 
-    /// A template. Its variable fields are `apns-expiration` (of a broadcast), `apns-channel-id` (if a channel is
-    /// named) and `apns-request-id`, in this order. Apple wants the path never to be indexed, though it is the same for
-    /// each request of an app here.
+    /// Makes a template. Its variable fields, in order: `apns-expiration` (broadcasts only), `apns-channel-id` (if a
+    /// channel is named), `apns-request-id`. Apple wants the path never to be indexed, though all requests of an app
+    /// have the same path here.
     private borrowing func make(_ key: ChannelTemplate, bundleID: String) -> HTTP2HeaderTemplate {
         let path =
             ChannelRequest.pathValue(key.kind, bundleID: bundleID) ?? BroadcastRequest.pathValue(bundleID: bundleID)

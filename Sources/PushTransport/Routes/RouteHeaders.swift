@@ -2,9 +2,9 @@ import APNSProtocol
 import HTTP2Session
 import PushModel
 
-/// The header fields of one route's requests. There is a template per app and priority, made when first needed and
-/// again with each provider token. Each request adds its own values. This file has pushes to phones, and
-/// `RouteHeaders+Channels.swift` the others.
+/// The header fields of one route's requests. Each app and priority has a template, made when first needed and again
+/// for each provider token. A request adds its own values. This file is about pushes to phones;
+/// `RouteHeaders+Channels.swift` has the other requests.
 struct RouteHeaders: ~Copyable {
     let authority: String
     private(set) var bundleIDs: [String]
@@ -22,22 +22,22 @@ struct RouteHeaders: ~Copyable {
         self.templates = Array(repeating: nil, count: 2 * bundleIDs.count)
     }
 
-    /// Takes the list of apps from now on. It begins with the former apps.
+    /// Replaces the list of apps. The new list begins with the former apps.
     mutating func follow(bundleIDs: [String]) {
         self.bundleIDs = bundleIDs
         self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }
         while self.templates.count < 2 * bundleIDs.count { self.templates.append(nil) }
     }
 
-    /// Requests carry this `authorization` value from now on.
+    /// Sets the `authorization` value of all further requests.
     mutating func use(authorization: [UInt8]) {
         self.authorization = authorization
         for index in self.templates.indices { self.templates[index] = nil }
         self.channelTemplates.removeAll(keepingCapacity: true)
     }
 
-    /// Submits the request to a session. All of it is done here, and not piece by piece in the class that owns this
-    /// struct: each access to a class's variable is reported to the runtime.
+    /// Submits the request to a session. All steps are in this one call, because the runtime checks each access to a
+    /// class's variable.
     mutating func submit(_ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32)
         -> HTTP2SubmitResult
     {
@@ -54,8 +54,8 @@ struct RouteHeaders: ~Copyable {
     }
 
     /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order. A Live Activity
-    /// on a phone has two priorities, 10 and 5 (Apple: "Starting and updating Live Activities with ActivityKit push
-    /// notifications"): the lowest counts as low.
+    /// on a phone has only the priorities 10 and 5 (Apple: "Starting and updating Live Activities with ActivityKit push
+    /// notifications"). So the lowest priority is sent as low.
     private mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
         precondition(
             Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
@@ -66,8 +66,8 @@ struct RouteHeaders: ~Copyable {
         return template
     }
 
-    /// A template. Values that seldom change may be indexed; those that change per push never are (Apple: "Sending
-    /// notification requests to APNs").
+    /// Makes a template. Values that seldom change may be indexed by HPACK; values that change per push never are
+    /// (Apple: "Sending notification requests to APNs").
     private func make(topic: [UInt8], priority: PushPriority) -> HTTP2HeaderTemplate {
         HTTP2HeaderTemplate([
             .fixed(":method", "\(DeviceRequest.method)"),

@@ -9,7 +9,8 @@ import TLSSession
 
 /// Carries out the pool's actions.
 extension RouteRunner {
-    /// Carries out the actions since the last turn. `isDue` says that a deadline of the pool has been reached.
+    /// Carries out the actions that the pool has decided since the last turn. `isDue` says that a deadline of the pool
+    /// has been reached.
     func beginTurn(isDue: Bool) {
         self.pool.lookAtWindow(micros: self.shard.nowMicros, busyMicros: MachineClock.threadBusyMicros)
         if isDue { self.advance() }
@@ -24,7 +25,8 @@ extension RouteRunner {
         if !self.timedOut.isEmpty { self.shard.hasNews = true }
         for end in self.timedOut {
             self.counters.timeoutsTotal += 1
-            // A peer that takes nothing (no window, a full socket) cannot have processed a request that has not left.
+            // A request that has not left cannot have been processed. It stays here if the peer's window or the socket
+            // is full.
             let hasLeft = self.connections[end.connection]?.session.hasLeft(streamID: end.streamID) ?? true
             if hasLeft {
                 self.counters.unknownTotal += 1
@@ -40,7 +42,7 @@ extension RouteRunner {
         }
     }
 
-    /// Carries out the pool's actions, and those that follow from them.
+    /// Carries out the pool's actions until no more follow.
     func carryOutActions() {
         while !self.pool.actions.isEmpty {
             var actions: [PoolAction] = []
@@ -87,7 +89,7 @@ extension RouteRunner {
         }
     }
 
-    /// Ends every connection now.
+    /// Closes every connection at once.
     func closeAll(now: EngineTime) {
         self.pool.shutDown(now: now)
         self.carryOutActions()
@@ -178,7 +180,7 @@ extension RouteRunner {
                     eventLoop: self.shard.eventLoop, seed: self.random.next(), inUse: self.addressesInUse())
             )
             .connectTimeout(.milliseconds(self.configuration.pool.connectTimeoutMillis))
-            // Everything is flushed in large pieces, so waiting for more would only delay the last.
+            // Everything is flushed in large pieces, so Nagle's algorithm would only delay the last packet.
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
             .channelOption(

@@ -81,7 +81,7 @@ extension RouteRunner {
                     connection, lastStreamID: lastStreamID, errorCode,
                     debugData: events.bytes.span.extracting(debugData))
             case .pingAcknowledged:
-                // The arrival of the bytes has been counted already.
+                // Nothing to do: `bytesReceived` has already shown the pool that the peer is alive.
                 break
             case .goAwaySent(let errorCode, let debugData):
                 guard errorCode != .noError else { break }
@@ -111,7 +111,8 @@ extension RouteRunner {
         if response.verdict == .topicRefused(anotherConnectionMayDo: true),
             self.pool.renewsForTopic(tag, connection: connection.number, now: self.shard.now)
         {
-            // An app that was added to the key after a connection's first push is disallowed on that connection only.
+            // A connection refuses an app that was added to the key after the connection's first push. Another
+            // connection may accept the app.
             self.counters.notProcessedTotal += 1
             let end = self.pool.answered(
                 tag, connection: connection.number, verdict: .connectionUnusable, retryAfterSeconds: nil,
@@ -129,7 +130,7 @@ extension RouteRunner {
         self.shard.answers.append(PushAnswer(id: end.push, result: .response(response), apnsMicros: end.micros))
     }
 
-    /// Writes a refusal's log line, if it gets one, and keeps the reason for alarms.
+    /// Writes the refusal's log line, if `RefusalLog` allows one. Keeps the reason for the texts of alarms.
     private func log(_ response: PushResponse) {
         let (status, reason) = (response.status, response.reason)
         switch response.verdict {
@@ -195,7 +196,7 @@ extension RouteRunner {
                 "connection ready",
                 metadata: ["connection": "\(connection.number)", "streams": "\(concurrentStreamsMax)"])
         } else if Int(concurrentStreamsMax) < connection.session.openStreamCount {
-            // Requests that have not left need not wait for this connection to recover.
+            // Another connection can send the requests that have not left yet.
             connection.session.withdrawUnsent()
         }
     }
@@ -213,17 +214,17 @@ extension RouteRunner {
             "connection": "\(connection.number)", "reason": "\(name)", "code": "\(errorCode)",
             "last-stream": "\(lastStreamID)",
         ]
-        // This text was seen in practice: "Maximum active streams violated for this endpoint", which is not JSON. It is
-        // for people, not for a metric.
+        // APNs sent this text in practice, which is not JSON: "Maximum active streams violated for this endpoint". It
+        // is shown to people but is not used in metrics.
         if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
         self.logger.info("GOAWAY", metadata: metadata)
         self.pool.goAwayReceived(connection.number, isError: errorCode != .noError, now: self.shard.now)
     }
 
-    /// Number of bytes of foreign debug data that are shown.
+    /// Maximum number of bytes of a peer's debug data that are shown.
     static let debugDataByteCountMax = 128
 
-    /// A peer's bytes as a short line of text, which cannot break a log's line or control a terminal.
+    /// Turns a peer's bytes into a short line of text that cannot break a log line or control a terminal.
     static func printable(_ bytes: Span<UInt8>) -> String {
         var shown: [UInt8] = []
         shown.append(copying: bytes.extracting(first: Self.debugDataByteCountMax))

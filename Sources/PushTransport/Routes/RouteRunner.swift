@@ -5,13 +5,13 @@ import Logging
 import PushModel
 import TLSSession
 
-/// Carries out what the pool of one route decides, and reports events to it. It has no policy of its own.
+/// Carries out what the pool of one route decides, and reports events to the pool. It decides nothing itself.
 final class RouteRunner {
     private(set) var configuration: RouteConfiguration
     let shard: ShardTransport
     var pool: ConnectionPool
     var counters = RouteCounters()
-    /// Whether there was no credit at the last check: the shard must be notified when there is some.
+    /// Whether there was no credit at the last check. The shard must then be notified when there is credit again.
     var sawNoCredit = false
     var hasUnseenCredit: Bool { self.sawNoCredit && self.pool.credit > 0 }
 
@@ -21,19 +21,19 @@ final class RouteRunner {
     var actions: [PoolAction] = []
     var timedOut: [TimedOutPush] = []
     var random: SplitMix64
-    /// APNs' last reason for a refusal, for the alarm's text.
+    /// APNs' last reason for a refusal, for the texts of alarms.
     var lastReason = ""
-    /// Why the last connection could not be made.
+    /// Why the last failed connection could not be made; empty if none has failed.
     var connectFailure = ""
     var refusals = RefusalLog()
     let tlsContext: TLSContext
     private(set) var logger: Logger
 
-    /// Number of unsent bytes in a channel from which on the session stops writing: a single one. It continues when no
-    /// byte is left.
+    /// Number of unsent bytes in a channel at which the session stops writing. It writes again when all bytes have
+    /// left.
     static let outputByteCountHigh = 1
     static let outputByteCountLow = 1
-    /// Number of bytes taken in by one read: about a thousand answers.
+    /// Maximum number of bytes that one read takes: about a thousand answers.
     static let readByteCount = 131_072
 
     init(
@@ -55,7 +55,7 @@ final class RouteRunner {
         self.use(token, isReturn: false)
     }
 
-    /// Takes from another configuration what can change while connections live. The route's target stays.
+    /// Takes over the settings that can change while connections are open. The route's target does not change.
     func follow(_ configuration: RouteConfiguration, bundleIDs: [String]) {
         self.headers.follow(bundleIDs: bundleIDs)
         self.configuration.pool = configuration.pool
@@ -66,7 +66,8 @@ final class RouteRunner {
 
     // MARK: Pushes
 
-    /// Queues the request of a lease. Returns `false` if the connection refused it, and nothing was sent.
+    /// Queues the request on the leased stream. Returns `false` if the connection refused the request; nothing was sent
+    /// then.
     func send(_ lent: borrowing LentRequest, _ lease: StreamLease) -> Bool {
         guard let connection = self.connections[lease.connection] else {
             self.pool.takeBack(lease)
@@ -83,7 +84,7 @@ final class RouteRunner {
             self.shard.markDirty(connection)
             return true
         case .noCredit:
-            // The session counts a stream that we have reset until its RST_STREAM has left: no more requests until the
+            // The session counts a stream that was reset here until its RST_STREAM has left. Requests wait until the
             // next flush.
             self.pool.takeBack(lease)
             self.pool.outputBlocked(lease.connection, true)
@@ -94,25 +95,25 @@ final class RouteRunner {
             self.pool.requestsRefused(lease.connection, now: self.shard.now)
             return false
         case .bodyTooLong(let byteCountMax):
-            // The engine refuses an event above 4 KiB, and does not merge beyond it. A session takes 16 KiB.
+            // The engine refuses events above 4 KiB, and merges none beyond that size. A session takes 16 KiB.
             preconditionFailure(
                 "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
             )
         case .valueCountMismatch(let expected):
-            // `RouteHeaders` makes both the template and the values, the same for each kind of request. No event adds
-            // or removes one.
+            // `RouteHeaders` makes the template and the values of each kind of request, so their numbers agree. Events
+            // cannot change them.
             preconditionFailure("the request template has \(expected) variable fields, not as many were given")
         }
     }
 
     // MARK: Provider token
 
-    /// Takes the store's new token.
+    /// Uses the store's current token, if it is not the one in use.
     func tokenChanged() {
         let token = self.shard.providerTokens.current(key: self.configuration.providerKey)
         guard token.generation != self.token.generation else { return }
         let isForNewConnections = token.connectionEpoch != self.token.connectionEpoch
-        // If a change was missed, the token's origin is unknown, and it counts as new.
+        // If tokens in between were missed, it is unknown whether this one was used before. It then counts as new.
         let isReturn = token.isReturn && token.generation == self.token.generation &+ 1
         self.token = token
         if isForNewConnections {

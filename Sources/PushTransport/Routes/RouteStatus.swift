@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import TLSSession
 
-/// State of one route of one shard, for an operator.
+/// State of one route of one shard, as an operator sees it.
 public struct RouteStatus: Sendable, Equatable {
     /// Whether pushes take this route. If not, only requests about channels do.
     public var carriesPushes = true
@@ -12,15 +12,15 @@ public struct RouteStatus: Sendable, Equatable {
     public var host = ""
     /// The port that connections are made to.
     public var port = 0
-    /// The proxy in between, as it may be shown; `nil` if connections are direct.
+    /// The proxy to the host, without its credentials; `nil` if connections are direct.
     public var proxy: String?
     /// Why nothing can be pushed; `nil` if no trouble is known.
     public var trouble: RouteTrouble?
-    /// Whether a connection has offered streams at least once.
+    /// Whether a connection has ever offered streams.
     public var wasReached = false
-    /// Why the last connection could not be made, in words; empty if it could.
+    /// Why the last failed connection could not be made, in words; empty if none has failed.
     public var connectFailure = ""
-    /// APNs' last reason for refusing more than a single push; empty if there is none.
+    /// APNs' last reason for a refusal that concerned more than a single push; empty if there was none.
     public var reason = ""
 
     /// The status of a new route.
@@ -28,7 +28,7 @@ public struct RouteStatus: Sendable, Equatable {
 }
 
 extension ConnectFault {
-    /// What a failed TLS session says about the peer.
+    /// Tells from a TLS error whether the peer is not APNs, or the network may be at fault.
     init(_ error: TLSError) {
         switch error.kind {
         case .certificateRejected, .noApplicationProtocol, .alertReceived, .handshakeFailed, .badRecord:
@@ -38,9 +38,9 @@ extension ConnectFault {
     }
 }
 
-/// Errors of connecting, in an operator's words.
+/// Describes errors of connecting in an operator's words.
 package enum ConnectError {
-    /// The kinds of failures of all addresses tried, each once.
+    /// Why no address could be connected to. Each text appears once, even if several addresses failed for it.
     package static func text(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.textOfOne(error) }
         var texts: [String] = []

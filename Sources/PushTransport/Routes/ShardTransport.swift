@@ -5,35 +5,34 @@ public import NIOCore
 public import PushModel
 import TLSSession
 
-/// The way out of one shard: its connections to APNs, for all routes. It is confined to `eventLoop`: made, called and
-/// closed there. Close it before releasing it, because its connections hold it.
+/// The connections of one shard to APNs, for all routes. It is confined to `eventLoop`: make, call and close it there.
+/// Close it before releasing it, because its connections hold it.
 ///
-/// It takes no turns of its own: events of connections wait for the shard's turn. A turn is `beginTurn`, `takeAnswers`,
-/// `submit` as long as there is credit and something is ready, and `endTurn`. It is due when `onWork` has been called,
-/// and at `deadlineMillis`.
+/// It does not run turns by itself: what happens on connections waits for the shard's next turn. A turn calls
+/// `beginTurn`, `takeAnswers`, `submit` while there is credit and something is ready, and `endTurn`. A turn is due when
+/// `onWork` has been called, and at `deadlineMillis`.
 public final class ShardTransport {
     /// The shard's event loop, on which everything here is done.
     public let eventLoop: any EventLoop
 
     /// Called on the loop when there is something for the next turn: answers have arrived, connections began or ended,
-    /// or something must be written. The closure is called at the end of a turn, never within one, and at most once
-    /// until a turn begins.
+    /// or something must be written. It is never called within a turn, and at most once until a turn begins.
     public var onWork: () -> Void = {}
 
-    /// When the next turn is due without an event, on the steady clock, as of the end of the last one; `nil` if no time
-    /// is awaited.
+    /// When the next turn is due even without an event, on the steady clock. It is set at the end of each turn; `nil`
+    /// means that no deadline is pending.
     public private(set) var deadlineMillis: Int64?
 
     let providerTokens: ProviderTokenStore
-    /// The time of this turn, or of an event on a connection.
+    /// The time of this turn, or of the last event on a connection.
     private(set) var now: EngineTime
-    /// The time of this turn, steady microseconds.
+    /// The moment of `now` on the steady clock, microseconds.
     private(set) var nowMicros: Int64
-    /// Answers that were not taken yet.
+    /// Answers that the shard has not taken yet.
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
-    /// Whether something happened that no answer reports, and that counters show.
+    /// Whether something happened that changes counters but gives no answer.
     var hasNews = false
     private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
@@ -45,12 +44,13 @@ public final class ShardTransport {
     private let randomSeed: UInt64
     private let logger: Logger
 
-    /// A transport without connections. Throws when trust roots cannot be read or a route names a provider key that
-    /// does not exist.
+    /// A transport without connections. Throws if trust roots cannot be read or a route names a provider key that does
+    /// not exist.
     ///
     /// - Parameters:
-    ///   - bundleIDs: of the apps in the order of `EngineConfiguration.apps`; `PushRequest.app` is an index into it.
-    ///   - randomSeed: for jitter and for the spread over addresses.
+    ///   - bundleIDs: the apps' bundle identifiers, in the order of `EngineConfiguration.apps`. `PushRequest.app` is an
+    ///     index into this list.
+    ///   - randomSeed: the seed for random delays, and for the choice among addresses.
     public init(
         eventLoop: any EventLoop, routes: [RouteConfiguration], bundleIDs: [String], providerTokens: ProviderTokenStore,
         randomSeed: UInt64, logger: Logger
@@ -63,7 +63,7 @@ public final class ShardTransport {
         try self.open(routes, bundleIDs: bundleIDs)
     }
 
-    /// Makes the runners of routes that have none yet: all of them, or none.
+    /// Makes the runners of routes that have none yet. If one cannot be made, none is added.
     private func open(_ routes: [RouteConfiguration], bundleIDs: [String]) throws(TransportError) {
         let providerTokens = self.providerTokens
         var opened: [RouteRunner] = []
@@ -89,13 +89,13 @@ public final class ShardTransport {
         self.routes += opened
     }
 
-    /// Continues with other routes and apps, between two turns. Connections stay: see `ConnectionPool.follow`.
+    /// Changes to other routes and apps. Call it between two turns. Connections stay open: see `ConnectionPool.follow`.
     ///
     /// - Parameters:
-    ///   - routes: begins with the present ones, in their order and with their targets; more may follow.
-    ///   - bundleIDs: begins with the present ones, in their order.
-    /// - Throws: when trust roots of a new route cannot be read or it names a provider key that does not exist. Nothing
-    ///   has changed then.
+    ///   - routes: the present routes, in their order and with their targets; new ones may follow.
+    ///   - bundleIDs: the present apps, in their order; new ones may follow.
+    /// - Throws: if the trust roots of a new route cannot be read, or the route names a provider key that does not
+    ///   exist. Nothing has changed then.
     public func follow(routes: [RouteConfiguration], bundleIDs: [String]) throws(TransportError) {
         guard !self.isClosed else { return }
         let countBefore = self.routes.count
@@ -109,7 +109,8 @@ public final class ShardTransport {
         self.wantTurn()
     }
 
-    /// Asks for warm connections, which the first turn opens, and begins to follow new provider tokens.
+    /// Asks the pools for their first connections, and subscribes to new provider tokens. The first turn opens the
+    /// connections.
     public func start() {
         let transport = NIOLoopBound(self, eventLoop: self.eventLoop)
         let eventLoop = self.eventLoop
@@ -123,7 +124,7 @@ public final class ShardTransport {
 
     // MARK: A turn
 
-    /// Begins a turn: times out what is due, and carries out the pools' actions.
+    /// Begins a turn: ends requests whose time is over, and carries out the pools' actions.
     /// - Returns: the time of the turn.
     @discardableResult
     public func beginTurn() -> EngineTime {
@@ -132,36 +133,37 @@ public final class ShardTransport {
         self.isTurnDue = false
         let isDue = self.now.steadyMillis >= self.deadlineMillis ?? .max
         for route in self.routes {
-            // The turn sees the present credit.
+            // The turn sees the present credit itself, so no notification is needed.
             route.sawNoCredit = false
             route.beginTurn(isDue: isDue)
         }
         return self.now
     }
 
-    /// Takes the answers that have arrived, each push's exactly once. `answers` must be empty; its capacity is reused.
+    /// Moves the answers that have arrived into `answers`, which must be empty. Each push gets exactly one answer. The
+    /// array's capacity is reused.
     public func takeAnswers(into answers: inout [PushAnswer]) {
         guard !self.answers.isEmpty else { return }
         swap(&answers, &self.answers)
     }
 
-    /// Requests credit for pushes that wait on `route`. Opens a connection if that may help. The call is cheap: make it
-    /// once per turn for each waiting route.
+    /// Requests credit for pushes that wait on `route`. May open a connection. The call is cheap: make it once per turn
+    /// for each waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
         let runner = self.routes[Int(route)]
-        // With credit left, the pushes wait for something else.
+        // If there is credit, the pushes wait for something else.
         guard runner.pool.credit == 0 else { return }
         runner.sawNoCredit = true
         runner.pool.wanted(now: self.now)
     }
 
-    /// Lets `fill` fill one request after the other, and queues each on a connection of `route`. Stops after `max`
-    /// requests, without credit, or when `fill` returns `false`. `fill` must set every field. Nothing is written before
-    /// `endTurn`.
-    /// - Returns: number of requests filled.
+    /// Calls `fill` for one request after the other, and queues each on a connection of `route`. Stops after `max`
+    /// requests, when credit runs out, or when `fill` returns `false`. `fill` must set every field. Nothing is written
+    /// before `endTurn`.
+    /// - Returns: the number of requests that `fill` has filled.
     public func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
-        // The turn may have lasted a while, and answers are measured from here.
+        // The turn may have begun a while ago. The time until an answer is measured from here.
         self.readClock()
         let runner = self.routes[Int(route)]
         var count = 0
@@ -176,7 +178,7 @@ public final class ShardTransport {
             }
             count += 1
             if !runner.send(self.lent, lease) {
-                // The engine has handed the push over, so it gets an answer like any other.
+                // The engine counts this push as sent, so the push needs an answer.
                 self.answers.append(PushAnswer(id: self.lent.request.id, result: .notProcessed, apnsMicros: 0))
             }
         }
@@ -188,7 +190,7 @@ public final class ShardTransport {
         for route in self.routes { route.carryOutActions() }
         self.flushDirty()
         self.isInTurn = false
-        // Writing may end streams, and so free credit without any notice.
+        // Writing may end streams. That gives credit, which no event reports.
         if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty || $0.hasUnseenCredit }) {
             self.wantTurn()
         }
@@ -197,8 +199,8 @@ public final class ShardTransport {
         self.deadlineMillis = next == .max ? nil : next
     }
 
-    /// Whether something has happened since the last call that no answer reports: connections began, ended or failed,
-    /// something timed out, or APNs changed the credit. The counters have changed then.
+    /// Whether something has happened since the last call that no answer reports. Connections may have begun, ended or
+    /// failed, requests timed out, or APNs changed the credit. The counters have changed then.
     public func takesNews() -> Bool {
         defer { self.hasNews = false }
         return self.hasNews
@@ -206,7 +208,7 @@ public final class ShardTransport {
 
     // MARK: State
 
-    /// The state of `route`, and why nothing can be pushed on it, as far as known.
+    /// The state of `route`, with the reason why nothing can be pushed on it, if that is known.
     public func status(route: UInt16) -> RouteStatus { self.routes[Int(route)].status }
 
     /// The state and the counts of `route`.
@@ -214,8 +216,8 @@ public final class ShardTransport {
 
     // MARK: Ending
 
-    /// Closes every connection at once. Requests in flight are answered as unknown, and those that never left as not
-    /// processed. The answers may still be taken. No further turn is requested.
+    /// Closes every connection at once. Requests in flight are answered as unknown; requests that never left, as not
+    /// processed. The answers may still be taken. `onWork` is not called again.
     public func close() {
         guard !self.isClosed else { return }
         self.readClock()
@@ -233,19 +235,19 @@ public final class ShardTransport {
         (self.now, self.nowMicros) = MachineClock.read()
     }
 
-    /// Sets the time of an event on a connection to the present moment. Within a turn, the time stays that of the turn.
+    /// Sets `now` to the present moment for an event on a connection. Within a turn it keeps the time of the turn.
     func readClockOutsideTurn() {
         if !self.isInTurn { self.readClock() }
     }
 
-    /// Remembers that the connection has something to write when the turn ends.
+    /// Marks the connection as having something to write at the end of the turn.
     func markDirty(_ connection: APNSConnection) {
         guard !connection.isDirty else { return }
         connection.isDirty = true
         self.dirty.append(connection)
     }
 
-    /// Requests a turn of the shard, because something has happened that it must handle.
+    /// Requests a turn of the shard by `onWork`, unless a turn is running or already requested.
     func wantTurn() {
         guard !self.isInTurn, !self.isTurnDue, !self.isClosed else { return }
         self.isTurnDue = true
@@ -253,7 +255,7 @@ public final class ShardTransport {
     }
 
     private func flushDirty() {
-        // A flush may make other connections dirty, but never endlessly: each is flushed once per round.
+        // A flush may mark other connections as dirty. Each round flushes a connection only once, so the loop ends.
         while !self.dirty.isEmpty {
             var connections: [APNSConnection] = []
             swap(&connections, &self.dirty)
@@ -276,8 +278,8 @@ public final class ShardTransport {
     }
 }
 
-/// The request that is filled again and again. It is not copyable: read from its class it would be copied for every
-/// push, with reference counting of its buffers.
+/// The one request that is filled again and again. It is not copyable: a read from its class would copy it for every
+/// push, and count references to its buffers.
 struct LentRequest: ~Copyable {
     var request = PushRequest()
 }

@@ -1,11 +1,11 @@
 import Glibc
 import PushModel
 
-/// What the kernel's scheduler says about this thread, in `/proc/thread-self/schedstat`. It has three numbers: the time
-/// it ran, the time it was ready and waited for a core, both in nanoseconds, and how often it ran.
+/// What the kernel's scheduler reports about this thread in `/proc/thread-self/schedstat`. The file has three numbers:
+/// nanoseconds of running, nanoseconds of waiting for a core, and the number of times it ran.
 enum ThreadSchedule {
     private static let path = "/proc/thread-self/schedstat"
-    /// Length of three numbers of 64 bits, spaces, and the line's end.
+    /// Enough bytes for three numbers of 64 bits, spaces, and the line's end.
     private static let byteCountMax = 64
 
     /// How long this thread has waited for a core so far, microseconds; `nil` if the kernel does not say.
@@ -20,7 +20,7 @@ enum ThreadSchedule {
         }
     }
 
-    /// The second number, in microseconds; `nil` if these are not three numbers.
+    /// The second number of the file's text, in microseconds; `nil` if the text does not have three numbers.
     static func waitedMicros(of text: some Collection<UInt8>) -> Int64? {
         let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
         guard words.count == 3 else { return nil }

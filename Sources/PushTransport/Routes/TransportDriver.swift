@@ -1,8 +1,8 @@
 public import APNSProtocol
 import PushModel
 
-/// Gives a transport its turns on an event loop that has no other work. A worker's shard takes turns of its own. It is
-/// confined to the transport's event loop.
+/// Runs the turns of a transport on an event loop that has no other work. A worker's shard needs no driver, because it
+/// runs its own turns. The driver is confined to the transport's event loop.
 public final class TransportDriver {
     /// The transport that gets the turns.
     public let transport: ShardTransport
@@ -12,14 +12,14 @@ public final class TransportDriver {
 
     /// A driver that does nothing before `start`.
     ///
-    /// - Parameter body: called in each turn, with the answers that have arrived. It takes them, then submits what it
-    ///   has. What it captures is held as long as the driver.
+    /// - Parameter body: called in each turn with the answers that have arrived. After using them it submits new
+    ///   requests. The driver holds what `body` captures.
     public init(_ transport: ShardTransport, body: @escaping ([PushAnswer]) -> Void) {
         self.transport = transport
         self.body = body
     }
 
-    /// Begins to take turns. They hold the driver until `close`.
+    /// Begins to run turns. They hold the driver until `close`.
     public func start() {
         let turns = TurnScheduler(eventLoop: self.transport.eventLoop) { self.turn() }
         self.turns = turns

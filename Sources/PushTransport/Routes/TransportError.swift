@@ -1,5 +1,5 @@
-/// Why a transport or its provider keys cannot be set up. It is one line for an operator: setting, value, what was
-/// expected. It never has a secret.
+/// Why a transport or its provider keys cannot be set up. The description is one line for an operator: the setting, its
+/// value, and what was expected. It never contains a secret.
 public struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The setting at fault, such as `route production: provider key`.
     public var setting: String

@@ -1,9 +1,8 @@
 public import NIOCore
 
-/// Gives a shard its turns: as soon as something must be done, or when a time has come. It is confined to its event
-/// loop.
+/// Runs the turns of a shard: when something must be done, or when a time has come. It is confined to its event loop.
 ///
-/// For each of the ways below, only a single task waits on the loop, however often a turn is requested.
+/// Each of the methods below has at most one task waiting on the loop, however often it is called.
 public final class TurnScheduler {
     private let eventLoop: any EventLoop
     private let turn: () -> Void
@@ -16,20 +15,18 @@ public final class TurnScheduler {
     private var timerMillis = Int64.max
     private var hasEnded = false
 
-    /// How long `afterPause` waits. An event loop carries out every due task before it looks at its sockets again,
-    /// including those that tasks have added. Without a pause, a shard with much to read would hear nothing from APNs
-    /// until it has read everything. The pause lasts until the loop has looked for tasks, and is too short for the loop
-    /// to sleep in it.
+    /// How long `afterPause` waits. An event loop runs all due tasks before it reads its sockets again, including tasks
+    /// that were added meanwhile. Without a pause, a shard with much to do would read no answer of APNs until it has
+    /// done everything. The pause is too short for the loop to sleep in it.
     static let pauseMicros: Int64 = 4
 
-    /// - Parameter turn: called on the loop, never during another turn. What it captures is held as long as this
-    ///   object.
+    /// - Parameter turn: called on the loop, never during another turn. The scheduler holds what the closure captures.
     public init(eventLoop: any EventLoop, turn: @escaping () -> Void) {
         self.eventLoop = eventLoop
         self.turn = turn
     }
 
-    /// Takes a turn at once. Within a turn it is the same as `afterPause`.
+    /// Runs a turn at once. Within a turn, calls `afterPause` instead.
     public func take() {
         guard !self.isInTurn else { return self.afterPause() }
         guard !self.hasEnded else { return }
@@ -41,8 +38,8 @@ public final class TurnScheduler {
         self.afterPause()
     }
 
-    /// Requests a turn after all sockets with bytes have been read. The turn then finds all their answers. Within a
-    /// turn it is the same as `afterPause`.
+    /// Requests a turn after all sockets with bytes have been read, so that the turn finds all their answers. Within a
+    /// turn, calls `afterPause` instead.
     public func soon() {
         guard !self.isInTurn else { return self.afterPause() }
         guard !self.isSoon, !self.hasEnded else { return }
@@ -53,8 +50,8 @@ public final class TurnScheduler {
         }
     }
 
-    /// Requests a turn that continues where the last one stopped, after a short pause in which sockets are served.
-    /// Within a turn, the pause begins at the turn's end.
+    /// Requests a turn after a short pause, in which the loop serves its sockets. Within a turn, the pause begins at
+    /// the turn's end.
     public func afterPause() {
         guard !self.isInTurn else {
             self.wantsPause = true
@@ -68,7 +65,7 @@ public final class TurnScheduler {
         }
     }
 
-    /// Requests a turn within a time. If it is requested again before that, the first time counts.
+    /// Requests a turn after the given time. Further requests before that turn change nothing.
     public func within(micros: Int64) {
         guard !self.isGathering, !self.hasEnded else { return }
         self.isGathering = true
@@ -78,8 +75,8 @@ public final class TurnScheduler {
         }
     }
 
-    /// Requests a turn at a time of the steady clock, or earlier. A timer that fires early only checks again, and is
-    /// not moved for each new request.
+    /// Requests a turn at the given time of the steady clock, or earlier. An earlier timer is kept: its turn only
+    /// checks what is due.
     public func at(steadyMillis: Int64, now: Int64) {
         guard steadyMillis < self.timerMillis, !self.hasEnded else { return }
         self.timer?.cancel()
