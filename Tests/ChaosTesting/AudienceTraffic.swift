@@ -1,7 +1,7 @@
 import PushModel
 import Upstream
 
-/// Traffic of audiences of many phones, for as long as a run lasts. Audiences fill, phones join and leave, and events
+/// Makes the traffic of audiences with many phones during a run. Audiences fill, phones join and leave, and events
 /// follow one another. Some audiences end and others begin.
 ///
 /// The type is pure: the caller gives the time, and all randomness comes from a seed.
@@ -49,14 +49,15 @@ struct AudienceTraffic {
         var next = Membership.member
         /// The channel that the phone listens on.
         var channel: String?
-        /// Whether the phone came from another audience. Such phones do not listen. Their phones may already show newer
-        /// content than a channel brings. The judge could not tell what the channel brought.
+        /// Whether the phone came from another audience. Such a phone does not begin to listen, because it may already
+        /// show newer content than the channel brings. The judge could not tell what the channel brought.
         var hasMoved = false
     }
 
-    /// Joins per second while audiences fill, and other changes per second.
+    /// Number of joins per second while audiences fill, and number of later joins, leaves and other changes per second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
-    /// Number of phones per second that may begin or stop listening, among those whose audience has a kept channel.
+    /// Number of phones drawn per second to begin or stop listening. A drawn phone changes nothing if its audience has
+    /// no kept channel.
     static let listenersPerSecond = 60
     private static let eventDistanceMillis: ClosedRange<Int64> = 500...8_000
 
@@ -66,13 +67,13 @@ struct AudienceTraffic {
     private let phonesPerAudience: Int
     private var sequence = 0
     private var (dueJoins, dueChanges, dueListeners): (Int64, Int64, Int64) = (0, 0, 0)
-    /// Channels that phones may listen on, by audience, as the outcomes name them. The seed does not decide when they
-    /// are named.
+    /// Kept channels that outcomes have named, by audience id. The seed does not decide when an outcome names one, so
+    /// listening has its own random numbers.
     private var channels: [String: String] = [:]
     private var listenRandom: SplitMix64
     private var lastMillis: Int64?
 
-    /// Plans audiences. Half of them end about the middle and have a successor, and a quarter end near the end.
+    /// Plans audiences. Half of them end about the middle of the run and have a successor. A quarter end near its end.
     /// - Parameters:
     ///   - count: audiences at a time.
     ///   - memberCount: phones of all audiences together, before any join or leave.
@@ -85,7 +86,7 @@ struct AudienceTraffic {
         for number in 0..<count {
             var audience = self.audience(
                 "match-\(number)", app: ChaosTraffic.apps[number % ChaosTraffic.apps.count], beganMillis: 0)
-            // The events of one audience are written to another partition than its key's.
+            // The events of one audience are written to a partition other than its key's.
             audience.isMisplaced = number == 1
             switch number % 4 {
             case 0, 2:
@@ -242,10 +243,11 @@ struct AudienceTraffic {
     /// Remembers a channel that an outcome names as kept for an audience.
     mutating func opened(_ channel: String, of audience: String) { self.channels[audience] = channel }
 
-    /// Forgets a channel that is gone. Nothing in a run deletes such a channel, so no phone listens on it then.
+    /// Forgets a kept channel that an outcome reports as closed. No further phone begins to listen on it.
     mutating func closed(_ channel: String) { self.channels = self.channels.filter { $0.value != channel } }
 
-    /// Lets a phone begin to listen. A few phones stop instead, and get pushes again.
+    /// Lets a random phone begin to listen on its audience's channel. A phone that already listens stops in one of
+    /// eight cases, and gets pushes again.
     private mutating func moveListener(_ steps: inout [Step]) {
         guard !self.phones.isEmpty else { return }
         let index = Int.random(in: 0..<self.phones.count, using: &self.listenRandom)

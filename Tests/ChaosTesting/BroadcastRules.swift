@@ -1,38 +1,39 @@
 import DeviceModel
 
-/// Rules for a channel's broadcasts as APNs took them: their distance, their stamps, and what they ask APNs to keep.
+/// Rules for the broadcasts of a channel: the time between two of them, their stamps, and how long APNs is to keep
+/// them.
 ///
-/// One thing is allowed that a single worker would not do. A paused worker may have a request halfway to its socket.
-/// The request leaves when the worker goes on, with a time and a stamp that were right before the pause. Other workers
-/// may have broadcast since. The worker itself may also broadcast again at once, because the distance is counted from
-/// when it meant to send. No promise covers that ("What was already in a socket may still arrive"), so broadcasts
-/// shortly after a pause are excused.
+/// A broadcast shortly after a pause is excused. A paused worker may have a request halfway to its socket. The request
+/// leaves after the pause, with a time and a stamp from before it. Other workers may have broadcast meanwhile. The
+/// paused worker may also broadcast again at once, because it counts the distance from when it meant to send. The
+/// promises allow this: "What was already in a socket may still arrive".
 ///
-/// A kill has no such excuse. A dead worker sends nothing, and its successor waits for as long as the last broadcast
-/// may be recent.
+/// A broadcast after a kill is not excused. A dead worker sends nothing, and its successor waits until a possible last
+/// broadcast is long enough ago.
 struct BroadcastRules {
-    /// The least time between two broadcasts on a channel, as the workers are configured.
+    /// Shortest allowed time between two broadcasts on a channel, as the workers are configured.
     var distanceMillis: Int64
-    /// When paused workers went on, milliseconds since 1970.
+    /// Times at which paused workers continued, milliseconds since 1970.
     var resumedMillis: [Int64]
-    /// Long turns of workers. The distance is counted from the beginning of a turn.
+    /// Long turns of workers. A worker counts the distance from the beginning of a turn, but a broadcast may leave at
+    /// its end.
     var stalls: [WorkerStall] = []
 
     /// How long after a pause APNs may take a broadcast that was on its way before the pause.
     static let excusedMillis: Int64 = 2_000
-    /// The most by which one broadcast may take longer on its way than the next. A worker counts the distance from when
-    /// it sends, and test machines are shared.
+    /// Maximum difference between the transit times of two broadcasts in a row. A worker counts the distance from when
+    /// it sends, and a busy test machine may delay the first broadcast.
     static let transitMillisMax: Int64 = 300
-    /// Number of broadcasts after which a worker must know that a channel stores, whatever went wrong.
+    /// Number of broadcasts after which a worker must know that its channel stores messages, in spite of all faults.
     static let learnedBroadcastsMin = 20
 
-    /// The broken rules, in words.
+    /// Describes each broken rule in one line.
     /// - Parameter broadcasts: all broadcasts of one channel, in order.
     func faults(_ broadcasts: [ChaosListeners.Broadcast], storage: ChannelStorage) -> [String] {
         self.distanceFaults(broadcasts) + self.stampFaults(broadcasts) + self.expirationFaults(broadcasts, storage)
     }
 
-    /// The least time between two broadcasts that have no excuse. `nil` means that there are no such two.
+    /// Shortest time between two broadcasts in a row that are not excused. `nil` means that there is no such pair.
     func closestMillis(_ broadcasts: [ChaosListeners.Broadcast]) -> Int64? {
         zip(broadcasts, broadcasts.dropFirst()).filter { !self.isExcused($0) && !self.isExcused($1) }
             .map { $1.atMillis - $0.atMillis }.min()
@@ -58,8 +59,8 @@ struct BroadcastRules {
             // APNs gets a repeat when the answer to the first request was lost.
             case .shown, .shownAsSecondCard, .ignoredRepeat: return nil
             case .ignoredAfterEnd:
-                // An `end` is sent again, with another stamp, when its answer was lost or its owner died. That does no
-                // harm.
+                // An `end` is sent again, with another stamp, when its answer was lost or the channel's owner died. The
+                // second `end` does no harm.
                 guard !broadcast.isEnd, !self.isExcused(broadcast) else { return nil }
                 return "a broadcast after the end, at \(broadcast.atMillis)"
             case .ignoredSameStamp, .ignoredOlder, .ignoredStale, .ignoredFuture, .throttled:
@@ -71,12 +72,12 @@ struct BroadcastRules {
         }
     }
 
-    /// Judges `apns-expiration`. On a channel that keeps nothing, only 0 is right. On one that stores, 0 is right until
-    /// the worker knows that it stores: the worker's question may have got no answer in time.
+    /// Judges `apns-expiration`. On a channel without storage, only 0 is right. On a channel with storage, 0 is right
+    /// until the worker knows of the storage. APNs may answer the worker's question too late.
     ///
-    /// The answer is in `state` before the worker's next broadcast leaves. So only an owner that died right after its
-    /// first broadcast with that knowledge can leave a successor without it. After the second such broadcast no worker
-    /// may ask APNs to keep nothing.
+    /// The answer is in `state` before the worker's next broadcast leaves. Only an owner that dies right after its
+    /// first broadcast to be kept can leave its successor without the answer. After the second such broadcast, APNs
+    /// must be asked to keep every broadcast.
     private func expirationFaults(
         _ broadcasts: [ChaosListeners.Broadcast], _ storage: ChannelStorage
     ) -> [String] {

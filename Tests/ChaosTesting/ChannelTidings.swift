@@ -2,8 +2,8 @@ import Foundation
 import KafkaLog
 import PushWorker
 
-/// Follows the outcomes topic for records about channels that are kept for audiences, as a publisher would. Confined to
-/// the task that runs.
+/// Follows the outcomes topic for records about channels that are kept for audiences, as a publisher would. Only the
+/// task of the run uses it.
 final class ChannelTidings {
     /// What a record says about a channel.
     enum News: Equatable {

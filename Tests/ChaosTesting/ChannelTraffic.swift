@@ -2,7 +2,7 @@ import DeviceModel
 import PushModel
 import Upstream
 
-/// Traffic of broadcast channels, for as long as a run lasts: events, and phones that listen, go away and come back.
+/// Makes the traffic of broadcast channels during a run: events, and phones that listen, go offline and come back.
 ///
 /// The type is pure: the caller gives the time, and all randomness comes from a seed. APNs chooses the ids of channels,
 /// so they differ between runs.
@@ -16,8 +16,7 @@ struct ChannelTraffic {
         var storage: ChannelStorage
     }
 
-    /// A message to the simulated APNs: what phones and their apps do by themselves, or what the owner of a channel
-    /// does.
+    /// A message to the simulated APNs about something that a phone, its app or the owner of a channel does.
     enum Notice: Equatable {
         case listen(token: String, channel: String)
         case presence(token: String, isOnline: Bool)
@@ -30,19 +29,18 @@ struct ChannelTraffic {
         case send(Notice)
     }
 
-    /// One event in this many is for a channel.
+    /// One of this number of events is for a channel, the others are for activities.
     static let eventsPerChannelEvent = 16
-    /// Number of phones of a channel: those that are always there, those that go away and come back, and those that
-    /// begin to listen later.
+    /// Numbers of phones per channel: always online, offline now and then, and listening only from some later time.
     static let (steadyCount, sleepyCount, lateCount) = (2, 3, 1)
-    /// How long a deleted channel still gets events, because its publisher does not know yet.
+    /// How long a deleted channel still gets events, because its publisher does not know of the deletion.
     private static let unawareMillis: Int64 = 5_000
 
     private struct Phone {
         var token: String
         var channel: Int
         var isOnline = true
-        /// When the phone goes away or comes back next, milliseconds since the beginning.
+        /// When the phone goes offline or comes back next, milliseconds since the beginning.
         var turnsMillis: Int64
     }
 
@@ -72,12 +70,12 @@ struct ChannelTraffic {
     private var due: Int64 = 0
     private var lastMillis: Int64?
 
-    /// App and policy for the channel of this number. All combinations of both apps and both policies occur.
+    /// App and storage policy for the channel of this number. All combinations of both apps and both policies occur.
     static func plan(_ number: Int) -> (app: String, storage: ChannelStorage) {
         (ChaosTraffic.apps[number / 2 % ChaosTraffic.apps.count], number % 2 == 0 ? .mostRecent : .none)
     }
 
-    /// Plans channels. One channel is deleted about the middle, and some end near the end.
+    /// Plans channels. One channel is deleted about the middle of the run, and some channels end near its end.
     /// - Parameter durationMillis: how long the driver asks for steps.
     init(channels: [Channel], durationMillis: Int64, seed: UInt64) {
         // A seed that differs from that of the activities.
@@ -161,7 +159,7 @@ struct ChannelTraffic {
         }
         let due = self.late.filter { $0.atMillis <= nowMillis }
         self.late.removeAll { $0.atMillis <= nowMillis }
-        // No phone finds a channel that is gone.
+        // A phone cannot begin to listen on a deleted channel.
         for phone in due where !self.channels[phone.channel].isDeleted {
             steps.append(.send(.listen(token: phone.token, channel: self.channels[phone.channel].channel.id)))
         }

@@ -3,7 +3,7 @@ import CommandSupport
 import Upstream
 
 /// Plays the audiences of a run. It publishes for them, and informs the simulated APNs which tokens are new or dead.
-/// Confined to the task that runs.
+/// Only the task of the run uses it.
 final class ChaosAudiences {
     private let stage: ChaosStage
     private var traffic: AudienceTraffic
@@ -16,7 +16,7 @@ final class ChaosAudiences {
     private let tidings: ChannelTidings
     /// Tokens that APNs calls dead.
     private(set) var dead: Set<String> = []
-    /// Phones that listen on an audience's channel as soon as it is named. No worker ever gets their tokens.
+    /// Phones that listen on an audience's channel as soon as an outcome names it. No worker ever gets their tokens.
     private(set) var silent: [SilentListener] = []
 
     /// Number of audiences of start members.

@@ -3,38 +3,39 @@ import DeviceModel
 import KafkaLog
 import Upstream
 
-/// Compares the members of audiences with what was published: by the log, by the outcomes, and by what APNs took.
+/// Compares what members of audiences got with what was published. Kafka's log, the outcomes and the accepted pushes
+/// are the evidence.
 extension ChaosAudit {
-    /// What is known of members apart from Kafka's log.
+    /// Facts about members that Kafka's log does not contain.
     struct AudienceScene {
         /// Pushes to members that APNs took.
         var members = ChaosMembers(distanceMillis: 0)
-        /// When paused workers went on, milliseconds since 1970. What they send right then was on its way before the
-        /// pause.
+        /// Times at which paused workers continued, milliseconds since 1970. What a worker sends right after a pause
+        /// was on its way before it.
         var resumedMillis: [Int64] = []
-        /// Long turns of workers. A push in such a turn may have left later than the time that it counts from.
+        /// Long turns of workers. A push in a long turn counts as sent at the turn's beginning, but may leave later.
         var stalls: [WorkerStall] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
-        /// Number of versions of priority 10 within an hour, for members without and with `frequent-updates`.
+        /// Maximum number of versions of priority 10 in an hour, for members without and with `frequent-updates`.
         var (budgetPerHour, frequentBudgetPerHour) = (0, 0)
         /// Number of broadcasts on channels that are kept for audiences.
         var broadcastCount = 0
         /// How often a card got the same content twice, over its channel and by a push. The key is the token of a
         /// member that has listened.
         var bothWays: [String: Int] = [:]
-        /// Contents that came twice, over the channel and by a push, just before a member began to listen. The key is
-        /// the token. Phones do not count these.
+        /// Number of high-priority contents that a phone got twice because it began to listen or got a new token
+        /// (`ChaosRepeats`). The key is the token.
         var repeats: [String: Int] = [:]
-        /// Phones that listen and have no token. The list is empty where a former release runs, because that leaves
-        /// such phones behind.
+        /// Phones that only listen, because no worker gets their tokens. The list is empty in runs with a former
+        /// release, which may leave such phones without updates.
         var silent: [SilentListener] = []
-        /// Whether the run had no faults. Then no push may come twice, and no version may come both over the channel
-        /// and by token.
+        /// Whether the run had no faults. Then no push may come twice, and a version may come both ways only to members
+        /// that began or stopped listening.
         var isUndisturbed = false
     }
 
-    /// What became of members.
+    /// Counts of members and of what they got.
     struct MemberCounts: Equatable {
         var audiences = 0
         /// Number of phones that were members at the end and whose token is good.
@@ -46,19 +47,21 @@ extension ChaosAudit {
         var pushes = 0
         var repeats = 0
         var alertRepeats = 0
-        /// Number of pushes that came too soon after another, and number of those that a pause excuses.
+        /// Number of pushes that came too soon after another without an excuse, and number of those that a pause
+        /// excuses.
         var tooClose = 0
         var excused = 0
-        /// Number of pairs of pushes that were too close and began in a long turn, and number of long turns of all
-        /// workers.
+        /// Number of pairs of pushes that were too close and whose first push was in a long turn, and number of all
+        /// long turns.
         var stalled = 0
         var stalls = 0
         /// Number of outcome records about members whom a version did not reach, by reason.
         var failures: [String: Int] = [:]
-        /// Number of members that listened at the end, and number of joins that said that listening began or ended.
+        /// Number of members that listened at the end, and number of joins and leaves with which listening began or
+        /// ended.
         var (listening, waysSaid) = (0, 0)
         var broadcasts = 0
-        /// Number of phones that listen without a token and had to show something.
+        /// Number of phones that only listen and had to show something.
         var silent = 0
         /// Number of times that a card got the same content over the channel and by token.
         var bothWays = 0
@@ -66,22 +69,23 @@ extension ChaosAudit {
         var held = 0...0
     }
 
-    /// Number of contents that a member may get over the channel and also by token each time that it begins or stops
-    /// listening: the newest version and the newest alert. The worker cannot know whether the channel brought them.
+    /// Maximum number of contents that a member gets both over the channel and by push, each time that it begins or
+    /// stops listening. These are the newest version and the newest alert. The worker cannot know whether the channel
+    /// brought them.
     static let bothWaysMax = 2
 
-    /// How long after its leave a member may be pushed to: a request may have been on its way.
+    /// How long after its leave a member may still get a push, because a request may have been on its way.
     static let leavingMillisMax: Int64 = 10_000
 
-    /// Reasons with which APNs refuses a member for good: its token was replaced, or has died. Members here fail for no
-    /// other reason.
+    /// Reasons with which APNs refuses a member for good, because its token was replaced or has died. Any other reason
+    /// is a fault.
     private static let deadReasons: Set<String> = ["Unregistered", "ExpiredToken"]
 
     /// What a phone would show if it got all events of an audience.
     private struct Expectation {
         var reference = ReferenceDevice()
-        /// For each event: when its record was written, the alert that it brought to an up-to-date phone, and whether
-        /// it withdrew alerts.
+        /// For each event: when its record was written, its stamp, the alert that it brought to an up-to-date phone,
+        /// and whether it withdrew alerts.
         var alerts: [(recordMillis: Int64, seconds: Int64, alert: [UInt8], withdraws: Bool)] = []
 
         mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
@@ -191,8 +195,8 @@ extension ChaosAudit {
         self.memberCounts.held = certainCount...certainCount + scene.dead.count
     }
 
-    /// Judges that each phone gets a version only one way. A worker that takes over may bring a version the other way,
-    /// too. Such repeats are counted.
+    /// Judges that each phone gets a version either over the channel or by push. After a takeover a phone may get it
+    /// both ways, so runs with faults only count these repeats.
     private mutating func judgeWays(_ scene: AudienceScene) {
         self.memberCounts.broadcasts = scene.broadcastCount
         self.memberCounts.bothWays = scene.bothWays.values.reduce(0, +)
@@ -231,8 +235,8 @@ extension ChaosAudit {
         _ member: Member, _ scene: AudienceScene, _ expectations: [String: Expectation], device: Device
     ) {
         let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
-        // A phone begins or stops listening before its app says so. Until then each version comes both ways and counts
-        // twice.
+        // A phone begins or stops listening before its app says so. Until the app says so, each version comes both ways
+        // and counts twice.
         let token = member.last.token
         let peak = device.highPriorityPeak - (scene.bothWays[token] ?? 0) - (scene.repeats[token] ?? 0)
         if peak > budget {
@@ -263,7 +267,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Judges a silent listener. What was published after it surely listened reaches it only over its channel.
+    /// Judges a silent listener. The channel must have brought it everything that was published after it surely
+    /// listened.
     private mutating func judge(_ listener: SilentListener, _ expectation: Expectation?, device: Device) {
         guard let expectation, let since = listener.sinceMillis,
             expectation.alerts.contains(where: { $0.recordMillis > since })

@@ -5,7 +5,7 @@ import Upstream
 
 /// Compares channels and the phones that listen to them with what was published.
 extension ChaosAudit {
-    /// What is known of channels apart from Kafka's log.
+    /// Facts about channels that Kafka's log does not contain.
     struct ChannelScene {
         /// Broadcasts that APNs took, and phones that listened.
         var listeners = ChaosListeners()
@@ -17,12 +17,12 @@ extension ChaosAudit {
         var deleted: Set<String> = []
     }
 
-    /// What became of channels.
+    /// Counts of channels, broadcasts and phones that listen.
     struct ChannelCounts: Equatable {
         var channels = 0
         var broadcasts = 0
-        /// Number of broadcasts that asked APNs to keep nothing although their channel stores. No worker knew yet that
-        /// it does.
+        /// Number of broadcasts that asked APNs to keep nothing although their channel stores messages. The worker did
+        /// not know of the storage yet.
         var broadcastsUnkept = 0
         /// Number of events that ended because their channel was gone.
         var rejected = 0
@@ -31,11 +31,11 @@ extension ChaosAudit {
         /// Number of checked phones that were away, and number of absences.
         var listenersAway = 0
         var absences = 0
-        /// The least time between two broadcasts on one channel that have no excuse, milliseconds.
+        /// Shortest time between two broadcasts in a row on one channel that are not excused, milliseconds.
         var closestMillis: Int64?
     }
 
-    /// What a channel would have shown after each event, had every event been broadcast alone and in order.
+    /// What a phone on the channel would show after each event if every event were broadcast alone and in order.
     struct ChannelExpectation {
         /// States after no event, after the first event, and so on.
         private(set) var states = [ReferenceDevice()]
@@ -50,10 +50,9 @@ extension ChaosAudit {
             if outcomes.contains("delivered") { self.deliveredIndex = self.states.count - 1 }
         }
 
-        /// The first difference between a phone that listened and was reachable all the time and what it may show.
-        /// `nil` means that there is none.
-        /// - Parameter isDeleted: whether the channel is gone. Then the last events may or may not have been broadcast
-        ///   before its deletion.
+        /// First difference between what an always reachable listener shows and what it may show. `nil` means no
+        /// difference.
+        /// - Parameter isDeleted: whether the channel was deleted. Then its last events may not have been broadcast.
         func firstDifference(of phone: Device, isDeleted: Bool) -> String? {
             let differences = self.states[(isDeleted ? self.deliveredIndex : self.states.count - 1)...].map {
                 phone.firstDifference(from: $0.device)
@@ -62,8 +61,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Reasons for which APNs refuses a channel that is gone, and the worker's own reason for events that it no longer
-    /// tried.
+    /// APNs' reasons for refusing a deleted channel, and the worker's own reason for events that it did not try to
+    /// send.
     static let goneReasons: Set<String> = [
         "ChannelNotRegistered", "BadChannelId", "APNs has said that the channel does not exist",
     ]

@@ -5,7 +5,7 @@ import Upstream
 
 /// Judges runs in which Kafka refused records for good. Only what the contract allows then is excused.
 extension ChaosAudit {
-    /// What is known of records that Kafka refused.
+    /// Facts about records that Kafka refused.
     struct RefusalScene {
         var refusals: [ChaosRefusal] = []
         /// Workers' counts of outcomes that they did not publish, and of dead letters that they gave up.
@@ -29,7 +29,7 @@ extension ChaosAudit {
         var lettersShrunk = 0
     }
 
-    /// Beginning of the reason of a dead letter, and of its outcome, when `routed` did not take a good event.
+    /// Prefix of the reason in a dead letter and in its outcome, if `routed` did not take a good event.
     private static let routedWords = "record: the routed topic "
 
     /// Finds what became of refused records, before events are judged.
@@ -58,9 +58,9 @@ extension ChaosAudit {
         }
     }
 
-    /// Whether neither topic took the event. Its partition halted then, and the next owner forwarded it. So its outcome
-    /// speaks of a dead letter that was not written. If a later event of the key was forwarded before the halt, this
-    /// one is a duplicate now (contract: Records that Kafka refuses).
+    /// Whether neither `routed` nor `dead-letters` took the event. Its partition then halted, and the next owner
+    /// forwarded the event. One of its outcomes therefore names a dead letter that was not written. The event became a
+    /// duplicate if a later event of its key was forwarded before the halt (contract: Records that Kafka refuses).
     private func isRefusedByBoth(_ position: Position) -> Bool {
         let found = self.outcomes(at: position)
         return found.contains { $0.outcome != "dead-lettered" }
@@ -71,8 +71,8 @@ extension ChaosAudit {
             }
     }
 
-    /// Position of the record that a dead letter is about. `nil` means that the letter does not say it, or names
-    /// another topic.
+    /// Position of the record that a dead letter is about. `nil` means that the letter names no position, or another
+    /// topic.
     func position(of letter: OwnedRecord) -> Position? {
         guard letter.text(of: .topic) == self.topic,
             let partition = letter.text(of: .partition).flatMap(Int32.init),
@@ -85,8 +85,8 @@ extension ChaosAudit {
         self.refusals.refusals.contains { $0.topics.contains(topic) && $0.covers(millis) }
     }
 
-    /// Whether a good event that belongs to another partition became a dead letter because Kafka did not take it for
-    /// `routed`.
+    /// Whether a good event that belongs to another partition became a dead letter because `routed` did not take it.
+    /// Counts such an event.
     mutating func isRefusedByRouted(_ publication: Publication, _ record: OwnedRecord, _ found: [EventOutcome]) -> Bool
     {
         let position = Position(of: record)
@@ -100,7 +100,7 @@ extension ChaosAudit {
         return true
     }
 
-    /// Whether a record was set aside and has its dead letter, but Kafka refused its outcome.
+    /// Whether a record was set aside and has its dead letter, but Kafka refused its outcome. Counts such a record.
     mutating func isUnpublished(_ publication: Publication, _ record: OwnedRecord) -> Bool {
         let position = Position(of: record)
         guard publication.outcomes == ["dead-lettered"], let letterMillis = self.letterMillis[position],
@@ -114,8 +114,8 @@ extension ChaosAudit {
         return true
     }
 
-    /// Whether a record was set aside and its dead letter may have been given up. The dead letter of a good event never
-    /// is.
+    /// Whether a record was set aside and its dead letter may have been given up. A worker never gives up the dead
+    /// letter of a good event. Counts such a record.
     mutating func isGivenUp(_ position: Position) -> Bool {
         guard self.setAside.contains(position),
             self.outcomes(at: position).contains(where: { self.wasRefused(.deadLetters, at: $0.writtenMillis) })
@@ -124,7 +124,7 @@ extension ChaosAudit {
         return true
     }
 
-    /// Judges that workers counted what is missing, provided that their counts are whole.
+    /// Judges that workers counted every missing outcome and dead letter. Incomplete counts are not judged.
     mutating func judgeRefusals() {
         guard self.refusals.countsAreWhole else { return }
         let (counts, scene) = (self.refusalCounts, self.refusals)

@@ -3,32 +3,34 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Compares start members with what was published: by the log, by the outcomes, and by the cards that came up.
+/// Compares what start members got with what was published. Kafka's log, the outcomes and the cards on phones are the
+/// evidence.
 extension ChaosAudit {
-    /// What is known of start members apart from Kafka's log.
+    /// Facts about start members that Kafka's log does not contain.
     struct StartScene {
         /// Pushes to start members that APNs took.
         var starters = ChaosStarters()
-        /// Number of starts that a token may be sent within an hour.
+        /// Maximum number of starts that a token may be sent in an hour.
         var perHour = 0
-        /// When paused workers went on, milliseconds since 1970.
+        /// Times at which paused workers continued, milliseconds since 1970.
         var resumedMillis: [Int64] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
         /// Number of partitions of the events topic.
         var partitionCount: Int32 = 1
-        /// Whether the run had no faults. Then nothing is unknown, and owners know everything.
+        /// Whether the run had no faults. Then the records of owners must agree exactly with those of their partitions.
         var isUndisturbed = false
     }
 
-    /// What became of start members.
+    /// Counts of start members and their cards.
     struct StartCounts: Equatable {
         var audiences = 0
         /// Number of published starts. Second starts of a living audience do not count.
         var orders = 0
         /// Number of tokens that ever joined.
         var tokens = 0
-        /// Number of phones for which an order had to put up a card or have a reason. Each order counts.
+        /// Number of phones on which an order had to put up a card, unless there is a reason. A phone counts once for
+        /// each order.
         var checked = 0
         /// Number of start members with one card.
         var started = 0
@@ -36,19 +38,19 @@ extension ChaosAudit {
         var unknown = 0
         /// Number of start members without a card because the start was superseded, had expired or was still waiting.
         var calledOff = 0
-        /// Number of start members without a card because their token had its starts of the hour.
+        /// Number of start members without a card because their token had reached its maximum of starts in an hour.
         var heldBack = 0
         /// Number of start members that APNs refused, each with a record that says so.
         var refused = 0
-        /// Number of all cards that came up, also on phones that left or died. The second number counts further cards
-        /// of one order on one phone.
+        /// Number of all cards, also on phones that left or died, and number of further cards of one order on one
+        /// phone.
         var cards = 0
         var secondCards = 0
         /// Number of records about a start in one partition, and number of such records that agree with the phones.
         var passes = 0
         var passesAgreeing = 0
-        /// Number of records about a start of a whole audience, and number of such records that agree with all
-        /// partitions.
+        /// Number of records about a start of a whole audience, and number of such records that are the sum of the
+        /// partitions' records.
         var sums = 0
         var sumsAgreeing = 0
 
@@ -62,7 +64,7 @@ extension ChaosAudit {
         var reached = 0
         /// Number of phones with a record that says `unknown`.
         var reportedUnknown = 0
-        /// Tokens for which the order has neither a card nor a reason of the token's own.
+        /// Tokens that have neither a card of the order nor a record of their own that says why.
         var unexplained: [String] = []
     }
 
@@ -118,15 +120,16 @@ extension ChaosAudit {
         for record in records {
             guard let event = self.publication(of: record)?.event, let audience = event.audience,
                 self.startAudiences.contains(audience),
-                // A producer that did not hear of the first attempt wrote this record twice. Two ends of one audience
-                // have the same bytes.
+                // A producer writes a record twice if the first acknowledgement is lost. Ends are not compared, because
+                // two ends of one audience may have the same bytes.
                 event.kind == .end
                     || seen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
             else { continue }
             let content = event.contentState.map { Array($0.utf8) }
             switch event.kind {
             case .start:
-                // This start was set aside. No phone may get a card of it, and an `end` ends the start before it.
+                // A start whose outcomes are all `duplicate` was set aside. No phone may get a card of it, and an `end`
+                // ends the earlier start.
                 guard self.outcomes(of: record).contains(where: { $0.outcome != "duplicate" }) else { continue }
                 living[audience] = orders.count
                 orders.append(
@@ -200,7 +203,7 @@ extension ChaosAudit {
         scene.resumedMillis.contains { ($0...$0 + BroadcastRules.excusedMillis).contains(millis) }
     }
 
-    /// Counts the record that says why a phone has no card. A record of a failure is a fault.
+    /// Counts the record that says why a phone has no card. Every outcome except `unknown` is a fault.
     private mutating func remember(_ failure: EventOutcome, of token: String, _ order: StartOrder) {
         guard failure.outcome != "unknown" else {
             self.startCounts.unknown += 1
@@ -226,7 +229,7 @@ extension ChaosAudit {
 
     // MARK: Records
 
-    /// Counts for an order by partition, as each partition last reported them. The version that brought the order
+    /// Counts that partitions reported for an order, by partition, oldest first. The version that brought the order
     /// contains the order's event, or an event that replaced it.
     private func passes(of order: StartOrder, in records: StartRecords) -> [Int32: [StartRecords.Counts]] {
         var versions: Set<Int64> = []
@@ -278,8 +281,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Whether the counts agree with the cards. Each phone for which APNs took a start is accepted or unknown. Answers
-    /// may still arrive after the end, and are not counted then.
+    /// Whether the counts agree with the cards. Each phone for which APNs took a start is accepted or unknown. An
+    /// answer that arrives after the end is not counted.
     private static func agrees(_ told: StartRecords.Counts, reached: Int, _ order: StartOrder) -> Bool {
         let isOver = order.endMillis != nil
         return told.isConserved && (isOver || told.waiting == 0) && told.accepted <= reached
@@ -304,8 +307,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Judges that the workers hold every membership. They may also hold members that they remember because of a start
-    /// that was sent to them.
+    /// Adds start members to the range of memberships that the workers may hold. Workers also remember members that
+    /// have left or died, because of a start that was sent to them.
     private mutating func judgeStartHeld(_ scene: StartScene, _ members: [String: StartMember]) {
         var (certain, possible) = (0, 0)
         for (token, member) in members {

@@ -5,12 +5,11 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Judges what is in Kafka and on the phones by what was published. It knows nothing of the workers.
+/// Compares what is in Kafka and on the phones with what was published. It knows nothing of the workers.
 ///
-/// The log itself is the truth of what happened in which order. A producer whose acknowledgement was lost may have
-/// written a record twice.
+/// The log decides the order of events. A producer whose acknowledgement was lost may have written a record twice.
 struct ChaosAudit {
-    /// What is read back from Kafka after everything has settled.
+    /// Records and offsets that are read back from Kafka after everything has settled.
     struct Logs {
         var events: [OwnedRecord] = []
         var outcomes: [OwnedRecord] = []
@@ -29,8 +28,8 @@ struct ChaosAudit {
     private(set) var startsUnknown = 0
     /// Number of source positions with more than one outcome record.
     private(set) var repeatedOutcomes = 0
-    /// Number of source positions where two owners said different things, and one of the two counts
-    /// (`OutcomeAgreement`).
+    /// Number of source positions for which two owners wrote different outcomes. `OutcomeAgreement` decides which one
+    /// counts.
     private(set) var differingOutcomes = 0
     /// Number of outcomes by name. Each source position counts once for each different outcome.
     private(set) var outcomeCounts: [String: Int] = [:]
@@ -39,7 +38,7 @@ struct ChaosAudit {
     var memberCounts = MemberCounts()
     /// Counts that `judgeStarts` fills in.
     var startCounts = StartCounts()
-    /// Counts that `readRefusals` fills in, and the judgement of events and dead letters.
+    /// Counts that `readRefusals` and the judges of events and dead letters fill in.
     var refusalCounts = RefusalCounts()
     var refusals = RefusalScene()
     /// When each dead letter was written, by the position of the record that it is about.
@@ -83,7 +82,7 @@ struct ChaosAudit {
     /// - Parameters:
     ///   - publications: everything that was published. No two have the same key and value.
     ///   - acknowledgedCount: records that Kafka said it took.
-    ///   - topic: where they were published.
+    ///   - topic: the events topic.
     ///   - partitionCount: the topic's count at first, or `nil` when no partition was added.
     ///   - refusals: what is known of records that Kafka refused for good.
     ///   - channels: what else is known of channels.
@@ -153,7 +152,7 @@ struct ChaosAudit {
 
     func outcomes(of record: OwnedRecord) -> [EventOutcome] { self.outcomes(at: Position(of: record)) }
 
-    /// Whether the record's key belongs to another partition by the count that decides. Such a record is forwarded, for
+    /// Whether the record's key belongs to another partition, by `partitionCount`. Such a record is forwarded, for
     /// example after the topic has grown.
     func isElsewhere(_ record: OwnedRecord) -> Bool {
         guard let count = self.partitionCount, let key = record.key else { return false }
@@ -162,9 +161,9 @@ struct ChaosAudit {
 
     func outcomes(at position: Position) -> [EventOutcome] { self.outcomes[position] ?? [] }
 
-    /// Whether the event was given up because its channel was gone. An owner that died meanwhile may have said
-    /// `delivered` just before. The successor sends the event again and finds the channel gone. If it cannot know
-    /// whether the phones got the event, it says `unknown`.
+    /// Whether the event was given up because its channel was deleted. An owner may have written `delivered` and died.
+    /// The successor sends the event again and finds the channel deleted. It writes `unknown` if it cannot know whether
+    /// the phones got the event.
     private func channelHasGone(_ publication: Publication, _ outcome: EventOutcome) -> Bool {
         guard self.deletedChannels.contains(publication.activity) else { return false }
         return outcome.outcome == "unknown"
@@ -258,12 +257,12 @@ struct ChaosAudit {
         var token: String?
         /// Whether the start's answer was lost, so that nobody knows whether the card is there.
         var cardIsUncertain = false
-        /// Time of the newest event with a plausible record time. Events without one come after it.
+        /// Latest plausible record time so far. An event whose record time is not plausible is judged at this time.
         var timedMillis: Int64 = 1_483_228_800_000
         var story: [String] = []
     }
 
-    /// Judges that every phone shows what it would show had the log's events been pushed one by one.
+    /// Judges that every phone shows what it would show if the log's events had been pushed one by one.
     private mutating func judgePhones(
         _ records: [OwnedRecord], budgetPerHour: Int, phone: (_ token: String) -> Device?
     ) throws {
@@ -311,7 +310,8 @@ struct ChaosAudit {
         let mattered = outcomes.filter { $0 != "duplicate" }
         // An event that became only a dead letter does not change the phone.
         if !mattered.isEmpty, mattered.allSatisfy({ $0 == "dead-lettered" }) { return }
-        // A producer that did not hear of the first attempt wrote this record twice. The second start does not count.
+        // A start whose outcomes are all `duplicate` is a second copy, written because the first acknowledgement was
+        // lost. It does not count.
         if event.kind == .start {
             if mattered.isEmpty { return }
             if mattered.allSatisfy({ $0 == "unknown" }) { expectation.cardIsUncertain = true }

@@ -4,8 +4,8 @@ import DeviceModel
 import Foundation
 import Upstream
 
-/// Plays the channels of a run. It has them made, publishes, and informs the simulated APNs what their phones do.
-/// Confined to the task that runs.
+/// Plays the channels of a run. It has them made, publishes, and informs the simulated APNs what their phones do. Only
+/// the task of the run uses it.
 final class ChaosChannels {
     private struct Created: Decodable { var id: String }
 
@@ -56,11 +56,12 @@ final class ChaosChannels {
     /// Brings back every phone that is away.
     func wakeAll() { self.notices += self.traffic.wakeAll() }
 
-    /// Sends APNs what it does not know yet, until it no longer answers.
+    /// Sends APNs the waiting notices, oldest first. Stops when APNs does not answer.
     func send() async throws {
         while let notice = self.notices.first {
             guard let answer = try await self.send(notice) else { return }
-            // If APNs was killed before it could answer, it has deleted the channel all the same.
+            // 404 means that the channel is already deleted. APNs was then killed after the deletion, before it could
+            // answer.
             let isDone = if case .delete = notice { answer.status == 404 } else { false }
             guard answer.status == 200 || isDone else {
                 throw CommandFailure("the simulated APNs refused \(notice): \(answer.body)")

@@ -6,7 +6,7 @@ package struct ChaosFault: Equatable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// kill -9 of a worker, which is started again after the duration.
         case workerKilled
-        /// SIGTERM to a worker, which is started again at the end of the duration, after it has ended.
+        /// SIGTERM to a worker, which is started again when it has ended and the duration is over.
         case workerStopped
         /// SIGSTOP of a worker for less than the group's session timeout.
         case workerPaused
@@ -15,7 +15,7 @@ package struct ChaosFault: Equatable, Sendable {
         case workerPausedPastSession
         /// kill -9 of the simulated APNs, which is started again after the duration. Its phones stay.
         case apnsKilled
-        /// GOAWAY at a few requests. Requests sent after these are not processed.
+        /// APNs sends GOAWAY at a few requests, and does not process requests that were sent after these.
         case apnsGoAway
         /// A cut of every connection to APNs.
         case apnsCut
@@ -36,8 +36,8 @@ package struct ChaosFault: Equatable, Sendable {
         case kafkaErrors
         /// Slow brokers.
         case kafkaLatency
-        /// Some records are refused by Kafka for good: they are too large, or have no key. Workers whose partitions
-        /// halt are started again afterwards.
+        /// Kafka refuses some records for good, for example because they are too large or have no key. Workers whose
+        /// partitions halt are started again afterwards.
         case kafkaRefuses
         /// `events` gets more partitions while traffic goes on, and in some runs so does `routed` or `state`. This
         /// happens once.
@@ -130,8 +130,9 @@ struct ChaosPlan: Sendable {
                 choice: Int.random(in: 0..<1_000, using: &random))
             guard atMillis < durationMillis else { return }
             if atMillis + duration <= durationMillis { self.faults.append(fault) }
-            // Faults overlap: the next one begins during this one, or soon after. But a group that gets no rest never
-            // distributes its partitions. Then nothing happens that a fault could spoil.
+            // Faults overlap: the next one begins during this one, or soon after. It comes later after a fault that
+            // moves partitions, because a group without rest never distributes them. Then no work is done that a fault
+            // could disturb.
             atMillis +=
                 kind.movesPartitions
                 ? Int64.random(in: 2_000...(4 * sessionTimeoutMillis), using: &random)
@@ -151,8 +152,8 @@ struct ChaosPlan: Sendable {
         case .workerPaused: Int64.random(in: 300...(sessionTimeoutMillis / 2), using: &random)
         case .workerPausedPastSession:
             sessionTimeoutMillis + Int64.random(in: 2_000...15_000, using: &random)
-        // In every third round an outage is longer than any timeout of the worker, but shorter than the patience of a
-        // deployment.
+        // In every third round an outage is longer than any timeout of the worker, but shorter than a deployment would
+        // wait.
         case .kafkaDown:
             isLong
                 ? Int64.random(in: 30_000...60_000, using: &random) : Int64.random(in: 1_000...10_000, using: &random)

@@ -2,7 +2,7 @@ import ChildProcesses
 import CommandSupport
 import Foundation
 
-/// Carries out faults, and ends them when their time is over. Confined to the task that runs.
+/// Carries out faults, and ends them when their time is over. Only the task of the run uses it.
 final class ChaosInjector {
     /// Action that ends a fault.
     private enum Remedy {
@@ -25,21 +25,22 @@ final class ChaosInjector {
     /// Number of faults that found nothing to harm, for example because the worker was already down.
     private(set) var skippedCount = 0
     private var apnsStarts: UInt64 = 0
-    /// Workers that ended by a signal nobody sent.
+    /// One line for each worker that a signal other than SIGKILL ended. The run sends no such signal.
     private(set) var crashes: [String] = []
-    /// Workers that ended without an order, and how. That is allowed with a reason, and they are started again.
+    /// One line for each worker that ended without being told to, with its status. That is allowed, and the worker is
+    /// started again.
     private(set) var unexpectedEnds: [String] = []
     private var endedByItself: Set<String> = []
-    /// When paused workers went on, milliseconds since 1970.
+    /// Times at which paused workers continued, milliseconds since 1970.
     private(set) var resumedMillis: [Int64] = []
-    /// Workers that were told to stop and ended with another status than 0.
+    /// One line for each worker that was told to stop and did not end with status 0.
     private(set) var uncleanStops: [String] = []
     /// Which release each worker runs. `nil` means that there is only one.
     private let releases: ReleaseSchedule?
     /// How often a worker was started as another release than before.
     private(set) var releaseChanges = 0
     let refusals: ChaosRefusals
-    /// When workers were last asked whether a partition of theirs is halted.
+    /// When workers were last asked whether any of their partitions are halted.
     private var lookedForHaltsAt = ContinuousClock.now
     /// Number of workers that were started again because one of their partitions had halted.
     private(set) var haltRestarts = 0
@@ -68,7 +69,8 @@ final class ChaosInjector {
         self.count(fault.kind)
     }
 
-    /// Counts a fault that the run carried out itself, because it has to stop publishing for it.
+    /// Counts a fault. The run calls this for faults that it carries out itself, because it must stop publishing for
+    /// them.
     func count(_ kind: ChaosFault.Kind) { self.counts[kind, default: 0] += 1 }
 
     /// Carries out a fault.
@@ -84,7 +86,7 @@ final class ChaosInjector {
             try await self.stage.killAPNs()
             undo(.startAPNs)
         case .apnsGoAway:
-            // The GOAWAY is sent at requests, so what it says is true: requests after each of these are not processed.
+            // APNs sends this GOAWAY at a request, and processes no later request of the connection, as the frame says.
             return try await self.addAPNsFault(
                 "{\"kind\":\"goaway\",\"reason\":\"Shutdown\",\"current\":true,\"count\":8}", endsAtMillis)
         case .apnsCut:
@@ -163,8 +165,6 @@ final class ChaosInjector {
         }
     }
 
-    // A broker refuses a time that is more than an hour ahead, so all these times are in the past.
-
     /// Ends the faults whose time is over, and starts workers that ended by themselves.
     func advance(nowMillis: Int64) async throws {
         let due = self.remedies.filter { $0.dueMillis <= nowMillis }
@@ -196,8 +196,7 @@ final class ChaosInjector {
         }
     }
 
-    /// Starts workers again whose partitions halted because Kafka refused a record, once Kafka accepts everything
-    /// again.
+    /// Restarts workers that have halted partitions, as soon as Kafka no longer refuses records.
     private func restartHalted(nowMillis: Int64) async throws {
         guard !self.refusals.refusals.isEmpty, ContinuousClock.now - self.lookedForHaltsAt >= Self.haltLookDistance
         else { return }

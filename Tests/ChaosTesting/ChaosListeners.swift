@@ -5,8 +5,8 @@ import DeviceModel
 /// and was reachable.
 ///
 /// The journal has all entries in the order in which they happened, but their times may be equal or slightly out of
-/// order. So each entry gets its own millisecond here, not before its own time. The order then decides what reached a
-/// phone.
+/// order. So each entry gets a millisecond of its own here, later than the entry before it and not before its own time.
+/// The order then decides what reached a phone.
 struct ChaosListeners {
     /// One broadcast that APNs took.
     struct Broadcast: Equatable {

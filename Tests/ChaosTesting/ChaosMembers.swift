@@ -8,7 +8,7 @@ struct ChaosMembers {
         /// `content-state` of the last push, and whether the push was an `end`. The phone may have ignored it.
         var lastContent: [UInt8] = []
         var lastWasEnd = false
-        /// Number of pushes that brought the token what it had already got.
+        /// Number of pushes whose content the token had already got.
         var repeatedCount = 0
     }
 
@@ -22,10 +22,10 @@ struct ChaosMembers {
     /// Members' tokens, in hex, and what was pushed to each.
     private(set) var tokens: [String: Token] = [:]
     private(set) var pushCount = 0
-    /// Number of pushes that brought a token what it had already got, and number of such alerts that a phone showed.
+    /// Number of pushes whose content their token had already got, and number of repeated alerts that a phone showed.
     private(set) var repeatedCount = 0
     private(set) var repeatedAlertCount = 0
-    /// Pairs of pushes that are closer than they may be.
+    /// Pairs of pushes to one token that are closer than half of the configured distance.
     private(set) var tooClose: [Pair] = []
     private let leastMillis: Int64
     private var seen: Set<Seen> = []
@@ -41,14 +41,14 @@ struct ChaosMembers {
     /// - Parameter distanceMillis: the least time between two pushes to a token, as the workers are configured.
     init(distanceMillis: Int64) {
         // Half of the distance is left for differences in transit, because one push may be on its way for longer than
-        // the next. Hundreds leave at once, and test machines are shared.
+        // the next. Hundreds of pushes leave at once, and test machines are shared.
         self.leastMillis = distanceMillis / 2
     }
 
     /// Registers a member's token, before anything is pushed to it.
     mutating func know(token: String) { if self.tokens[token] == nil { self.tokens[token] = Token() } }
 
-    /// Takes a push that APNs took.
+    /// Counts a push that APNs accepted.
     /// - Parameter reaction: what the phone made of it, or `nil` when it could not read it.
     /// - Returns: `false` when the token is not a member's.
     mutating func take(token: String, atMillis: Int64, body: [UInt8], reaction: Device.Reaction?) -> Bool {
@@ -74,7 +74,7 @@ struct ChaosMembers {
         return true
     }
 
-    /// Remembers what a token was pushed.
+    /// Remembers what was pushed to a token.
     /// - Returns: `false` when the token had already got this.
     private mutating func remembers(_ token: String, _ what: [UInt8]) -> Bool {
         self.seen.insert(Seen(token: token.hashValue, what: what.hashValue)).inserted

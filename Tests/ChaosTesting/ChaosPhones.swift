@@ -1,7 +1,7 @@
 import APNSSimulator
 import DeviceModel
 
-/// Follows the phones by the simulator's journal, and counts what reached them twice. Confined to the task that runs.
+/// Follows the phones by the simulator's journal, and counts what reached them twice. Only the task of the run uses it.
 struct ChaosPhones: ~Copyable {
     private(set) var phones = JournaledPhones()
     /// Broadcasts of channels, and phones that listened.
@@ -10,8 +10,8 @@ struct ChaosPhones: ~Copyable {
     private(set) var members: ChaosMembers
     /// Pushes to start members.
     private(set) var starters = ChaosStarters()
-    /// Contents that reached a phone twice, over a channel or under a new token, and that the phones themselves do not
-    /// count.
+    /// Contents that reached a phone twice, over a channel or under a new token. The simulated phones do not recognise
+    /// these repeats.
     private(set) var repeats = ChaosRepeats()
     private var reader: JournalReader
     /// Activities by token, for every token there ever was.

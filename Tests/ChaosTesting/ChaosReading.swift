@@ -22,7 +22,7 @@ enum ChaosReading {
     /// Offsets of the group in the input and routed partitions, and the ends of these partitions.
     static func positions(_ stage: ChaosStage) async throws -> [PartitionPositions] {
         let partitions = (stage.topics.events + [stage.topics.routed]).flatMap { stage.partitions(of: $0) }
-        // A consumer that never joins may ask for the group's offsets.
+        // A consumer may ask for the group's offsets without joining the group.
         let configuration = ConsumerConfiguration(
             settings: stage.kafkaSettings, groupID: stage.group, driverTopic: stage.topics.events[0], log: { _ in })
         return try await NamedThread.run("chaos-positions") {
@@ -30,8 +30,8 @@ enum ChaosReading {
         }.get()
     }
 
-    /// A partition where the embedded Kafka has dropped records, in words. `nil` means that none has, or that the Kafka
-    /// is a real one.
+    /// A partition where the embedded Kafka has dropped records, in words. `nil` means that it dropped none, or that
+    /// Kafka is real.
     static func truncated(_ stage: ChaosStage) async throws -> String? {
         guard stage.kafkaIsEmbedded else { return nil }
         let (settings, topics) = (stage.kafkaSettings, stage.topics.all)

@@ -1,10 +1,9 @@
 import KafkaLog
 
-/// A time in which Kafka refused some records for good.
+/// A period in which Kafka refuses some records for good.
 struct ChaosRefusal: Equatable {
     enum Way: Equatable {
-        /// Kafka refuses records that need more than `byteCountMax` with their batch, because `max.message.bytes` was
-        /// lowered.
+        /// Kafka refuses batches of more than `byteCountMax` bytes, because `max.message.bytes` was lowered.
         case size
         /// Kafka refuses records without a key, because the topic was declared compacted.
         case keyless
@@ -22,11 +21,11 @@ struct ChaosRefusal: Equatable {
 
     /// A limit in bytes that only the largest events of `ChaosTraffic` exceed.
     static let byteCountMax = 2_000
-    /// How long before the refusal a record may have been on its way. A broker may also apply the old limit for this
-    /// long after the change.
+    /// How long before the refusal a record may have been written and still meet it. A broker may also refuse records
+    /// for this long after the refusal ended.
     private static let slackMillis: Int64 = 30_000
 
-    /// The refusal for a random number.
+    /// The refusal that a random number chooses.
     static func drawn(_ choice: Int, kafkaIsEmbedded: Bool) -> ChaosRefusal {
         if kafkaIsEmbedded {
             // 10 is Kafka's MESSAGE_TOO_LARGE, 87 its INVALID_RECORD. Each of these topics has its own leading broker.

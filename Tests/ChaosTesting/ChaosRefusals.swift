@@ -3,8 +3,8 @@ import CommandSupport
 import Foundation
 import KafkaLog
 
-/// Makes Kafka refuse records for good, one way at a time, and adds up what workers count of that. Confined to the task
-/// that runs.
+/// Makes Kafka refuse records for good, one way at a time, and adds up the workers' counts of refused records. Only the
+/// task of the run uses it.
 final class ChaosRefusals {
     private let stage: ChaosStage
     /// All refusals so far.

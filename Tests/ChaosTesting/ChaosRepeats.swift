@@ -1,16 +1,16 @@
 import APNSSimulator
 import DeviceModel
 
-/// Counts repeats at high priority that the phones themselves do not count. The budget counts each version once, but
-/// such a phone gets a version twice.
+/// Counts high-priority repeats that the simulated phones do not recognise. A worker counts a version once for a
+/// member's budget, but the phone gets it twice.
 ///
 /// - A broadcast may bring what a push brought just before the phone began to listen.
 /// - The first push to a new token may bring what a push to the former token brought.
 struct ChaosRepeats {
-    /// Tokens of phones that have begun to listen since the last broadcast of a channel, by its id.
+    /// Tokens of phones that have begun to listen since the last broadcast of a channel, by the channel's id.
     private var beginners: [String: Set<String>] = [:]
-    /// Tokens that replaced another one, and that nothing was pushed to yet. They belong to another partition, which
-    /// cannot know what the former token was sent.
+    /// Tokens that replaced another one and have not got a push yet. Their partition may be another one, which cannot
+    /// know what the former token was sent.
     private var newTokens: Set<String> = []
     /// Number of repeats by token.
     private(set) var counts: [String: Int] = [:]

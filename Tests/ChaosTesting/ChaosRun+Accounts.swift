@@ -5,7 +5,7 @@ import PushModel
 import PushWorker
 import Upstream
 
-/// Judges what the workers and the run itself report at the end.
+/// Judges the workers' own counters and logs at the end of a run, and makes further lines of its result table.
 extension ChaosRun {
     /// Events and members that are missing in the workers' own counters, in words.
     func unaccounted(_ audit: ChaosAudit) async throws -> [String] {
@@ -80,7 +80,7 @@ extension ChaosRun {
         return nil
     }
 
-    /// Number of cards of the last published start, by audience and partition.
+    /// Number of cards of each audience's last published start, by audience and partition.
     private func newestCards() -> [String: [Int32: Int]] {
         var audiences: [[UInt8]: String] = [:]
         var newest: [String: [UInt8]] = [:]
@@ -102,7 +102,8 @@ extension ChaosRun {
         return counts
     }
 
-    /// Faults of a run with two releases: each worker has to have run both.
+    /// Faults of a run with two releases. Workers must have changed their release at least as often as there are
+    /// workers.
     func releaseFaults() -> [String] {
         guard self.wish.former != nil else { return [] }
         let expected = ReleaseSchedule.changeCount * self.stage.workers.count
@@ -111,8 +112,8 @@ extension ChaosRun {
             "workers changed their release \(self.injector.releaseChanges) times, expected up to \(expected) and at least once each"
         ]
     }
-    /// Faults about partitions that workers halted. With two releases a halt is allowed, because one may not read a
-    /// record of the other. With one release, only records that Kafka refused excuse a halt.
+    /// Faults about partitions that workers halted. With two releases a halt is allowed, because one release may be
+    /// unable to read a record of the other. With one release, only records that Kafka refused excuse a halt.
     func haltFaults() -> [String] {
         guard self.wish.former == nil else { return [] }
         let wrong = PartitionHalt.unexcused(self.halts, self.injector.refusals.refusals)

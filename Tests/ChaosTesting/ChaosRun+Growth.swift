@@ -1,14 +1,14 @@
 import CommandSupport
 import KafkaLog
 
-/// Judges a topic that got more partitions, apart from what the judges of events and phones see.
+/// Judges how workers handled a topic that got more partitions.
 extension ChaosRun {
     /// Whether growth is the only fault. Then every worker has to stay ready, and none may end.
     private var isGrowthAlone: Bool {
         self.wish.kinds.contains(.topicGrown) && self.wish.kinds.allSatisfy(\.isOnce) && self.wish.former == nil
     }
 
-    /// Looks at the workers while events flow.
+    /// Checks that all workers are ready while events flow, if growth is the only fault.
     func lookAtGrownWorkers() async throws {
         guard self.isGrowthAlone, self.injector.counts[.topicGrown] != nil else { return }
         for worker in self.stage.workers where try await !worker.isReady() {

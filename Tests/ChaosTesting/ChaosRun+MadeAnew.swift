@@ -8,8 +8,8 @@ import Upstream
 
 /// The last act, after everything else has been judged: a topic is deleted and made anew under running workers.
 ///
-/// That loses data, so the act has its own verdict. Partitions have to halt and be named, and nothing more may be
-/// pushed or committed for them. The documented way out has to work.
+/// That loses data, so the act has its own verdict. The partitions must halt and be named by `/readyz`, and nothing
+/// more may be pushed or committed for them. The documented way out must work.
 extension ChaosRun {
     /// Result of the act.
     struct Act {
@@ -77,7 +77,7 @@ extension ChaosRun {
     // MARK: The three scenes
 
     /// Makes the topic anew, and waits until partitions halt.
-    /// - Returns: partitions that have halted. They include all that had to.
+    /// - Returns: partitions that have halted. They include all partitions that had to halt.
     private func haltByMaking(_ role: TopicRole, _ tracks: [Track]) async throws -> Set<Int32> {
         let events = self.stage.topics.events[0]
         let read = try await ChaosReading.positions(self.stage).filter {
@@ -115,7 +115,7 @@ extension ChaosRun {
 
     /// Judges that nothing is pushed or committed for halted partitions, although there are events.
     private func staysStill(_ tracks: [Track], _ halted: Set<Int32>) async throws {
-        // This is time for requests that were on their way when the partitions halted.
+        // Requests that were on their way when the partitions halted arrive within this time.
         try await Task.sleep(for: .seconds(2))
         let before = try await self.committed(halted)
         try await self.follow { _ in }
@@ -124,7 +124,7 @@ extension ChaosRun {
         let until = ContinuousClock.now + Self.stillDuration
         while ContinuousClock.now < until {
             try await self.follow { pushed.insert($0) }
-            // No event says that something did not happen.
+            // A push that does not come can only be noticed by waiting.
             try await Task.sleep(for: .milliseconds(200))
         }
         if let activity = tracks.map(\.publication.activity).first(where: { pushed.contains($0) }) {

@@ -6,8 +6,8 @@ import KafkaLog
 import PushWorker
 import Upstream
 
-/// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Confined to its
-/// task.
+/// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Only the task
+/// of the run uses it.
 package final class ChaosRun {
     /// How long the run waits for the last outcome after every process is up again.
     private static let settleDurationMax = Duration.seconds(240)
@@ -15,7 +15,7 @@ package final class ChaosRun {
     private static let tick = Duration.milliseconds(10)
     private static let progressDistance = Duration.seconds(2)
     static let readDurationMax = Duration.seconds(60)
-    /// How long the run then waits for records that are written once a minute at most.
+    /// How long a settled run waits for records that are written once a minute at most.
     private static let uploadDurationMax = Duration.seconds(130)
     /// Time without a broadcast after which none is expected. No worker waits longer than this before it tries again.
     private static let broadcastQuiet = Duration.seconds(8)
@@ -29,7 +29,7 @@ package final class ChaosRun {
     /// Publications that wait while a topic gets more partitions, in order.
     private var heldBack: [Publication] = []
     private var growth: ChaosFault?
-    /// Failures of workers although only a topic had grown.
+    /// Faults of workers in a run where growth of a topic is the only fault.
     var growthFaults: [String] = []
     private var traffic: ChaosTraffic
     let channels: ChaosChannels
@@ -119,7 +119,7 @@ package final class ChaosRun {
         try await self.settle()
     }
 
-    /// Waits until the workers own everything.
+    /// Waits until every worker is ready.
     private func ready() async throws {
         let deadline = ContinuousClock.now + Self.readyDurationMax
         for worker in self.stage.workers {
@@ -180,7 +180,7 @@ package final class ChaosRun {
         try self.publisher.publish(publication, recordMillis: publication.recordMillis ?? Self.wallMillis())
     }
 
-    /// Does what there is to do besides events: looks at phones, rotates tokens and takes acknowledgements.
+    /// Follows the phones, rotates tokens, sends notices to APNs, and takes Kafka's acknowledgements.
     private func turn() async throws {
         var shown: [String] = []
         let rolling = self.rolling
@@ -259,7 +259,8 @@ package final class ChaosRun {
             {
                 waitsFor = untold
             } else if calmLooks >= Self.calmLooksMin {
-                // The last broadcasts are kept for the phones that are away.
+                // APNs keeps the last broadcasts for phones that are away, so these phones have to come back before
+                // they are judged.
                 self.channels.wakeAll()
                 try await self.turn()
                 if self.channels.isUpToDate { return }
@@ -348,7 +349,8 @@ package final class ChaosRun {
             faults.append("… and \(audit.faultCount - audit.faults.count) more")
         }
         faults += try await self.unaccounted(audit)
-        // Distance and stamps are judged by the journal. It outlives APNs and knows what a pause excuses.
+        // Distance and stamps of broadcasts are judged by the journal, which survives a kill of APNs. That judge also
+        // excuses pauses.
         for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
             faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
         }

@@ -18,14 +18,14 @@ extension ChaosStage {
         }
     }
 
-    /// The topics as they are created.
+    /// Topics of the run, with the settings that they are created with.
     var plannedTopics: [NewTopic] {
         TopicPlan(topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
             .missing(existing: [])
     }
 
-    /// Gives topics one setting that differs from their creation.
-    /// - Parameter setting: name of the setting, or `nil` to restore all settings.
+    /// Changes one setting of topics, and restores all other settings to those of their creation.
+    /// - Parameter setting: name of the setting, or `nil` to change none.
     func configure(_ roles: [TopicRole], setting: String?, _ value: String) async throws {
         let names = Set(roles.map { self.name(of: $0) })
         var topics = self.plannedTopics.filter { names.contains($0.name) }

@@ -7,20 +7,20 @@ import PushWorker
 package import TraceCollecting
 
 /// The processes of a chaos run: a Kafka (embedded, unless another is named), a simulated APNs, and workers between
-/// them. Confined to the task that runs.
+/// them. Only the task of the run uses it.
 package final class ChaosStage {
     static let partitionCount: Int32 = 64
-    /// Number of high-priority pushes that an activity may get in an hour. It is low, so that the budget is reached all
-    /// the time.
+    /// Number of high-priority pushes that an activity may get in an hour. It is low, so that activities often reach
+    /// it.
     static let budgetPerHour = 6
     /// Hourly budget of an audience's versions, for members without and with `frequent-updates`.
     static let (audienceBudgetPerHour, frequentAudienceBudgetPerHour) = (6, 12)
-    /// Number of starts of audiences that a push-to-start token is sent within an hour. It is low, so that some are
-    /// held back.
+    /// Maximum number of starts of audiences that a push-to-start token gets in an hour. It is low, so that some starts
+    /// are held back.
     static let startsPerHour = 2
-    /// The least time between two pushes to a phone.
+    /// Shortest time between two pushes to a phone.
     static let distanceMillis: Int64 = 1_000
-    /// The least allowed time between two broadcasts, so that a short run has many of them.
+    /// Shortest time between two broadcasts on a channel. It is short, so that a short run has many broadcasts.
     static let channelDistanceMillis: Int64 = 1_000
     /// `channel.fallback`, which is shorter than most outages of broadcasts.
     static let channelFallbackMillis: Int64 = 3_000
@@ -158,14 +158,15 @@ package final class ChaosStage {
         (self.apnsPort, self.apnsControlPort, self.apnsManagePort) = (port, controlPort, managePort)
     }
 
-    /// How long an answer takes at least, milliseconds. It may take up to twice as long.
+    /// Shortest delay of an answer of the simulated APNs, milliseconds. The longest is twice this.
     static let latencyMillis = 20
 
-    /// Violations about channels that APNs has reported in all its lives. A killed APNs forgets those that
-    /// `gatherViolations` had not read.
+    /// Violations about channels that APNs has reported in all its lives. A killed APNs forgets violations that
+    /// `gatherViolations` has not read.
     private(set) var channelViolations: [Violation] = []
 
-    /// Asks APNs for violations. It forgets them when it is killed.
+    /// Asks APNs for its violations, and keeps those about channels. APNs itself forgets its violations when it is
+    /// killed.
     func gatherViolations() async throws {
         guard let answer = try await LocalHTTP.get("/violations", port: self.apnsControlPort) else { return }
         let violations = try JSONDecoder().decode([String: [Violation]].self, from: Data(answer.body.utf8))
@@ -211,7 +212,7 @@ package final class ChaosStage {
 
     // MARK: Workers
 
-    /// Starts another life of a worker, with the executable it has by now.
+    /// Starts a worker for the first time or again, with its current `executable`.
     func start(_ worker: ChaosWorker) throws {
         // Only the owner may read the file, because it may hold the password of a real Kafka.
         guard

@@ -15,8 +15,7 @@ struct ChaosStarters {
     /// Cards by token, in hex.
     private(set) var cards: [String: [Card]] = [:]
     private(set) var pushCount = 0
-    /// Number of pushes to start members that put up no card: they were no start, or the phone ignored them, for
-    /// example without an alert.
+    /// Number of pushes to start members that are not starts or cannot be read, and so put up no card.
     private(set) var strayCount = 0
 
     /// Registers a push-to-start token, before anything is pushed to it.

@@ -18,7 +18,7 @@ package struct ChaosSummary: Codable, Equatable {
     /// Number of events without any outcome.
     var eventsLost: Int
     var devicesChecked: Int
-    /// Number of devices that show what they would show had every event been pushed alone and in order.
+    /// Number of devices that show what they would show if every event had been pushed alone and in order.
     var devicesEquivalent: Int
     /// Number of devices that got more high-priority pushes in an hour than the budget allows.
     var budgetViolations: Int
@@ -45,14 +45,15 @@ package struct ChaosSummary: Codable, Equatable {
     var startCards: Int
     /// Number of cards on a phone that already had a card of the same start.
     var startSecondCards: Int
-    /// Number of phones that a start was for from its beginning to its end. Each start counts.
+    /// Number of phones that a start had to reach, because they were members until its end. A phone counts once for
+    /// each start.
     var startersChecked: Int
-    /// Number of start members' phones that have one card, and number of those whose card or lack of one is accounted
-    /// for.
+    /// Number of phones that have a card of a start, and number of phones that have a card or a known reason for having
+    /// none. A phone counts once for each start.
     var startersStarted: Int
     var startersAccounted: Int
 
-    /// Promises that these numbers show broken, in words.
+    /// Promises that the numbers show to be broken, in words.
     var faultsFound: [String] {
         var found: [String] = []
         if self.events == 0 { found.append("no event was published") }

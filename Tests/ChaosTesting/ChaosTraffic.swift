@@ -1,18 +1,18 @@
 import PushModel
 import Upstream
 
-/// Steady traffic of every kind of event for thousands of activities, without end.
+/// Makes steady traffic of every kind of event for thousands of activities, without end.
 ///
 /// The type is pure: the caller gives the time, and all randomness comes from a seed.
 struct ChaosTraffic {
-    /// Something the driver is to do.
+    /// Something for the driver to do.
     enum Step {
         case publish(Publication)
         /// The phone of `old` gets the token `new`. The registration is published `delayMillis` after APNs knows of it.
         case rotate(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)
     }
 
-    /// Two apps, so that a worker has more than one topic and budget to keep apart.
+    /// Bundle ids of two apps, so that a worker has to keep two APNs topics apart.
     static let apps = ["com.example.pizza", "com.example.adventure"]
 
     private enum Kind: CaseIterable {
@@ -24,9 +24,10 @@ struct ChaosTraffic {
         case rotating
         /// An activity with pushes at high priority only, more than its budget allows.
         case reckless
-        /// An activity that is published on a partition that is not its key's.
+        /// An activity whose records are written to a partition other than its key's.
         case misplaced
-        /// An activity whose publisher has a wrong clock, or writes seconds, in half of its records.
+        /// An activity whose publisher gives half of the records a wrong time: its clock is wrong, or it writes
+        /// seconds.
         case untimed
         /// A misplaced activity whose updates are larger than all others.
         case bulky
@@ -40,7 +41,7 @@ struct ChaosTraffic {
         var kind: Kind
         var token: String
         var eventsLeft: Int
-        /// Whether the update token of the activity's app was published.
+        /// Whether the activity's update token was published.
         var isOpen: Bool
         var isRotating = false
     }
@@ -141,7 +142,8 @@ struct ChaosTraffic {
         let index = Int.random(in: 0..<self.activities.count, using: &self.random)
         let activity = self.activities[index]
         guard activity.isOpen else {
-            // The card never came up, because its start's answer was lost. After a while nobody waits for it.
+            // The card of the activity's start has not come up yet. If it does not come up for a while, the activity is
+            // given up.
             self.activities[index].eventsLeft -= 1
             if activity.eventsLeft < -20 { self.remove(index) }
             return
@@ -198,7 +200,8 @@ struct ChaosTraffic {
         return publication
     }
 
-    /// Gives half of the records an impossible time. Such an event counts in the order of its arrival.
+    /// Gives half of an untimed activity's records an impossible time. Such an event counts in the order of its
+    /// arrival.
     private mutating func untimed(
         _ publication: Publication, _ activity: Activity, _ nowMillis: Int64 = 0
     ) -> Publication {
@@ -277,7 +280,7 @@ struct ChaosTraffic {
         return publication
     }
 
-    /// A record that is to become a dead letter, without a key or with a large value.
+    /// A record that must become a dead letter. It has no key, or it has a large value.
     private mutating func refusable() -> Publication {
         let hasKey = Bool.random(using: &self.random)
         let field = hasKey ? "contentState" : "content-state"

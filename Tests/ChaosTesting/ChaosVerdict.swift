@@ -1,4 +1,4 @@
-/// Result of a run.
+/// Result of a chaos run.
 package struct ChaosVerdict {
     /// Numbers of the run.
     package var summary: ChaosSummary

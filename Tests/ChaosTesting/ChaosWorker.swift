@@ -31,7 +31,7 @@ final class ChaosWorker {
         self.logPath = "\(directory)/\(file).log"
     }
 
-    /// Starts the worker. Its configuration has been written before.
+    /// Starts the worker. Its configuration file must already exist.
     func start() throws {
         self.isPaused = false
         self.isExpectedToEnd = false
@@ -48,8 +48,8 @@ final class ChaosWorker {
         self.process?.terminate()
     }
 
-    /// Whether the worker was told to stop longer ago than a stop may take. The time when its restart is due does not
-    /// matter: at the end of a run all restarts are due at once, even of a worker that was just told to stop.
+    /// Whether the worker was told to stop longer ago than `stopDurationMax`. The time when its restart is due cannot
+    /// decide this. At the end of a run all restarts are due at once, even of a worker that was just told to stop.
     func isStopOverdue(at now: ContinuousClock.Instant = .now) -> Bool {
         guard let told = self.stopAskedAt else { return false }
         return now - told > Self.stopDurationMax

@@ -6,7 +6,7 @@ struct PartitionHalt: Equatable {
     var partition: Int32
     /// Cause of the halt, without what differs between partitions: `bytes behind the last pass`.
     var cause: String
-    /// Whether Kafka had refused for good what had to be written.
+    /// Whether the partition halted because Kafka refused a record for good.
     var isOfRefusal: Bool
 
     /// Reads a line of a worker's log. `nil` means that the line is about something else.
@@ -30,8 +30,8 @@ struct PartitionHalt: Equatable {
         var halted: [Halted]
     }
 
-    /// Partitions that a worker's `/readyz` names as halted with these words in the reason. Empty when the answer
-    /// cannot be read.
+    /// Halted partitions in the answer of `/readyz` whose reason contains `words`. Empty words match every reason. The
+    /// set is empty when the answer cannot be read.
     static func named(in readiness: String, because words: String = "") -> Set<Int32> {
         guard let told = try? JSONDecoder().decode(Readiness.self, from: Data(readiness.utf8)) else { return [] }
         return Set(told.halted.filter { words.isEmpty || $0.reason.contains(words) }.map(\.partition))
@@ -45,8 +45,8 @@ struct PartitionHalt: Equatable {
 
     /// Halts that the run's faults do not excuse.
     static func unexcused(_ halts: [PartitionHalt], _ refusals: [ChaosRefusal]) -> [PartitionHalt] {
-        // Only a refused record of `state` or `routed` may halt a partition. A dead letter may only if it is of a good
-        // event that `routed` did not take.
+        // Only a refused record of `state` or `routed` may halt a partition. A refused dead letter halts a partition
+        // only if it is about a good event that `routed` refused, too.
         let mayHalt = refusals.contains { $0.topics.contains(.state) || $0.topics.contains(.routed) }
         return halts.filter { !$0.isOfRefusal || !mayHalt }
     }

@@ -3,9 +3,9 @@ import Foundation
 import PushModel
 
 /// Restarts one worker after the other in good order, as a deployment does, and measures how long their activities wait
-/// for a push. Confined to the task that runs.
+/// for a push. Only the task of the run uses it.
 final class RollingRestart {
-    /// What is known of the partitions of one stopped worker. Times are milliseconds since 1970.
+    /// Times for the partitions of one stopped worker. Times are milliseconds since 1970.
     private struct Gap {
         var toldMillis: Int64
         var endedMillis: Int64?
@@ -100,7 +100,7 @@ final class RollingRestart {
 
     // MARK: Results
 
-    /// Lines of the restarts for the result table.
+    /// Lines about the restarts for the result table of a run.
     var lines: [String] {
         var (stopping, starting, own, total): ([Int64], [Int64], [Int64], [Int64]) = ([], [], [], [])
         for gap in self.gaps {

@@ -6,7 +6,7 @@ struct SilentListener: Equatable, Sendable {
     var channel: String
     /// The phone's name in the simulated APNs. No push is ever sent to it.
     let token: String
-    /// When APNs learnt that the phone listens, milliseconds since 1970. `nil`: not yet.
+    /// When APNs learnt that the phone listens, milliseconds since 1970. `nil` means that APNs does not know it yet.
     var listensMillis: Int64?
 
     /// How long an owner may take to learn of its audience's channel, if its worker dies meanwhile and others take

@@ -11,7 +11,7 @@ struct StartRecords {
         var version: Int64
     }
 
-    /// Number of start members by what became of a start.
+    /// Numbers of start members by the result of a start.
     struct Counts: Decodable, Equatable {
         var members = 0
         var accepted = 0
@@ -47,8 +47,8 @@ struct StartRecords {
         var starts: Counts?
     }
 
-    /// Counts by version and partition, oldest first. A later record replaces earlier ones. A record that Kafka did not
-    /// take in time may come after a newer one.
+    /// All counts that each partition reported, by version, in the order of the topic. The last ones count. A record
+    /// that was written again may come after a newer one.
     private(set) var passes: [Version: [Int32: [Counts]]] = [:]
     /// Last counts of the audience's owner, by version.
     private(set) var sums: [Version: Counts] = [:]

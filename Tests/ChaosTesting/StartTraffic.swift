@@ -1,7 +1,7 @@
 import PushModel
 import Upstream
 
-/// Traffic of audiences of push-to-start tokens, for as long as a run lasts. They fill, a `start` puts up a card on
+/// Makes the traffic of audiences with push-to-start tokens during a run. Audiences fill, a `start` puts up a card on
 /// each phone, and updates follow. Some audiences end and are started again. Phones join and leave meanwhile.
 ///
 /// The type is pure: the caller gives the time, and all randomness comes from a seed.
@@ -22,7 +22,7 @@ struct StartTraffic {
         /// When a second start is published while the first lives, milliseconds since the beginning.
         var duplicateMillis: Int64 = .max
 
-        /// Whether the audience is over. Phones join only an audience that is still to be started.
+        /// Whether the audience has ended and is not started again. No new phone joins it then.
         var isOver: Bool { self.deeds.isEmpty && !self.isLiving }
     }
 
@@ -36,13 +36,14 @@ struct StartTraffic {
         var isGone = false
     }
 
-    /// Joins per second while audiences fill, and other changes per second.
+    /// Number of joins per second while audiences fill, and number of later joins, leaves and other changes per second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
     private static let eventDistanceMillis: ClosedRange<Int64> = 1_000...10_000
     /// Time between an end and the next start. A start that is read before the end has gone out is a duplicate, and an
     /// outage may delay the end.
     private static let restMillis: ClosedRange<Int64> = 25_000...35_000
-    /// How long before the end of the run phones stop joining and leaving. Their counts are written once a minute.
+    /// How long before the end of the run phones stop joining and leaving, because counts of members are written once a
+    /// minute. Short runs stop later.
     private static let calmMillis: Int64 = 30_000
 
     private var random: SplitMix64
@@ -53,7 +54,8 @@ struct StartTraffic {
     private var (dueJoins, dueChanges): (Int64, Int64) = (0, 0)
     private var lastMillis: Int64?
 
-    /// Plans audiences. Two of every four are started twice. One of these two, and one of the others, never ends.
+    /// Plans audiences. In each group of four, two audiences are started twice and two once. One of each two is ended
+    /// near the end of the run.
     /// - Parameters:
     ///   - count: number of audiences.
     ///   - memberCount: phones of all audiences together, before any join or leave.

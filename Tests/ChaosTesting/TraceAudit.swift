@@ -3,13 +3,14 @@ import Upstream
 
 /// Judges what workers sent to a collector about the events they traced.
 ///
-/// A killed worker loses the spans it had not sent. So a span's parent may be missing, and an event may have ended
-/// otherwise on the next worker. Only a run without faults has to be complete.
+/// A killed worker loses the spans it had not sent. So a span's parent may be missing, and the event may have another
+/// outcome on the next worker. Only the spans of a run without faults have to be complete.
 struct TraceAudit {
-    /// Outcomes that only spans have, and not the outcomes topic. The event goes on at another worker or partition.
+    /// Outcomes that occur in spans and never in the outcomes topic. Such an event continues at another worker or
+    /// partition.
     static let wayGoesOn: Set<String> = ["forwarded", "handed over", "still pending"]
     private static let faultsMax = 20
-    /// The least number of hex digits of a token. Shorter values are not tokens.
+    /// Minimum number of hex digits of a token. Shorter values are not tokens.
     private static let tokenDigitsMin = 16
 
     private(set) var faults: [String] = []
@@ -83,7 +84,7 @@ struct TraceAudit {
 
     private mutating func judgePass(_ span: CollectedSpan) {
         self.passCount += 1
-        // A span that outlived its trace does not count.
+        // The worker stopped tracing this pass before it ended, so its counts need not add up.
         guard span.attributes["mailboat.outcome"] != "still under way" else { return }
         func count(_ name: String) -> Int { span.attributes["mailboat.members.\(name)"].flatMap { Int($0) } ?? 0 }
         let sum = ["accepted", "superseded", "expired", "gone", "failed", "unknown", "left", "waiting"].reduce(0) {
@@ -94,8 +95,8 @@ struct TraceAudit {
         }
     }
 
-    /// Judges that a span is within its parent. The exceptions are passes and broadcasts of a version, which begin when
-    /// their event has its outcome.
+    /// Judges that the time of a span lies within its parent's. A span of an audience's version may lie outside,
+    /// because its work begins when the event has its outcome.
     private mutating func judgeParent(_ span: CollectedSpan, _ byID: [String: CollectedSpan], isUndisturbed: Bool) {
         guard let parentID = span.parentSpanID else { return }
         guard let parent = byID[parentID] else {
@@ -120,8 +121,8 @@ struct TraceAudit {
         }
     }
 
-    /// Judges that a traced run has traces of each kind. Few events are for an audience, and faults may leave a traced
-    /// one without a pass.
+    /// Judges that a traced run has traces of each kind. A pass is required only without faults, and only if a traced
+    /// event was sent to partitions.
     mutating func expectAll(isUndisturbed: Bool) {
         if self.eventCount == 0 { self.fault("no event was traced") }
         if self.pushCount == 0 { self.fault("no push was traced") }
