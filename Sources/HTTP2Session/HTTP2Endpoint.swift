@@ -1,23 +1,24 @@
 import CNGHTTP2
 
-/// What both sides of an HTTP/2 connection have in common: bytes in, bytes out, PING. No socket, no clock, no lock; it
-/// uses nghttp2. The sides are `HTTP2ClientSession` and `HTTP2ServerSession`, the only subclasses.
+/// The common part of both sides of an HTTP/2 connection: receiving, sending and PING. It works on bytes alone and has
+/// no socket, clock or lock. It uses nghttp2. The only subclasses are `HTTP2ClientSession` and `HTTP2ServerSession`.
 ///
 /// It is confined to one thread or event loop.
 public class HTTP2Endpoint {
-    /// Output is serialised in pieces of about this many bytes, unless the caller chooses another size.
+    /// Default size of the pieces in which output is serialised, bytes.
     public static let outputByteCountDefault = 256 * 1024
 
     let session: OpaquePointer
     private let allocator: UnsafeMutablePointer<SessionAllocator>
-    /// Part of the side's state, which outlives the session.
+    /// A part of the subclass's state, which exists longer than nghttp2's session.
     private let line: UnsafeMutablePointer<SessionLine>
 
     /// - Parameters:
-    ///   - state: what nghttp2 passes to the callbacks. Its owner calls `delete` before it frees the memory.
-    ///   - line: part of the state.
-    ///   - setCallbacks: sets the callbacks of one side. nghttp2 keeps a copy of them.
-    ///   - make: `nghttp2_session_client_new3` or its counterpart.
+    ///   - state: the pointer that nghttp2 passes to the callbacks. The subclass calls `delete` before it frees this
+    ///     memory.
+    ///   - line: the `SessionLine` within the state.
+    ///   - setCallbacks: sets the callbacks of the subclass. nghttp2 copies them.
+    ///   - make: `nghttp2_session_client_new3` or `nghttp2_session_server_new3`.
     init(
         state: UnsafeMutableRawPointer, line: UnsafeMutablePointer<SessionLine>,
         callbacks setCallbacks: (OpaquePointer) -> Void,
@@ -43,7 +44,7 @@ public class HTTP2Endpoint {
         self.session = made!
     }
 
-    /// Ends nghttp2's session. It is the last call to a session, and the first thing in the `deinit` of a side.
+    /// Frees nghttp2's session. A subclass calls this first in its `deinit`, and nothing afterwards.
     final func delete() {
         nghttp2_session_del(self.session)
         SessionAllocator.destroy(self.allocator)
@@ -51,7 +52,7 @@ public class HTTP2Endpoint {
 
     // MARK: Bytes
 
-    /// Takes bytes that arrived from the peer, any number, cut anywhere. They are not kept.
+    /// Takes any number of bytes from the peer, cut anywhere. The bytes are not kept after the call.
     @discardableResult
     public final func receive(_ bytes: RawSpan) -> HTTP2SessionResult {
         if let detail = self.line.pointee.failure { return .failed(detail: detail) }
@@ -62,9 +63,8 @@ public class HTTP2Endpoint {
         return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
     }
 
-    /// Passes `body` the bytes to write to the peer, about `byteCountMax` at most, and forgets them when it returns:
-    /// they count as sent. `body` must not call this session. Returns `nil`, without a call of `body`, if there is
-    /// nothing to write now.
+    /// Passes at most `byteCountMax` bytes for the peer to `body`, and removes them when it returns: they count as
+    /// sent. `body` must not call this session. If there is nothing to write now, returns `nil` without calling `body`.
     public final func takeOutput<Result>(
         byteCountMax: Int = HTTP2Endpoint.outputByteCountDefault, _ body: (RawSpan) -> Result
     ) -> Result? {
@@ -77,7 +77,7 @@ public class HTTP2Endpoint {
         return result
     }
 
-    /// Fills `buffer` from the start with bytes to write to the peer and returns their number; 0 if there is nothing to
+    /// Copies bytes for the peer to the start of `buffer` and returns their number. 0 means that there is nothing to
     /// write now.
     public final func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         self.takeOutput(byteCountMax: buffer.count) { output in
@@ -86,7 +86,8 @@ public class HTTP2Endpoint {
         } ?? 0
     }
 
-    /// Appends to `output` all that can be written now, at most `byteCountMax`. For tests and quiet connections.
+    /// Appends the bytes that can be written now to `output`, at most `byteCountMax`. It is meant for tests and quiet
+    /// connections.
     public final func drain(appendingTo output: inout [UInt8], byteCountMax: Int = .max) {
         var left = byteCountMax
         while left > 0 {
@@ -99,13 +100,14 @@ public class HTTP2Endpoint {
         }
     }
 
-    /// Lets nghttp2 serialise frames until the output holds about `byteCount` bytes or there is nothing more to send.
+    /// Lets nghttp2 serialise frames until the output holds about `byteCount` bytes, or nothing is left to send.
     private func serialise(upTo byteCount: Int) {
         guard self.line.pointee.failure == nil else { return }
         self.line.pointee.outputLimit = byteCount
         while self.line.pointee.output.count < byteCount {
-            // The piece is valid until the next `mem_send`. DATA frames are not returned here: the send-data callback
-            // appends them itself. HEADERS are, but the on-frame-send callback has appended ours by then.
+            // nghttp2 returns a piece of frames, valid until the next `mem_send`. DATA frames are not in it: the
+            // send-data callback appends them. HEADERS frames are, but the frame-send callback has already appended
+            // ours instead.
             var piece: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(self.session, &piece)
             if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
@@ -124,7 +126,7 @@ public class HTTP2Endpoint {
         return .failed(detail: detail)
     }
 
-    /// Queues a PING; its acknowledgement is an event with the same payload.
+    /// Queues a PING. The peer's acknowledgement becomes an event with this payload.
     public final func ping(payload: UInt64) {
         withUnsafeBytes(of: payload.bigEndian) { bytes in
             _ = nghttp2_submit_ping(self.session, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
@@ -133,7 +135,7 @@ public class HTTP2Endpoint {
 
     // MARK: Present state
 
-    /// Whether nghttp2 expects input.
+    /// Whether the session still reads: more bytes from the peer are expected.
     public final var wantsRead: Bool {
         self.line.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0
     }
@@ -144,6 +146,6 @@ public class HTTP2Endpoint {
             && (self.line.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
     }
 
-    /// Whether neither side has anything left to read or write: close the connection.
+    /// Whether this session has nothing left to read or write. The owner must then close the connection.
     public final var isFinished: Bool { !self.wantsRead && !self.wantsWrite }
 }

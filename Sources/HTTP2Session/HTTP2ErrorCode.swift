@@ -1,6 +1,6 @@
-/// An HTTP/2 error code, as in RST_STREAM and GOAWAY (RFC 9113 §7). A code that is not listed here keeps its number.
+/// An HTTP/2 error code, as in RST_STREAM and GOAWAY (RFC 9113 §7). Codes that are not listed here keep their number.
 public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
-    /// The number in the frame.
+    /// The code's number in frames.
     public var rawValue: UInt32
 
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -19,7 +19,7 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let streamClosed = HTTP2ErrorCode(rawValue: 0x5)
     /// A frame had a size that its type does not allow.
     public static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
-    /// The stream was refused before anything was processed: the request may be sent again (RFC 9113 §8.7).
+    /// The stream was refused before anything was processed, so the request may be sent again (RFC 9113 §8.7).
     public static let refusedStream = HTTP2ErrorCode(rawValue: 0x7)
     /// The stream is no longer needed.
     public static let cancel = HTTP2ErrorCode(rawValue: 0x8)
@@ -29,7 +29,7 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let connectError = HTTP2ErrorCode(rawValue: 0xa)
     /// The peer generates too much load.
     public static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 0xb)
-    /// The transport does not meet the demands on TLS (RFC 9113 §9.2).
+    /// TLS is not as secure as HTTP/2 requires (RFC 9113 §9.2).
     public static let inadequateSecurity = HTTP2ErrorCode(rawValue: 0xc)
     /// The endpoint wants HTTP/1.1 instead.
     public static let http11Required = HTTP2ErrorCode(rawValue: 0xd)

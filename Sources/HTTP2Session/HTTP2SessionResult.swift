@@ -1,8 +1,8 @@
-/// The result of feeding or draining a session.
+/// The result of `HTTP2Endpoint.receive`.
 public enum HTTP2SessionResult: Equatable, Sendable {
-    /// All input was taken, or all output was given. The session continues.
+    /// All bytes were taken. The session continues.
     case ok
-    /// The session can no longer be used: nothing more can be read or written. `detail` says why.
+    /// The session has failed, and can neither read nor write. `detail` says why.
     case failed(detail: String)
 }
 
@@ -10,11 +10,11 @@ public enum HTTP2SessionResult: Equatable, Sendable {
 public enum HTTP2SubmitResult: Equatable, Sendable {
     /// The request is queued; `drain` gives its bytes.
     case submitted(streamID: Int32)
-    /// There is no credit: the peer's limit, or our own, is reached. Wait for an event.
+    /// There is no credit: the peer's limit of open streams, or our own, is reached. Try again after an event.
     case noCredit
-    /// All stream ids of this connection are used (2^30 requests): open another connection.
+    /// The connection has used all its stream ids (2^30 requests). Open another connection.
     case streamIDsExhausted
-    /// The connection takes nothing new: GOAWAY was sent or received, or the session failed.
+    /// No requests are accepted any longer: GOAWAY was sent or received, or the session failed.
     case closing
     /// The body is longer than `HTTP2ClientSettings.requestBodyByteCountMax`.
     case bodyTooLong(byteCountMax: Int)

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
-/// The callbacks of nghttp2. Each records in `ClientState` what happened, and returns. None calls nghttp2's receive or
-/// send functions, which the library forbids.
+/// The callbacks of nghttp2 on the client's side. Each records in `ClientState` what happened. None calls nghttp2's
+/// receive or send functions: the library forbids that in callbacks.
 enum ClientCallbacks {
     @inline(__always)
     private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ClientState> {
@@ -40,8 +40,7 @@ enum ClientCallbacks {
         }
     }
 
-    /// Returns how many bytes of a stream's body go into the next DATA frame: at most `length`, which the windows and
-    /// the frame size allow. The send-data callback writes the bytes themselves (NO_COPY).
+    /// Returns how many bytes of a stream's body go into the next DATA frame: see `bodyPiece`.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let entry = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
         return bodyPiece(left: entry.pointee.request.bodyLeft, length: length, flags: flags!)

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// One request under way.
+/// One request that has no final event yet, or whose stream is still open.
 struct ClientStream: StreamEntry {
     static var unused: ClientStream { ClientStream() }
 
@@ -8,22 +8,22 @@ struct ClientStream: StreamEntry {
     var streamID: Int32 = 0
     var tag: UInt32 = 0
     var request = OutgoingMessage()
-    /// The encoder's plan for the header fields; -1 once they are written.
+    /// The number of the encoder's plan for the request's header fields; -1 when they have been written.
     var plan = -1
-    /// Count of the session's output at which END_STREAM of the request was serialised; `nil` before.
+    /// The output's `appendedByteCount` after the last byte of the request; `nil` before that byte was serialised.
     var requestEnd: UInt64?
     var status: UInt16 = 0
-    /// Whether the header fields of the final answer are complete: later ones are trailers.
+    /// Whether the header fields of the final answer are complete. Later fields are trailers.
     var hasFinalFields = false
     var retryAfterSeconds: Int64 = -1
-    /// The part of the response body that is kept.
+    /// The first bytes of the response body, up to the limit.
     var response = GrowingBytes()
     var responseByteCount = 0
-    /// Whether END_STREAM of the response arrived.
+    /// Whether the response is complete: END_STREAM has arrived.
     var responseEnded = false
-    /// The code of the peer's RST_STREAM; `nil` without one.
+    /// The error code of the peer's RST_STREAM; `nil` if none arrived.
     var peerReset: HTTP2ErrorCode?
-    /// Whether the final event has been given; the entry waits for nghttp2 to close the stream.
+    /// Whether the final event was recorded. The entry then waits until nghttp2 closes the stream.
     var isAnswered = false
 
     mutating func begin(tag: UInt32) {
@@ -47,7 +47,7 @@ struct ClientStream: StreamEntry {
     }
 }
 
-/// What is kept of the answer on one stream beyond what is kept of every answer.
+/// The extra parts of one answer that its request asked to keep.
 struct KeptAnswer {
     let keeping: HTTP2AnswerKeeping
     var field: [UInt8] = []
@@ -55,27 +55,29 @@ struct KeptAnswer {
     init(_ keeping: HTTP2AnswerKeeping) { self.keeping = keeping }
 }
 
-/// Everything that the C side sees of a client session. It is behind a pointer, because nghttp2 calls back while the
-/// session is in a call to it: no access to the whole struct may last across a call into nghttp2.
+/// The state of a client session that nghttp2's callbacks read and change. It is behind a pointer, because nghttp2
+/// calls back while the session is in a call to it. Swift must not hold exclusive access to the struct during that
+/// call.
 struct ClientState {
     let settings: HTTP2ClientSettings
     var streams = EntryTable<ClientStream>()
     var inbox = HTTP2ClientEvents()
     var line = SessionLine()
     var remoteSettingsReceived = false
-    /// Last stream id of the peer's GOAWAY.
+    /// The last stream id that the peer's GOAWAY names; `nil` before it arrives.
     var goAwayLastStreamID: Int32?
-    /// Whether we sent or queued GOAWAY.
+    /// Whether GOAWAY was queued or sent.
     var isClosing = false
-    /// By stream id: the few answers that are kept. They are apart from the streams, because a push does not need them.
+    /// The extra parts of answers that are kept, by stream id. They are stored apart from `streams`, because pushes
+    /// have none.
     var kept: [Int32: KeptAnswer] = [:]
-    /// The stream of the previous header callback. Most callbacks of a stream follow each other.
+    /// The stream of the previous callback. Most callbacks are for the same stream as the one before.
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
 
     init(settings: HTTP2ClientSettings) { self.settings = settings }
 
-    /// The open stream with this id.
+    /// The entry of the open stream with this id; `nil` if there is none.
     @inline(__always)
     mutating func entry(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ClientStream>? {
         if streamID == self.recentStreamID { return self.streams[self.recentEntry] }
@@ -91,8 +93,7 @@ struct ClientState {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
             guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields else { return }
-            // Each header block begins with `:status`. A value from an interim answer (1xx, RFC 9110 §15.2) does not
-            // count for this answer.
+            // A header block begins with `:status`. Values of an interim answer (1xx, RFC 9110 §15.2) are dropped.
             entry.pointee.retryAfterSeconds = -1
             if !self.kept.isEmpty { self.kept[streamID]?.field = [] }
             guard let status = decimal(value), (200...999).contains(status) else { return }
@@ -127,22 +128,22 @@ struct ClientState {
         entry.pointee.responseByteCount += byteCount
     }
 
-    /// Takes the end of a header block that does not end the stream. After the final answer's block, only trailers may
-    /// follow.
+    /// Handles the end of a header block that does not end the stream. If it was the final answer's block, only
+    /// trailers may follow.
     mutating func fieldsReceived(_ session: OpaquePointer, _ streamID: Int32) {
         guard let entry = self.entry(session, streamID), entry.pointee.status >= 200 else { return }
         entry.pointee.hasFinalFields = true
     }
 
-    /// Marks the answer as complete. Returns `true` if the request is not complete: the rest need not be sent (RFC 9113
-    /// §8.1).
+    /// Marks the answer as complete. Returns `true` if the request is not complete: the rest of it need not be sent
+    /// (RFC 9113 §8.1).
     mutating func endReceived(_ session: OpaquePointer, _ streamID: Int32) -> Bool {
         guard let entry = self.entry(session, streamID) else { return false }
         entry.pointee.responseEnded = true
         return entry.pointee.requestEnd == nil
     }
 
-    /// Writes our HEADERS when nghttp2 sends those of a stream.
+    /// Writes the encoder's HEADERS frame in place of the one that nghttp2 has made for the stream.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
         self.line.headersReplaced = true
         guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
@@ -154,7 +155,7 @@ struct ClientState {
         if endsStream { entry.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
-    /// Writes DATA when nghttp2 sends it for a stream: its frame header and the next bytes of the body.
+    /// Writes a DATA frame that nghttp2 sends for a stream: the frame's header and the next bytes of the body.
     @inline(__always)
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
         let entry = self.streams[index]
@@ -176,13 +177,13 @@ struct ClientState {
         self.streams.giveBack(index)
     }
 
-    /// Whether the request's last byte has left this session.
+    /// Whether the whole request was taken from the session's output.
     func requestHasLeft(_ entry: UnsafeMutablePointer<ClientStream>) -> Bool {
         guard let end = entry.pointee.requestEnd else { return false }
         return self.line.output.takenByteCount >= end
     }
 
-    /// Gives a closed stream's final event.
+    /// Records the final event of a stream that has closed.
     private mutating func answer(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) {
         let stream = entry.pointee
         if stream.responseEnded, stream.status >= 200 {
@@ -213,14 +214,14 @@ struct ClientState {
             .streamFailed(tag: entry.pointee.tag, streamID: entry.pointee.streamID, failure: failure))
     }
 
-    /// Gives the final event of a stream that we reset. Returns `false` if it had one.
+    /// Records the final event of a stream that this side resets. Returns `false` if the stream already had one.
     mutating func resetLocally(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) -> Bool {
         guard !entry.pointee.isAnswered else { return false }
         self.fail(entry, self.requestHasLeft(entry) ? .resetLocally(errorCode) : .requestIncomplete)
         return true
     }
 
-    /// Gives each open stream its final event.
+    /// Records the final event of each stream that has none.
     mutating func failAll() {
         for index in 0..<self.streams.count {
             let entry = self.streams[index]
@@ -235,7 +236,7 @@ struct ClientState {
     }
 }
 
-/// The value of 1 to 9 decimal digits and nothing else.
+/// The value of a text of 1 to 9 decimal digits; `nil` for any other text.
 @inline(__always)
 func decimal(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
     guard (1...9).contains(text.count) else { return nil }

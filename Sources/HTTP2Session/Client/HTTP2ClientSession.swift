@@ -1,17 +1,18 @@
 import CNGHTTP2
 
-/// The client's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. It uses nghttp2.
+/// The client's side of one HTTP/2 connection. It works on bytes alone and has no socket, clock or lock. It uses
+/// nghttp2.
 ///
-/// It is confined to one thread or event loop. In a turn, `receive` the bytes that arrived, `takeEvents`, `submit` new
-/// requests, call `takeOutput` (or `drain`) until it gives nothing, and write the output. Every call but the plain
-/// properties may leave events.
+/// It is confined to one thread or event loop. In a turn, pass what arrived to `receive`, call `takeEvents`, and
+/// `submit` new requests. Then call `takeOutput` (or `drain`) until it returns nothing, and write the output. Any call
+/// of a method may add events.
 ///
-/// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each `receive`,
-/// collect the output, look for `.goAwaySent`, and close when `isFinished`.
+/// `receive` does not report the peer's protocol errors: nghttp2 answers them with GOAWAY. After each `receive`, write
+/// the output, look for `.goAwaySent`, and close the connection when `isFinished`.
 public final class HTTP2ClientSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ClientState>
 
-    /// A session that has queued the connection preface and our SETTINGS; `drain` gives them.
+    /// Makes a session and queues the connection preface and our SETTINGS. `drain` returns their bytes.
     public init(settings: HTTP2ClientSettings = HTTP2ClientSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ClientState(settings: settings))
@@ -19,8 +20,9 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
             state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ClientCallbacks.set,
             make: nghttp2_session_client_new3
         ) { option in
-            // nghttp2's checks of HTTP's own rules cost 9 % of a request. Only `:status` and `retry-after` of a
-            // response are read, and each is checked there. Framing, HPACK and flow control are checked regardless.
+            // nghttp2 does not check HTTP's own rules here: the checks cost 9 % of a request. Only `:status` and
+            // `retry-after` of a response are read, and the code that reads them checks them. Framing, HPACK and flow
+            // control are always checked.
             nghttp2_option_set_no_http_messaging(option, 1)
         }
         self.submitSettings(settings)
@@ -51,8 +53,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Events
 
-    /// Gives the events since the last call. The content of `events` is dropped, and its memory is used for the next
-    /// events.
+    /// Moves the events since the last call into `events`. The former content of `events` is dropped, and its memory is
+    /// reused.
     public func takeEvents(into events: inout HTTP2ClientEvents) {
         events.removeAll()
         swap(&events, &self.state.pointee.inbox)
@@ -60,8 +62,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Requests
 
-    /// Queues one request. `values` and `body` are copied into reused memory of the stream; both may be refilled at
-    /// once. An empty `body` is a request without DATA frames. The stream's single final event repeats `tag`.
+    /// Queues one request. `values` and `body` are copied, so both may be refilled at once. With an empty `body` the
+    /// request has no DATA frames. The stream has one final event, which has this `tag`.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
     ) -> HTTP2SubmitResult {
@@ -84,7 +86,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         entry.pointee.request.fill(values: values, body: body)
         entry.pointee.plan = self.state.pointee.line.encoder.plan(for: template)
 
-        // nghttp2 gets no fields: see `HeaderEncoder`.
+        // nghttp2 gets no header fields: see `HeaderEncoder`.
         let streamID: Int32
         if body.count == 0 {
             streamID = nghttp2_submit_request(self.session, nil, nil, 0, nil, streamUserData(index))
@@ -104,7 +106,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return .submitted(streamID: streamID)
     }
 
-    /// Submits a request, and keeps more of its answer than of others.
+    /// Queues one request, and keeps additional parts of its answer.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32,
         keeping: HTTP2AnswerKeeping
@@ -114,7 +116,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return result
     }
 
-    /// Submits a request with a body in an array. Without one the request ends with its header fields.
+    /// Queues one request with a body in an array. With an empty array, the request ends with its header fields.
     @inlinable
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = [], tag: UInt32
@@ -122,23 +124,23 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         self.submit(template, values: values, body: body.span, tag: tag)
     }
 
-    /// Resets a stream that we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`,
-    /// or `.requestIncomplete` if the request had not completely left. Its credit is free when RST_STREAM has been
-    /// serialised. An unknown or finished stream id is ignored.
+    /// Resets a stream, and records its final event at once: `.resetLocally`, or `.requestIncomplete` if the request
+    /// had not completely left. The stream counts against the credit until RST_STREAM was serialised. An unknown or
+    /// finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
         guard let index = self.index(streamID: streamID) else { return }
         self.reset(self.state.pointee.streams[index], errorCode)
     }
 
-    /// Whether the whole request of an open stream was taken as output: only then can the peer have processed it.
-    /// `true` also for an unknown stream.
+    /// Whether the whole request of an open stream was taken as output. Only then can the peer have processed it.
+    /// Returns `true` for an unknown stream.
     public func hasLeft(streamID: Int32) -> Bool {
         guard let index = self.index(streamID: streamID) else { return true }
         return self.state.pointee.requestHasLeft(self.state.pointee.streams[index])
     }
 
     private func index(streamID: Int32) -> Int? {
-        // nghttp2 does not know a queued request as a stream, so the entries are searched then.
+        // nghttp2 has no stream for a request that is still queued, so all entries are searched.
         entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
             ?? self.state.pointee.streams.firstIndex { $0.streamID == streamID }
     }
@@ -148,8 +150,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         nghttp2_submit_rst_stream(self.session, 0, entry.pointee.streamID, errorCode.rawValue)
     }
 
-    /// Takes back the requests that have not left completely, for example after a drop of the peer's stream limit. Each
-    /// gets `.requestIncomplete` at once and may go over another connection.
+    /// Takes back all requests that have not completely left, for example after the peer has lowered its stream limit.
+    /// Each gets `.requestIncomplete` at once, and may be sent on another connection.
     public func withdrawUnsent() {
         for index in 0..<self.state.pointee.streams.count {
             let entry = self.state.pointee.streams[index]
@@ -160,21 +162,21 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Connection
 
-    /// Queues GOAWAY. Open streams still finish, and nothing new is accepted. The session is finished with the last
-    /// stream.
+    /// Queues GOAWAY. Open streams still finish, and new requests are refused. The session is finished when the last
+    /// stream ends.
     public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         self.state.pointee.isClosing = true
         nghttp2_submit_goaway(self.session, 0, 0, errorCode.rawValue, debugData, debugData.count)
     }
 
-    /// Queues GOAWAY and stops reading: after the next `drain` the session is finished. Call `connectionLost` for the
-    /// streams left.
+    /// Queues GOAWAY and stops reading. The session is finished after the next `drain`. `connectionLost` then gives the
+    /// remaining streams their final events.
     public func terminate(errorCode: HTTP2ErrorCode = .noError) {
         self.state.pointee.isClosing = true
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Ends the session, whose connection is gone. Each open stream gets its final event, `.requestIncomplete` or
+    /// Ends the session because its connection is gone. Each open stream gets its final event: `.requestIncomplete` or
     /// `.connectionEnded`. Afterwards `submit` returns `.closing`, and nothing is read or written. Further calls do
     /// nothing.
     public func connectionLost() {
@@ -185,20 +187,20 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Present state
 
-    /// Number of streams opened and not finished.
+    /// Number of streams that were opened and are not finished.
     public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// The peer's current SETTINGS_MAX_CONCURRENT_STREAMS: 100 until its first SETTINGS arrive, `UInt32.max` if they
-    /// set none.
+    /// The peer's present SETTINGS_MAX_CONCURRENT_STREAMS. It is 100 until the peer's first SETTINGS arrive, and
+    /// `UInt32.max` if they set none.
     public var remoteConcurrentStreamsMax: UInt32 {
         nghttp2_session_get_remote_settings(self.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     }
 
-    /// Whether the peer's first SETTINGS arrived.
+    /// Whether the peer's first SETTINGS have arrived.
     public var remoteSettingsReceived: Bool { self.state.pointee.remoteSettingsReceived }
 
-    /// Number of requests that may be submitted now: the lower of both limits minus the open streams; 0 after GOAWAY.
-    /// Never negative.
+    /// Number of requests that may be submitted now: our stream limit or the peer's, if lower, minus the open streams.
+    /// It is 0 after GOAWAY, and never negative.
     public var credit: Int {
         guard self.state.pointee.line.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
             !self.state.pointee.isClosing
@@ -209,7 +211,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return max(0, min(limit - self.openStreamCount, self.streamIDsLeft))
     }
 
-    /// Number of requests for which stream ids are left.
+    /// Number of requests that can still get a stream id.
     public var streamIDsLeft: Int {
         max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2)
     }

@@ -1,6 +1,6 @@
-/// HPACK's static table (RFC 7541, Appendix A), index 1 first.
+/// HPACK's static table (RFC 7541, Appendix A). The first entry has index 1.
 enum HPACKStaticTable {
-    /// Names with the values that some of them have. An empty value means none.
+    /// The names, each with its values. An empty value means an entry without a value.
     private static let rows: [(name: StaticString, values: [StaticString])] = [
         (":authority", [""]), (":method", ["GET", "POST"]), (":path", ["/", "/index.html"]),
         (":scheme", ["http", "https"]),
@@ -25,7 +25,7 @@ enum HPACKStaticTable {
         ("via", [""]), ("www-authenticate", [""]),
     ]
 
-    /// The 61 entries in order.
+    /// The 61 entries of the table, in order.
     static let entries: [(name: [UInt8], value: [UInt8])] = Self.rows.flatMap { row in
         row.values.map { (Self.bytes(row.name), Self.bytes($0)) }
     }
@@ -34,10 +34,11 @@ enum HPACKStaticTable {
         Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// The index of the first entry with this name; `nil` for none.
+    /// The index of the first entry with this name; `nil` if there is none.
     static func index(name: [UInt8]) -> Int? { self.entries.firstIndex { $0.name == name }.map { $0 + 1 } }
 
-    /// The index of the entry with this name and value; `nil` for none. An entry without a value matches an empty one.
+    /// The index of the entry with this name and value; `nil` if there is none. An entry without a value matches an
+    /// empty value.
     static func index(name: [UInt8], value: [UInt8]) -> Int? {
         self.entries.firstIndex { $0.name == name && $0.value == value }.map { $0 + 1 }
     }

@@ -1,11 +1,12 @@
 import CNGHTTP2
 
-/// Numbers and strings as HPACK writes them (RFC 7541 §5).
+/// Writes numbers and strings as HPACK does (RFC 7541 §5).
 enum HPACKText {
-    /// The most bytes of a number that this session writes: sizes and indices below 2^28.
+    /// Maximum length of a coded number, bytes. Sessions write sizes and indexes below 2^28.
     static let integerByteCountMax = 6
 
-    /// Appends a number whose first byte has `prefixBits` bits for it, next to the bits of `first`.
+    /// Appends a coded number. It begins in the lower `prefixBits` bits of a byte; `first` has the other bits of that
+    /// byte.
     static func appendInteger(_ value: Int, prefixBits: Int, first: UInt8, to output: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.integerByteCountMax, alignment: 1) { buffer in
             let count = Self.writeInteger(value, prefixBits: prefixBits, first: first, to: buffer.baseAddress!)
@@ -13,7 +14,7 @@ enum HPACKText {
         }
     }
 
-    /// Writes the text into memory; returns the number of bytes.
+    /// Writes a coded number to `memory`, and returns the number of bytes. For the parameters see `appendInteger`.
     @inline(__always)
     static func writeInteger(_ value: Int, prefixBits: Int, first: UInt8, to memory: UnsafeMutableRawPointer) -> Int {
         let prefixMax = (1 << prefixBits) - 1
@@ -33,10 +34,10 @@ enum HPACKText {
         return count + 1
     }
 
-    /// A string literal for a text that is sent many times, Huffman-coded if that is shorter.
+    /// Codes a text that is sent many times as a string literal, with Huffman coding if that is shorter.
     ///
-    /// Values that change per message are written plain instead. Coding a push's path, id and authorization took 30 %
-    /// of all its instructions, and path and id are only a third longer plain.
+    /// Values that change with each message are written without Huffman coding. Coding a push's path, id and
+    /// authorization took 30 % of all its instructions, and saves only a quarter of path and id.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
@@ -47,7 +48,8 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Lets nghttp2's own compressor write `authorization: text`: two bytes for the name and then the literal.
+    /// Codes a text by Huffman. nghttp2's compressor writes a field `authorization: text`: two bytes for the name and
+    /// then the literal.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?
         guard nghttp2_hd_deflate_new(&made, 4_096) == 0, let deflater = made else { return nil }
@@ -63,7 +65,8 @@ enum HPACKText {
                 let block = [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
                     count = max(0, nghttp2_hd_deflate_hd(deflater, buffer.baseAddress, bound, &field, 1))
                 }
-                // Never indexed, name 23 of the static table: 15 in the first byte and 8 in the second.
+                // The first two bytes say: never indexed, name 23 of the static table (15 in the first byte, 8 in the
+                // second).
                 guard block.count > 2, block[0] == 0x1f, block[1] == 23 - 15 else { return nil }
                 return Array(block[2...])
             }

@@ -1,15 +1,15 @@
-/// One header field of a template: its name, and its value unless that changes with every message.
+/// One header field of a template. It has a fixed value, or gets one with each message.
 public struct HTTP2Field: Sendable {
     /// What HPACK may do with the field.
     public enum Indexing: Sendable {
-        /// The value is put into the dynamic table: for values that seldom change.
+        /// Name and value are put into the dynamic table. This is for values that seldom change.
         case allowed
-        /// Only the name is worth an entry in the table. The first value is put there with it, and later ones are
-        /// literals "never indexed". For values that differ per message and would flush the peer's table (Apple asks
-        /// for this for `apns-id` and `apns-expiration`).
+        /// Only the first value is put into the dynamic table, together with the name. Later values are literals that
+        /// are never indexed. This is for values that differ per message and would displace other entries. Apple asks
+        /// for this for `apns-id` and `apns-expiration`.
         case name
-        /// The value is always a literal "never indexed" (RFC 7541 §6.2.3), and so is the name unless it is in the
-        /// static table: for secrets.
+        /// The value is always a literal that is never indexed (RFC 7541 §6.2.3). The name is a literal too, unless a
+        /// table has it. This is for secrets.
         case never
     }
 
@@ -37,7 +37,7 @@ public struct HTTP2Field: Sendable {
         HTTP2Field(name: name, value: value, indexing: indexing)
     }
 
-    /// A field with a value for each message.
+    /// A field that gets a value with each message.
     public static func variable(_ name: String, indexing: Indexing = .name) -> HTTP2Field {
         HTTP2Field(name: name, value: nil, indexing: indexing)
     }

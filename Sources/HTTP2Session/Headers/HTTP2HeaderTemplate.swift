@@ -1,17 +1,17 @@
-/// The header fields of a request or response, prepared once, so that a message costs only its own values. There is one
-/// per app and provider token for requests, and one per kind of answer for responses.
+/// The header fields of a request or response, prepared once. A message then costs only its own values. Requests have a
+/// template per app, priority and provider token; responses have one per kind of answer.
 ///
-/// It is immutable, so sessions of several loops may share it. A session keeps a template alive while it may need it.
+/// It is immutable, so sessions on several loops may share it. A session keeps a template alive while it needs it.
 public final class HTTP2HeaderTemplate: Sendable {
-    /// The given fields, in their order.
+    /// The fields in the given order.
     public let fields: [HTTP2Field]
-    /// Number of fields with a value for each message.
+    /// Number of fields that get a value with each message.
     public let variableCount: Int
-    /// The fields as HPACK needs them.
+    /// The fields with their table indexes and coded texts.
     let prepared: [PreparedField]
 
-    /// A template. Field names are changed to lower case. Names and values are not checked further: the peer judges
-    /// them.
+    /// Makes a template. Field names are changed to lower case. Names and values are not checked otherwise: the peer
+    /// judges them.
     public init(_ fields: [HTTP2Field]) {
         self.fields = fields
         self.variableCount = fields.count { $0.value == nil }
@@ -19,15 +19,15 @@ public final class HTTP2HeaderTemplate: Sendable {
     }
 }
 
-/// A field with its index in HPACK's static table and its coded value.
+/// A field with its index in HPACK's static table and its coded texts.
 struct PreparedField: Sendable {
     let name: [UInt8]
     /// The fixed value; `nil` if each message has its own.
     let value: [UInt8]?
     let indexing: HTTP2Field.Indexing
-    /// Index of the static table's entry with this name; 0 for none.
+    /// Index of the first entry with this name in the static table; 0 if there is none.
     let staticNameIndex: Int
-    /// Index of the static table's entry with this name and value; 0 for none.
+    /// Index of the entry with this name and value in the static table; 0 if there is none.
     let staticIndex: Int
     let nameLiteral: [UInt8]
     /// The coded value; empty for a variable field.

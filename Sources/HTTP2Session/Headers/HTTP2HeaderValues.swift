@@ -1,17 +1,17 @@
 /// The values of a template's variable fields for one message, in the template's order. It is reused from message to
-/// message and keeps its memory. The session copies what it needs, so it may be refilled right after the call. Use it
-/// from one thread at a time.
+/// message and keeps its memory. The session copies the values, so it may be refilled right after the call. Use it from
+/// one thread at a time.
 public struct HTTP2HeaderValues: Sendable {
-    /// Four times the room that a push needs.
+    /// Initial size of `bytes`: about four times as much as a push needs.
     private static let byteCountFirst = 512
 
-    /// The bytes of the values: the first `used` of them are in use.
+    /// Memory for the bytes of all values. The first `used` bytes are in use.
     private var bytes = [UInt8](repeating: 0, count: Self.byteCountFirst)
     private var used = 0
     /// Where each value ends in `bytes`.
     private var ends: [UInt32] = []
 
-    /// A value list without values.
+    /// A list without values.
     public init() { self.ends.reserveCapacity(8) }
 
     /// Number of complete values.
@@ -38,7 +38,7 @@ public struct HTTP2HeaderValues: Sendable {
         self.endValue()
     }
 
-    /// Adds one whole value: a number in decimal digits.
+    /// Adds a number in decimal digits as one whole value.
     public mutating func append(decimal value: Int64) {
         self.appendPart(decimal: value)
         self.endValue()
@@ -79,7 +79,7 @@ public struct HTTP2HeaderValues: Sendable {
         }
     }
 
-    /// Adds one whole value: the lower-case canonical form of a UUID given as its two halves, big-endian.
+    /// Adds a UUID as one whole value, in canonical form and lower case. `uuid` has its two halves in big-endian order.
     public mutating func append(uuid: (UInt64, UInt64)) {
         self.write(36) { memory in
             let (a, b) = (
@@ -105,7 +105,7 @@ public struct HTTP2HeaderValues: Sendable {
     /// Completes the value being built, which may be empty.
     public mutating func endValue() { self.ends.append(UInt32(truncatingIfNeeded: self.used)) }
 
-    /// Lets `body` write the next `byteCount` bytes.
+    /// Makes room for `byteCount` bytes and lets `body` write them.
     @inline(__always)
     private mutating func write(_ byteCount: Int, _ body: (UnsafeMutableRawPointer) -> Void) {
         let end = self.used + byteCount
@@ -116,15 +116,15 @@ public struct HTTP2HeaderValues: Sendable {
         self.used = end
     }
 
-    /// Eight lower-case digits, the first in the highest byte. The number's nibbles are spread to a byte each and all
-    /// changed to ASCII at once.
+    /// Returns the number as eight lower-case hex digits, the first in the highest byte. Each half byte is spread to a
+    /// byte of its own; then all are changed to ASCII together.
     @inline(__always)
     private static func hex(_ number: UInt32) -> UInt64 {
         var digits = UInt64(number)
         digits = (digits << 16 | digits) & 0x0000_ffff_0000_ffff
         digits = (digits << 8 | digits) & 0x00ff_00ff_00ff_00ff
         digits = (digits << 4 | digits) & 0x0f0f_0f0f_0f0f_0f0f
-        // 1 in each byte that holds 10 to 15: the distance from "9" + 1 to "a" is 39.
+        // `letters` has 1 in each byte that holds 10 to 15. The distance from "9" + 1 to "a" is 39.
         let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }

@@ -1,14 +1,15 @@
 /// Writes the header blocks of one session (HPACK, RFC 7541), each as a HEADERS frame.
 ///
-/// nghttp2 would compress every block again. Its compressor took 40 % of a push's instructions, most of it for coding
-/// an `authorization` that stays the same for 45 minutes. So nghttp2 gets requests without fields, keeps all its state
-/// (streams, windows, order, limits), and its HEADERS frame is replaced by one of ours. This encoder is the only
-/// compressor of its direction, so the peer's table depends on it alone.
+/// This encoder replaces nghttp2's compressor, which took 40 % of a push's instructions. Most of that went into coding
+/// an `authorization` that stays the same for 45 minutes. nghttp2 still manages streams, windows, order and limits, but
+/// gets requests without fields. Its HEADERS frame is replaced by one of ours. Nothing else compresses in this
+/// direction, so the peer's table depends on this encoder alone.
 struct HeaderEncoder {
-    /// Maximum number of templates whose plans are kept. Beyond it, a template that no message waits for is replaced. A
-    /// hundred apps at two priorities fit.
+    /// Number of templates from which on a new one replaces another that no message waits for. If messages wait for
+    /// all, the new one is added. A hundred apps with two priorities fit.
     static let plansMax = 256
-    /// The largest frame every peer takes (RFC 9113 §4.2); a longer block is continued in CONTINUATION frames.
+    /// Size of the largest frame that every peer accepts, bytes (RFC 9113 §4.2). A longer block is continued in
+    /// CONTINUATION frames.
     private static let frameByteCountMax = 16_384
     private static let frameHeaderByteCount = 9
     private static let headersType: UInt8 = 1
@@ -17,16 +18,16 @@ struct HeaderEncoder {
 
     private var table = HeaderTable()
     private var plans = EntryTable<HeaderPlan>()
-    /// Index of each template's plan. The plan holds the template, so its identifier is not reused.
+    /// Index of each template's plan. A plan holds its template, so that no other object gets its identifier.
     private var planIndexes: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1
     private var nextVictim = 0
     private var block: [UInt8] = []
 
-    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Uses the peer's SETTINGS_HEADER_TABLE_SIZE from now on.
     mutating func peerAllowsTable(_ byteCount: UInt32) { self.table.peerAllows(byteCount) }
 
-    /// Announces a message with this template. Returns the plan's number for `append` or `forget`.
+    /// Announces a message with this template. Returns the number of the plan, to be passed to `append` or `forget`.
     @inline(__always)
     mutating func plan(for template: HTTP2HeaderTemplate) -> Int {
         if self.recentPlan < 0 || self.plans[self.recentPlan].pointee.template !== template {
@@ -38,7 +39,7 @@ struct HeaderEncoder {
 
     private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
         if let index = self.planIndexes[ObjectIdentifier(template)] { return index }
-        // Reuse the entry of a template that no message waits for, or add one if messages wait for all.
+        // A plan that no message waits for is reused. If messages wait for all plans, another is added.
         var index = -1
         if self.plans.count >= Self.plansMax {
             for offset in 0..<self.plans.count {
@@ -56,10 +57,10 @@ struct HeaderEncoder {
         return index
     }
 
-    /// Takes back a message of `plan`, which will not be written after all.
+    /// Withdraws a message that was announced and will not be written.
     mutating func forget(plan: Int) { self.plans[plan].pointee.unsentCount -= 1 }
 
-    /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags`: END_STREAM or nothing.
+    /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags` is END_STREAM or 0.
     mutating func append(
         plan index: Int, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
         to output: inout OutputBuffer
@@ -76,8 +77,8 @@ struct HeaderEncoder {
         self.appendBlock(streamID: streamID, flags: flags, to: &output)
     }
 
-    /// Writes the block by the plan: constants and values are copied. Returns `false`, with nothing written, if the
-    /// block is too long for a frame, or a value is not in the table.
+    /// Writes the block according to the plan, by copying constants and values. Returns `false` if the block is too
+    /// long for a frame, or a value is not in the table. Nothing is written then.
     private func appendPlanned(
         _ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
         to output: inout OutputBuffer
@@ -116,8 +117,8 @@ struct HeaderEncoder {
         return true
     }
 
-    /// Writes the block into `self.block` field by field, and inserts into the table what is worth an entry. If nothing
-    /// was inserted, the plan made here can write the next block.
+    /// Writes the block into `self.block` field by field, and inserts fields into the table where that is of use. If
+    /// nothing was inserted, the next block can be written by the plan that is made here.
     private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
         self.table.takeUpdates(into: &self.block)
         let generation = self.table.generation
@@ -146,7 +147,8 @@ struct HeaderEncoder {
         if self.table.generation == generation { plan.pointee.generation = generation }
     }
 
-    /// Writes one field: as an index if the peer has it, otherwise as a literal, which is inserted if that is of use.
+    /// Writes one field: as an index if the peer's table has it, otherwise as a literal. The literal is inserted into
+    /// the table if that is of use.
     private mutating func compose(_ field: PreparedField, _ value: UnsafeRawBufferPointer, literal: [UInt8]) {
         if field.indexing == .allowed {
             let index = field.staticIndex > 0 ? field.staticIndex : self.table.index(name: field.name, value: value)
@@ -158,7 +160,7 @@ struct HeaderEncoder {
             HPACKText.appendInteger(nameIndex, prefixBits: 6, first: 0x40, to: &self.block)
             self.table.insert(name: field.name, value: value)
         } else {
-            // "Never indexed" also binds intermediaries; "without indexing" does not.
+            // "Never indexed" also forbids indexing by proxies on the way; "without indexing" does not.
             HPACKText.appendInteger(
                 nameIndex, prefixBits: 4, first: field.indexing == .allowed ? 0x00 : 0x10, to: &self.block)
         }

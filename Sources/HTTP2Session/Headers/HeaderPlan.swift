@@ -1,12 +1,13 @@
-/// How to write a template's header block while the dynamic table does not change: constant bytes and values in turn.
+/// How to write a template's header block while the dynamic table does not change: as constant bytes and values in
+/// turn.
 struct HeaderPlan: StreamEntry {
     static var unused: HeaderPlan { HeaderPlan() }
 
     struct Step {
-        /// Start of the constant bytes before the value.
+        /// Start of the step's constant bytes in `constants`.
         var start: Int
         var count: Int
-        /// Index in the template of a field whose value is looked up in the table; -1 if the value is written as a
+        /// Index of the template's field whose value is looked up in the table; -1 if the value is written as a
         /// literal.
         var indexedField: Int
         /// Whether a value follows the constant bytes. If not, they end the block.
@@ -16,7 +17,7 @@ struct HeaderPlan: StreamEntry {
     var template: HTTP2HeaderTemplate?
     /// The table's generation for which the plan was made; 0 if there is no plan yet.
     var generation: UInt64 = 0
-    /// Number of messages submitted with this template whose block is not written yet.
+    /// Number of messages with this template that were announced and are not written yet.
     var unsentCount = 0
     private(set) var constants = GrowingBytes()
     private(set) var steps: UnsafeMutablePointer<Step>?
@@ -47,7 +48,7 @@ struct HeaderPlan: StreamEntry {
 
     mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.constants.append($0) } }
 
-    /// Ends a step: the bytes since the one before, then a value or nothing.
+    /// Ends a step. It has the constant bytes since the previous step, then a value or nothing.
     mutating func endStep(hasValue: Bool, indexedField: Int = -1) {
         let step = Step(
             start: self.stepStart, count: self.constants.count - self.stepStart, indexedField: indexedField,

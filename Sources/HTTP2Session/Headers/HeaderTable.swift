@@ -1,11 +1,11 @@
-/// Our side of HPACK's dynamic table (RFC 7541 §2.3.2): the present content of the peer's decoder.
+/// A copy of the peer's dynamic table (RFC 7541 §2.3.2), as our header blocks have built it.
 ///
-/// Nothing is ever evicted: what does not fit is not inserted, which the RFC leaves to the encoder. A dozen names and
-/// values that seldom change need a fraction of the 4,096 bytes.
+/// Entries are never evicted: what does not fit is not inserted, as the RFC allows. A dozen names and values that
+/// seldom change need only a part of the 4,096 bytes.
 struct HeaderTable {
-    /// The most bytes that we use, whatever the peer allows.
+    /// Maximum size of the table, bytes, even if the peer allows more.
     static let byteCountMax = 4_096
-    /// Number of bytes that an entry counts beyond its text (RFC 7541 §4.1).
+    /// Number of bytes that an entry takes in addition to its text (RFC 7541 §4.1).
     private static let entryOverhead = 32
     private static let firstIndex = 62
 
@@ -20,10 +20,10 @@ struct HeaderTable {
     private var limit = Self.byteCountMax
     /// Whether the next header block must begin with size updates.
     private(set) var updatePending = false
-    /// A number that changes whenever indices change.
+    /// A number that grows whenever the indexes of entries change.
     private(set) var generation: UInt64 = 1
 
-    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Uses the peer's SETTINGS_HEADER_TABLE_SIZE. If the limit changes, the table is emptied.
     mutating func peerAllows(_ byteCount: UInt32) {
         let limit = min(Int(byteCount), Self.byteCountMax)
         guard limit != self.limit else { return }
@@ -34,8 +34,8 @@ struct HeaderTable {
         self.generation += 1
     }
 
-    /// Appends the size updates that are due: to 0, which empties the peer's table, and then to what is allowed (RFC
-    /// 7541 §4.2).
+    /// Appends the pending size updates: first to 0, which empties the peer's table, then to the allowed size (RFC 7541
+    /// §4.2).
     mutating func takeUpdates(into block: inout [UInt8]) {
         guard self.updatePending else { return }
         self.updatePending = false
@@ -57,7 +57,7 @@ struct HeaderTable {
         self.byteCount + name.count + valueByteCount + Self.entryOverhead <= self.limit
     }
 
-    /// Inserts an entry, as the peer does when it reads the block now written.
+    /// Inserts an entry. The peer inserts it too when it reads the block that is being written.
     mutating func insert(name: [UInt8], value: UnsafeRawBufferPointer) {
         self.entries.append(Entry(name: name, value: Array(value)))
         self.byteCount += name.count + value.count + Self.entryOverhead

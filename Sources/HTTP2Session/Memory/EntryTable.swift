@@ -1,19 +1,19 @@
-/// The requirements of an entry in an `EntryTable`.
+/// What a type needs to be an entry in an `EntryTable`.
 protocol StreamEntry {
-    /// An entry not in use. Its buffers may hold memory to be reused.
+    /// An entry that is not in use.
     static var unused: Self { get }
     var isInUse: Bool { get }
-    /// Frees all memory.
+    /// Frees all memory of the entry.
     mutating func free()
 }
 
-/// The open streams of one session: entries by index, reused with their buffers. nghttp2 carries the index as the
-/// stream's user data.
+/// Entries that are found by index and reused with their buffers, such as the open streams of a session. nghttp2
+/// carries a stream's index as its user data.
 ///
-/// An entry may move when the table grows; its buffers do not.
+/// Entries move when the table grows. Their buffers do not move.
 struct EntryTable<Entry: StreamEntry> {
     private(set) var entries: UnsafeMutablePointer<Entry>?
-    /// Number of entries that were ever used: those after them have no memory.
+    /// Number of entries that were ever used. Later entries have no buffers.
     private(set) var count = 0
     private var capacity = 0
     private var unused: [Int32] = []
@@ -31,13 +31,13 @@ struct EntryTable<Entry: StreamEntry> {
         return self.count - 1
     }
 
-    /// Returns an entry that is no longer used. Its buffers stay.
+    /// Returns an entry that is no longer used. It keeps its buffers.
     mutating func giveBack(_ index: Int) {
         self.inUseCount -= 1
         self.unused.append(Int32(truncatingIfNeeded: index))
     }
 
-    /// The index of the first used entry that `matches`, searched among all.
+    /// The index of the first entry in use for which `matches` returns `true`. All entries are searched.
     func firstIndex(where matches: (Entry) -> Bool) -> Int? {
         (0..<self.count).first { self[$0].pointee.isInUse && matches(self[$0].pointee) }
     }
@@ -65,7 +65,7 @@ struct EntryTable<Entry: StreamEntry> {
     }
 }
 
-/// An entry's index as nghttp2 carries it: one more, so that 0 is "none".
+/// An entry's index as nghttp2 carries it. It is one higher, so that 0 means that there is none.
 @inline(__always)
 func streamUserData(_ index: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: index + 1)! }
 

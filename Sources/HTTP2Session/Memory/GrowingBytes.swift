@@ -1,7 +1,8 @@
-/// Bytes in memory of their own, which grows, keeps its capacity and moves only when it grows. The owner calls `free`.
+/// A growing buffer of bytes with memory of its own. It keeps its capacity, and its memory moves only when it grows.
+/// The owner calls `free`.
 ///
-/// It is used instead of an array where C code writes or reads by pointer, or where the checks and reference counts of
-/// an array per push would be noticeable.
+/// It replaces an array where C code reads or writes by pointer. It also replaces one where an array's checks and
+/// reference counts would cost too much per push.
 struct GrowingBytes {
     private(set) var base: UnsafeMutableRawPointer?
     private(set) var count = 0
@@ -34,7 +35,7 @@ struct GrowingBytes {
         if let base = bytes.baseAddress { self.append(base, bytes.count) }
     }
 
-    /// Counts `byteCount` bytes that were written behind the end, within the reserved room.
+    /// Adds `byteCount` bytes that were written after the end, into reserved memory.
     mutating func commit(_ byteCount: Int) { self.count += byteCount }
 
     mutating func removeAll() { self.count = 0 }
@@ -49,7 +50,7 @@ struct GrowingBytes {
 }
 
 extension Array where Element == UInt8 {
-    /// Appends bytes and returns their range.
+    /// Appends bytes, and returns their range in the array.
     mutating func appendRange(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {
         let start = self.count
         self.append(contentsOf: bytes)

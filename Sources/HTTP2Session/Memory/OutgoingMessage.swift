@@ -1,7 +1,7 @@
-/// What one stream sends: the values of its header fields and its body. The memory belongs to the stream, and the next
-/// stream reuses it.
+/// What one stream sends: the values of its header fields, and its body. The next stream reuses the memory.
 struct OutgoingMessage {
-    /// The end of each value (`UInt32`, from the first value's start), then the values, then the body.
+    /// First the end of each value (`UInt32`, counted from the start of the first value), then the values, then the
+    /// body.
     private var storage = GrowingBytes()
     private(set) var valueCount = 0
     private(set) var valuesByteCount = 0
@@ -11,7 +11,7 @@ struct OutgoingMessage {
 
     private var valuesStart: Int { self.valueCount * MemoryLayout<UInt32>.stride }
 
-    /// Copies values and body in.
+    /// Copies the values and the body into the message's memory.
     mutating func fill(values: borrowing HTTP2HeaderValues, body: Span<UInt8>) {
         self.valueCount = values.count
         self.valuesByteCount = values.byteCount
@@ -26,7 +26,7 @@ struct OutgoingMessage {
         body.withUnsafeBytes { self.storage.append($0) }
     }
 
-    /// The value with this number. It is valid until the message is filled again.
+    /// The value at this index. It is valid until the message is filled again.
     @inline(__always)
     func value(_ number: Int) -> UnsafeRawBufferPointer {
         let base = UnsafeRawPointer(self.storage.base!)
@@ -37,7 +37,7 @@ struct OutgoingMessage {
 
     var bodyLeft: Int { self.bodyByteCount - self.sentByteCount }
 
-    /// The next `byteCount` bytes of the body.
+    /// Returns the next `byteCount` bytes of the body, and counts them as sent.
     mutating func takeBody(_ byteCount: Int) -> UnsafeRawPointer? {
         defer { self.sentByteCount += byteCount }
         return self.storage.base.map {

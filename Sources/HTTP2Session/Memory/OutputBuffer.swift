@@ -1,16 +1,16 @@
-/// Frames that were serialised and not yet taken. It counts every byte that ever passed, so that a stream can tell
-/// whether its last one has left.
+/// Frames that were serialised and not taken yet. It counts all bytes since the start, so that a stream can tell
+/// whether its last byte has left.
 struct OutputBuffer {
-    /// Capacity kept after a burst has been taken.
+    /// Maximum capacity that is kept when the buffer is empty, bytes.
     static let capacityKeptMax = 1 << 20
 
     private var storage = GrowingBytes()
     private var start = 0
-    /// Number of bytes ever appended.
+    /// Number of bytes appended since the start.
     private(set) var appendedByteCount: UInt64 = 0
 
     var count: Int { self.storage.count - self.start }
-    /// Number of bytes ever taken.
+    /// Number of bytes taken since the start.
     var takenByteCount: UInt64 { self.appendedByteCount - UInt64(self.count) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.storage.bytes[self.start...]) }
 
@@ -19,8 +19,8 @@ struct OutputBuffer {
         self.appendedByteCount += UInt64(byteCount)
     }
 
-    /// Memory for `byteCount` bytes, to be written in place and then counted by `commit`. It is valid until the next
-    /// call.
+    /// Returns memory for `byteCount` bytes. The caller writes them there and then calls `commit`. The pointer is valid
+    /// until the next call.
     mutating func reserve(_ byteCount: Int) -> UnsafeMutableRawPointer {
         self.storage.reserve(self.storage.count + byteCount)
         return self.storage.base! + self.storage.count

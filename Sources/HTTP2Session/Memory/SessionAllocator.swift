@@ -1,13 +1,13 @@
 import CNGHTTP2
 import Glibc
 
-/// Memory for one nghttp2 session: freed blocks are kept by size and reused. nghttp2 allocates and frees about five
-/// small blocks per request, a thousand streams at a time, which is more than malloc's per-thread cache holds. It is
-/// confined to the session's thread.
+/// The memory allocator of one nghttp2 session. It keeps freed blocks by size and reuses them. nghttp2 allocates and
+/// frees about five small blocks per request, for up to a thousand streams. That is more than malloc's cache per thread
+/// holds. The allocator is confined to the session's thread.
 ///
-/// A block has its size class in the 16 bytes before it. The most blocks kept are those that were in use at once.
+/// The 16 bytes before a block hold its size class. No more blocks are kept than were once in use at the same time.
 struct SessionAllocator {
-    /// Size of a class: blocks up to 1 KiB are kept, and larger ones are returned to malloc.
+    /// Difference between two size classes, bytes. Blocks up to 1 KiB are kept, and larger ones are returned to malloc.
     static let classByteCount = 64
     static let classCount = 17
     private static let headerByteCount = 16
@@ -22,7 +22,7 @@ struct SessionAllocator {
         return allocator
     }
 
-    /// Frees the allocator. Call it after `nghttp2_session_del`, when all blocks have been returned.
+    /// Frees the allocator and its blocks. Call it after `nghttp2_session_del`, when all blocks have been returned.
     static func destroy(_ allocator: UnsafeMutablePointer<SessionAllocator>) {
         for index in 0..<Self.classCount {
             var next = allocator.pointee.free[index]
@@ -65,7 +65,8 @@ struct SessionAllocator {
         return index < Self.classCount ? index * Self.classByteCount : (block + 8).load(as: Int.self)
     }
 
-    /// nghttp2's view of the allocator. nghttp2 copies the struct; the allocator must outlive the session.
+    /// The functions by which nghttp2 uses the allocator. nghttp2 copies the struct. The allocator must exist longer
+    /// than the session.
     static func functions(_ allocator: UnsafeMutablePointer<SessionAllocator>) -> nghttp2_mem {
         nghttp2_mem(
             mem_user_data: allocator,

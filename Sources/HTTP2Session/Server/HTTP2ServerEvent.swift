@@ -1,16 +1,15 @@
-/// What happened on a server connection. It is a plain value; ranges refer to the arrays of `HTTP2ServerEvents`.
+/// What happened on a server connection. Ranges refer to the arrays of `HTTP2ServerEvents`.
 public enum HTTP2ServerEvent: Equatable, Sendable {
-    /// The header block of a request is complete (only with `HTTP2ServerSettings.announcesHeaders`). `fields` is a
-    /// range of `HTTP2ServerEvents.fields`.
+    /// The header block of a request is complete. The event is given only with `HTTP2ServerSettings.announcesHeaders`.
+    /// `fields` is a range of `HTTP2ServerEvents.fields`.
     case requestHeaders(streamID: Int32, fields: Range<Int>)
-    /// A whole request arrived: header fields in their order, duplicates kept, pseudo-header fields first; trailers at
-    /// the end, if any.
+    /// A complete request arrived. Its fields are in the order of arrival, with duplicates; trailers come last.
     case request(HTTP2ServerRequest)
     /// A malformed request (RFC 9113 §8.1.1) was answered with RST_STREAM PROTOCOL_ERROR; `detail` says why in words.
-    /// It is given instead of `request`, with `HTTP2ServerSettings.checksMessages`.
+    /// With `HTTP2ServerSettings.checksMessages`, this event replaces `request`.
     case requestMalformed(streamID: Int32, detail: Range<Int>)
-    /// The stream has ended, for any reason; `NO_ERROR` after an answer that was sent completely. No more answers are
-    /// possible on it.
+    /// The stream has ended, and cannot be answered any longer. The code is `NO_ERROR` if an answer was sent
+    /// completely.
     case streamClosed(streamID: Int32, errorCode: HTTP2ErrorCode)
     /// The client acknowledged our last SETTINGS.
     case settingsAcknowledged
@@ -18,39 +17,40 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
     /// The client answered our PING with this payload.
     case pingAcknowledged(payload: UInt64)
-    /// GOAWAY was put into our output: by `goAway` or `terminate`, or because the peer broke the protocol. `debugData`
-    /// then says how.
+    /// GOAWAY was put into the output, by `goAway` or `terminate`, or because the peer broke the protocol. In the last
+    /// case `debugData` says how.
     case goAwaySent(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
-/// One whole request as the server got it.
+/// One complete request as the server got it.
 public struct HTTP2ServerRequest: Equatable, Sendable {
-    /// The stream that the answer goes to.
+    /// The stream of the request, on which it is answered.
     public var streamID: Int32
-    /// Range of `HTTP2ServerEvents.fields`.
+    /// Range of the request's fields in `HTTP2ServerEvents.fields`.
     public var fields: Range<Int>
-    /// Whether fields were dropped because they exceeded `requestFieldsByteCountMax`.
+    /// Whether fields were dropped because they were longer than `requestFieldsByteCountMax` in total.
     public var fieldsTruncated: Bool
-    /// The size of the field list as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 §6.5.2): names, values and 32 bytes for each field.
+    /// Size of all fields as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 §6.5.2): names, values and 32 bytes for
+    /// each field.
     public var fieldListByteCount: Int
-    /// Range of `HTTP2ServerEvents.bytes`: the part of the body that was kept.
+    /// Range of the body's kept bytes in `HTTP2ServerEvents.bytes`.
     public var body: Range<Int>
-    /// Number of bytes the client sent; more than `body.count` if the body was over the limit.
+    /// Number of bytes of the body that the client sent. It is more than `body.count` if a part was dropped.
     public var bodyByteCount: Int
 }
 
-/// The ranges of one header field in `HTTP2ServerEvents.bytes`.
+/// One header field, as ranges in `HTTP2ServerEvents.bytes`.
 public struct HTTP2FieldRange: Equatable, Sendable {
-    /// The bytes of the name, unchanged.
+    /// Range of the name's bytes, unchanged.
     public var name: Range<Int>
-    /// The bytes of the value, unchanged.
+    /// Range of the value's bytes, unchanged.
     public var value: Range<Int>
 }
 
-/// Events in the order they happened, with the bytes they refer to. Pass it to `takeEvents` again and again, so that
-/// its memory is reused.
+/// Events in the order in which they happened, with the bytes that they refer to. Pass one value to `takeEvents` every
+/// time, so that its memory is reused.
 public struct HTTP2ServerEvents: Sendable {
-    /// What happened since the events were last taken, oldest first.
+    /// The events since the last `takeEvents`, oldest first.
     public internal(set) var events: [HTTP2ServerEvent] = []
     /// The header fields that ranges of the events refer to.
     public internal(set) var fields: [HTTP2FieldRange] = []

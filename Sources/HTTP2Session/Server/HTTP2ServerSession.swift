@@ -1,15 +1,15 @@
 import CNGHTTP2
 
-/// The server's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. It uses nghttp2. The owner
-/// decides each answer, and can make it misbehave on demand, for a simulator.
+/// The server's side of one HTTP/2 connection. It works on bytes alone and has no socket, clock or lock. It uses
+/// nghttp2. The owner decides each answer. A simulator can make the session misbehave.
 ///
-/// It is confined to one thread or event loop. In a turn, call `receive`, `takeEvents`, `respond` …, then `takeOutput`
-/// until it gives nothing, and write the output. `receive` and `takeOutput` both may leave events. Close the connection
-/// when `isFinished`.
+/// It is confined to one thread or event loop. In a turn, call `receive`, `takeEvents` and `respond`. Then call
+/// `takeOutput` until it returns nothing, and write the output. `receive` and `takeOutput` may add events. Close the
+/// connection when `isFinished`.
 public final class HTTP2ServerSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ServerState>
 
-    /// A session that has queued our SETTINGS; `drain` gives them.
+    /// Makes a session and queues our SETTINGS. `drain` returns their bytes.
     public init(settings: HTTP2ServerSettings = HTTP2ServerSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ServerState(settings: settings))
@@ -20,8 +20,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
             nghttp2_option_set_no_http_messaging(option, settings.checksMessages ? 0 : 1)
             nghttp2_option_set_no_auto_window_update(option, settings.acknowledgesData ? 0 : 1)
             nghttp2_option_set_no_closed_streams(option, 1)
-            // In some versions, nghttp2's guard against rapid resets silently ends a connection with more than 1,000 in
-            // a burst, by a GOAWAY INTERNAL_ERROR. A sender that waits too long for answers may reset that many.
+            // Some versions of nghttp2 end a connection with more than 1,000 resets in a burst, by GOAWAY
+            // INTERNAL_ERROR. A sender that gives up requests may reset that many.
             mailboat_allow_any_stream_resets(option)
         }
         self.change(
@@ -46,8 +46,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Events
 
-    /// Gives the events since the last call. The content of `events` is dropped, and its memory is used for the next
-    /// events.
+    /// Moves the events since the last call into `events`. The former content of `events` is dropped, and its memory is
+    /// reused.
     public func takeEvents(into events: inout HTTP2ServerEvents) {
         events.removeAll()
         self.state.pointee.hasMalformedRequests = false
@@ -56,8 +56,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Answers
 
-    /// Queues the answer of a request, which need not be complete. The template's first field is `:status`. `values`
-    /// and `body` are copied. Returns `false` if the stream is unknown, closed or answered already, or the values do
+    /// Queues the answer to a request, which may still be incomplete. The template's first field is `:status`. `values`
+    /// and `body` are copied. Returns `false` if the stream is unknown, closed or already answered, or if the values do
     /// not fit the template.
     @discardableResult
     public func respond(
@@ -69,7 +69,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         let entry = self.state.pointee.streams[index]
         guard !entry.pointee.isAnswered else { return false }
         entry.pointee.response.fill(values: values, body: body)
-        // nghttp2 gets no fields: see `HeaderEncoder`.
+        // nghttp2 gets no header fields: see `HeaderEncoder`.
         let result: Int32
         if body.count == 0 {
             result = nghttp2_submit_response(self.session, streamID, nil, 0, nil)
@@ -85,7 +85,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         return true
     }
 
-    /// Answers with a body in an array. Without one the answer ends with its header fields.
+    /// Queues an answer with a body in an array. With an empty array, the answer ends with its header fields.
     @inlinable @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = []
@@ -93,7 +93,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         self.respond(streamID: streamID, template, values: values, body: body.span)
     }
 
-    /// Queues RST_STREAM. A stream id that is not open is ignored.
+    /// Queues RST_STREAM for an open stream. Another stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode) {
         guard let index = entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID)) else { return }
         self.state.pointee.streams[index].pointee.isResetByOwner = true
@@ -102,9 +102,9 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Connection
 
-    /// Queues SETTINGS. Before the client has acknowledged a lowered limit, streams above it are refused
-    /// (REFUSED_STREAM); afterwards the connection ends with PROTOCOL_ERROR. Returns `false`, and sends none of the
-    /// change, if a value is outside its range.
+    /// Queues SETTINGS. Until the client has acknowledged a lower limit, streams above it are refused with
+    /// REFUSED_STREAM. Afterwards such a stream ends the connection with PROTOCOL_ERROR. Returns `false` and sends
+    /// nothing if a value is outside its range.
     @discardableResult
     public func change(_ settings: HTTP2SettingsChange) -> Bool {
         var entries: [nghttp2_settings_entry] = []
@@ -120,21 +120,22 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         return nghttp2_submit_settings(self.session, 0, entries, entries.count) == 0
     }
 
-    /// Queues GOAWAY and stays open: streams up to `lastStreamID` may still be answered, those above are closed and new
-    /// ones ignored. `nil` means the highest that the client opened. An even `lastStreamID` is lowered to the client's
-    /// stream before it. Debug data is sent unchanged (APNs: `{"reason":"Shutdown"}`).
+    /// Queues GOAWAY and keeps the connection open. Streams up to `lastStreamID` may still be answered. Streams above
+    /// it are closed, and new ones are ignored. `nil` means the highest stream that the client has opened. An even
+    /// `lastStreamID` is lowered by one, because clients' streams are odd. Debug data is sent unchanged (APNs:
+    /// `{"reason":"Shutdown"}`).
     public func goAway(lastStreamID: Int32? = nil, errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         let asked = max(0, lastStreamID ?? self.state.pointee.lastStreamID)
         let last = asked == 0 || asked % 2 == 1 ? asked : asked - 1
         nghttp2_submit_goaway(self.session, 0, last, errorCode.rawValue, debugData, debugData.count)
     }
 
-    /// Queues GOAWAY and stops reading: after the next `drain` the session is finished.
+    /// Queues GOAWAY and stops reading. The session is finished after the next `drain`.
     public func terminate(errorCode: HTTP2ErrorCode = .noError) {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Returns to the client the window it has used so far, with `acknowledgesData` off.
+    /// Returns the window that the client has used so far. It does something only if `acknowledgesData` is off.
     public func releaseWindows() {
         guard !self.state.pointee.settings.acknowledgesData else { return }
         nghttp2_session_consume_connection(self.session, self.state.pointee.unacknowledgedByteCount)
@@ -149,12 +150,12 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Present state
 
-    /// Number of requests begun and not closed.
+    /// Number of requests that have begun and whose streams are not closed.
     public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// Highest stream id the client has opened; 0 if none.
+    /// The highest stream id that the client has opened; 0 if none.
     public var lastStreamID: Int32 { self.state.pointee.lastStreamID }
 
-    /// Whether `HTTP2ServerEvent.requestMalformed` waits to be taken.
+    /// Whether `HTTP2ServerEvent.requestMalformed` is among the events that were not taken yet.
     public var hasMalformedRequests: Bool { self.state.pointee.hasMalformedRequests }
 }

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
-/// The callbacks of nghttp2 on the server's side. See `ClientCallbacks`. A C function cannot be generic, so both sides
-/// set their own.
+/// The callbacks of nghttp2 on the server's side. They correspond to `ClientCallbacks`. C functions cannot be generic,
+/// so each side has its own.
 enum ServerCallbacks {
     @inline(__always)
     private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ServerState> {
@@ -21,7 +21,7 @@ enum ServerCallbacks {
                 value: UnsafeRawBufferPointer(start: value, count: valueCount))
             return 0
         }
-        // nghttp2 would skip such a field and continue. RFC 9113 §8.2.1 calls the whole message malformed.
+        // nghttp2 would skip an invalid field and continue. RFC 9113 §8.2.1 makes the whole message malformed.
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
             session, frame, name, nameCount, _, _, _, context in
             let streamID = frame!.pointee.hd.stream_id
@@ -63,10 +63,10 @@ enum ServerCallbacks {
         }
     }
 
-    /// Number of bytes of a foreign field name that are shown.
+    /// Maximum number of bytes of a client's field name that are shown.
     private static let shownByteCountMax = 40
 
-    /// See `ClientCallbacks.readBody`.
+    /// Returns how many bytes of a stream's body go into the next DATA frame: see `bodyPiece`.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let entry = ServerCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
         return bodyPiece(left: entry.pointee.response.bodyLeft, length: length, flags: flags!)

@@ -4,7 +4,7 @@ import CNGHTTP2
 struct ServerStream: StreamEntry {
     static var unused: ServerStream { ServerStream() }
 
-    /// Lengths of one field. Its name and value follow the previous field in `fieldBytes`.
+    /// The lengths of one field's name and value. Their bytes follow those of the previous field in `fieldBytes`.
     struct FieldLengths {
         var name: UInt32
         var value: UInt32
@@ -16,18 +16,19 @@ struct ServerStream: StreamEntry {
     var fieldLengths: [FieldLengths] = []
     var fieldsTruncated = false
     var fieldListByteCount = 0
-    /// Why the request is malformed; `nil` if it is not, so far.
+    /// Why the request is malformed; `nil` if no fault was found yet.
     var malformation: String?
-    /// Whether the owner asked to reset the stream.
+    /// Whether the session's owner asked to reset the stream.
     var isResetByOwner = false
-    /// The part of the body that is kept.
+    /// The first bytes of the body, up to the limit.
     var body = GrowingBytes()
     var bodyByteCount = 0
-    /// Number of bytes received without returning window (with `acknowledgesData` off).
+    /// Number of bytes of the body that were received and not acknowledged (with `acknowledgesData` off).
     var unacknowledgedByteCount = 0
     var isAnswered = false
     var response = OutgoingMessage()
-    /// The encoder's plan for the answer's header fields; -1 before there are any and once they are written.
+    /// The number of the encoder's plan for the answer's header fields; -1 if there is no answer yet, or the fields are
+    /// written.
     var plan = -1
 
     mutating func begin(streamID: Int32) {
@@ -53,25 +54,26 @@ struct ServerStream: StreamEntry {
     }
 }
 
-/// Everything that the C side sees of a server session. `ClientState` explains why it is behind a pointer.
+/// The state of a server session that nghttp2's callbacks read and change. `ClientState` explains why it is behind a
+/// pointer.
 struct ServerState {
     let settings: HTTP2ServerSettings
     var streams = EntryTable<ServerStream>()
     var inbox = HTTP2ServerEvents()
     var line = SessionLine()
     var lastStreamID: Int32 = 0
-    /// Number of bytes received on the connection without returning window.
+    /// Number of bytes that the connection has received and not acknowledged (with `acknowledgesData` off).
     var unacknowledgedByteCount = 0
-    /// Whether `requestMalformed` is among the events.
+    /// Whether `requestMalformed` is among the events that were not taken yet.
     var hasMalformedRequests = false
-    /// Number of bytes that each field counts beyond its text (RFC 9113 §6.5.2).
+    /// Number of bytes that a field takes in addition to its text (RFC 9113 §6.5.2).
     static let fieldOverheadByteCount = 32
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
 
     init(settings: HTTP2ServerSettings) { self.settings = settings }
 
-    /// The open stream with this id.
+    /// The entry of the open stream with this id; `nil` if there is none.
     @inline(__always)
     mutating func entry(_ session: OpaquePointer, _ streamID: Int32) -> UnsafeMutablePointer<ServerStream>? {
         if streamID == self.recentStreamID { return self.streams[self.recentEntry] }
@@ -81,7 +83,7 @@ struct ServerState {
         return self.streams[index]
     }
 
-    /// Makes an entry for a request whose first header block begins.
+    /// Takes an entry for a request whose first header block begins.
     mutating func requestBegan(_ session: OpaquePointer, _ streamID: Int32) {
         let index = self.streams.take()
         self.streams[index].pointee.begin(streamID: streamID)
@@ -147,8 +149,8 @@ struct ServerState {
         return first..<self.inbox.fields.count
     }
 
-    /// Handles RST_STREAM having been put into the output. Unless the owner asked for it, the request broke the rules
-    /// of HTTP.
+    /// Handles RST_STREAM when it is put into the output. Unless the owner asked for it, the request broke the rules of
+    /// HTTP.
     mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard errorCode == .protocolError, let entry = self.entry(session, streamID), !entry.pointee.isResetByOwner
         else {
@@ -161,7 +163,7 @@ struct ServerState {
         self.hasMalformedRequests = true
     }
 
-    /// See `ClientState.headersSent`.
+    /// Writes the encoder's HEADERS frame in place of the one that nghttp2 has made for the stream.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
         self.line.headersReplaced = true
         guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
@@ -172,7 +174,7 @@ struct ServerState {
         entry.pointee.plan = -1
     }
 
-    /// See `ClientState.dataSent`.
+    /// Writes a DATA frame that nghttp2 sends for a stream: the frame's header and the next bytes of the body.
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
         self.line.output.append(header, 9)
         if byteCount > 0, let bytes = self.streams[index].pointee.response.takeBody(byteCount) {
