@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// OpenSSL's error queue. Each thread has one, and unread entries stay in it: so it is cleared before each call whose
-/// result is checked.
+/// Reads OpenSSL's error queue. Each thread has one, and errors stay in it until they are read. So the queue is cleared
+/// before each call whose result is checked.
 enum OpenSSLError {
     static func clear() { ERR_clear_error() }
 
-    /// Takes the newest entry and empties the queue. `reason` is 0 when the queue was empty.
+    /// Returns the newest error and empties the queue. `reason` is 0 if the queue was empty.
     static func take() -> (reason: Int32, text: String) {
         let code = ERR_peek_last_error()
         defer { ERR_clear_error() }
@@ -15,7 +15,7 @@ enum OpenSSLError {
         return (reason, String(cString: text))
     }
 
-    /// An error whose text ends with the library's own reason.
+    /// Makes an error whose text ends with OpenSSL's own reason.
     static func make(_ kind: TLSError.Kind, _ what: String) -> TLSError {
         TLSError(kind: kind, detail: what + ": " + Self.take().text)
     }

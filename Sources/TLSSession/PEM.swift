@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Refuses a password-protected key: otherwise OpenSSL would ask for the password on the terminal.
+/// Answers OpenSSL's request for a password with a refusal. Otherwise OpenSSL would ask for it on the terminal.
 private func refusePassword(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
 
-/// Reads and writes PEM. The caller frees returned handles.
+/// Reads and writes PEM. The caller frees the handles that are returned.
 enum PEM {
     private static func reading<Result>(_ pem: [UInt8], _ body: (OpaquePointer) -> Result?) -> Result? {
         OpenSSLError.clear()
@@ -28,14 +28,15 @@ enum PEM {
         self.reading(pem) { PEM_read_bio_PUBKEY($0, nil, refusePassword, nil) }
     }
 
-    /// All certificates of the text, in order; empty when there is none or one is broken.
+    /// Reads all certificates of the text, in order. Returns none if one of them is broken.
     static func readCertificates(_ pem: [UInt8]) -> [OpaquePointer] {
         self.reading(pem) { bio in
             var certificates: [OpaquePointer] = []
             while let certificate = PEM_read_bio_X509(bio, nil, refusePassword, nil) {
                 certificates.append(certificate)
             }
-            // The end of the text is an error too; any other reason means that a certificate could not be read.
+            // Reading ends with an error even at the end of the text. Any other reason means that a certificate could
+            // not be read.
             let reason = OpenSSLError.take().reason
             guard reason == PEM_R_NO_START_LINE else {
                 for certificate in certificates { X509_free(certificate) }
@@ -45,7 +46,7 @@ enum PEM {
         } ?? []
     }
 
-    /// The bytes that `write` puts into a memory BIO; `nil` when it fails.
+    /// Returns the bytes that `write` puts into a memory BIO; `nil` if `write` fails.
     static func writing(_ write: (OpaquePointer) -> Int32) -> [UInt8]? {
         OpenSSLError.clear()
         guard let bio = BIO_new(BIO_s_mem()) else { return nil }

@@ -1,8 +1,8 @@
-/// Recognises what a file contains instead of a key or a certificate in PEM, for a person who has given the wrong one.
-/// The content itself is not repeated.
+/// Says what bytes contain instead of the key or certificate in PEM that was expected. People may have given the wrong
+/// file. The content itself is not repeated.
 public enum PEMContent {
-    /// Labels of PEM (RFC 7468) and their meanings. The first label found counts: a key beside its certificate is a
-    /// key.
+    /// PEM's labels (RFC 7468) and their meanings. The first label in this list that the content has decides. So a key
+    /// together with its certificate is called a key.
     private static let kinds: [(label: String, name: String)] = [
         ("ENCRYPTED PRIVATE KEY", "a private key that is protected by a password"),
         ("RSA PRIVATE KEY", "an RSA private key"), ("EC PRIVATE KEY", "an EC private key"),
@@ -10,15 +10,15 @@ public enum PEMContent {
         ("CERTIFICATE REQUEST", "a certificate request"), ("CERTIFICATE", "a certificate"),
         ("PUBLIC KEY", "a public key"),
     ]
-    /// ASN.1's tag SEQUENCE, with which every key and certificate in DER begins.
+    /// ASN.1's tag SEQUENCE. Every key and certificate in DER begins with it.
     private static let sequenceTag: UInt8 = 0x30
 
-    /// The content as a noun, such as `a certificate` or `nothing: it is empty`.
+    /// Names the content with a noun, such as `a certificate` or `nothing: it is empty`.
     public static func found(in bytes: [UInt8]) -> String {
         let isBlank = bytes.allSatisfy { $0 == 0x20 || (0x09...0x0d).contains($0) }
         guard !isBlank else { return "nothing: it is empty" }
         let text = String(decoding: bytes, as: UTF8.self)
-        // A key in the old format says below its first line that it is protected.
+        // A key in the old format has a header after its first line if it is protected by a password.
         if text.contains("Proc-Type: 4,ENCRYPTED") { return Self.kinds[0].name }
         if let kind = Self.kinds.first(where: { text.contains("-----BEGIN \($0.label)-----") }) { return kind.name }
         if text.contains("-----BEGIN ") { return "PEM of another kind" }
@@ -26,9 +26,9 @@ public enum PEMContent {
         return "no PEM"
     }
 
-    /// What is wrong with bytes that could not be read, as a text after what was expected.
-    /// - Parameter noun: noun for what was expected, such as `private key`. If the content has this kind, it is
-    ///   damaged.
+    /// Says what was expected, and what the bytes contain instead.
+    /// - Parameter noun: the expected kind as a noun, such as `private key`. If the content is of this kind and could
+    ///   not be read, it is damaged.
     static func complaint(expected: String, noun: String, _ bytes: [UInt8]) -> String {
         let found = Self.found(in: bytes)
         return "expected \(expected), found \(found)" + (found.hasSuffix(noun) ? " that is damaged" : "")

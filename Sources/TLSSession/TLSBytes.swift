@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// The buffers that OpenSSL reads ciphertext from and writes it to: the other end of a session's BIO. It needs a
-/// pointer of its own, because OpenSSL calls back during the session's calls to it.
+/// The buffers from which OpenSSL reads ciphertext and to which it writes ciphertext: the other end of a session's BIO.
+/// They are behind a pointer of their own, because OpenSSL calls back during a session's calls to it.
 struct TLSBytes {
-    /// Largest capacity that is kept after a burst has been taken.
+    /// Maximum capacity that `output` keeps when it is emptied, bytes.
     static let capacityKeptMax = 1 << 20
 
-    /// Received bytes that OpenSSL has not read yet: borrowed, set only during `TLSSession.receive`.
+    /// Received bytes that OpenSSL has not read yet. The pointer is set only during `TLSSession.receive`.
     var input: UnsafeRawBufferPointer?
-    /// Bytes that OpenSSL wants to send.
+    /// Bytes that OpenSSL wants to send to the peer.
     var output: [UInt8] = []
-    /// Bytes at the front of `output` that were taken already.
+    /// Number of bytes at the front of `output` that were already taken.
     var outputTaken = 0
 
-    /// A BIO over our own plain memory. OpenSSL's memory BIO would copy once more in each direction, and wipe what it
-    /// copied.
+    /// The functions of a BIO that uses `TLSBytes`. OpenSSL's memory BIO would copy once more in each direction, and
+    /// wipe its copy.
     ///
-    /// `nonisolated(unsafe)`: made once, never changed afterwards.
+    /// `nonisolated(unsafe)`: the value is made once and never changes.
     nonisolated(unsafe) static let method: OpaquePointer = {
         let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "bytes")!
         BIO_meth_set_read(method) { bio, buffer, byteCount in
@@ -39,7 +39,7 @@ struct TLSBytes {
             bytes.pointee.output.append(contentsOf: UnsafeRawBufferPointer(start: buffer, count: Int(byteCount)))
             return byteCount
         }
-        // FLUSH must succeed; all other commands are only questions.
+        // FLUSH must succeed. All other commands only ask for features that this BIO does not have.
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
         BIO_meth_set_create(method) { bio in
             BIO_set_init(bio, 1)

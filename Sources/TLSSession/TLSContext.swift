@@ -3,29 +3,29 @@ public import Redaction
 
 /// The certificate authorities that a client trusts.
 public enum TLSTrustRoots: Equatable, Sendable {
-    /// Authorities of the operating system, where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR` are
-    /// honoured).
+    /// The authorities of the operating system, where OpenSSL looks for them. `SSL_CERT_FILE` and `SSL_CERT_DIR` can
+    /// change the place.
     case system
-    /// A file of PEM certificates.
+    /// The path of a file with certificates in PEM.
     case file(path: String)
-    /// PEM certificates, one or several.
+    /// One or several certificates in PEM.
     case pem([UInt8])
 }
 
-/// The settings that TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or
-/// later; a client always verifies.
+/// The settings that TLS sessions share: trust roots or certificate, protocol versions, ALPN. Only TLS 1.2 or later is
+/// used. A client always verifies its server.
 ///
-/// Immutable after `init`; may be used from any thread.
+/// It does not change after `init`, and may be used from any thread.
 ///
-/// `@unchecked`: the SSL_CTX is configured in `init` and only read afterwards, which OpenSSL allows from several
+/// `@unchecked`: `init` configures the SSL_CTX, which is only read afterwards. OpenSSL allows that from several
 /// threads.
 public final class TLSContext: @unchecked Sendable {
     let handle: OpaquePointer
     let isServer: Bool
-    /// Application protocols, in the order we prefer; the peer must agree to one.
+    /// Application protocols for ALPN, the preferred one first. The peer must agree to one of them.
     let applicationProtocols: [String]
-    /// The protocols in ALPN's form: each name after its length. The server's callback reads the list, so it exists as
-    /// long as the context.
+    /// The protocols in ALPN's form: each name after its length. The server's callback reads the list, so the list is
+    /// freed together with the context.
     private let protocolList: UnsafeMutableBufferPointer<UInt8>
 
     private init(isServer: Bool, applicationProtocols: [String]) throws(TLSError) {
@@ -43,7 +43,7 @@ public final class TLSContext: @unchecked Sendable {
         self.protocolList = .allocate(capacity: list.count)
         _ = self.protocolList.initialize(from: list)
 
-        // AES-128 is first: it is as safe for this use and cheaper than OpenSSL's first choice. h2load uses the same
+        // AES-128 comes first: it is safe enough here, and cheaper than OpenSSL's first choice. h2load uses the same
         // order.
         let cipherSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
         guard mailboat_SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) == 1,
@@ -52,9 +52,9 @@ public final class TLSContext: @unchecked Sendable {
             throw OpenSSLError.make(.library, "TLS 1.2 or later cannot be set")
         }
         mailboat_SSL_CTX_no_renegotiation_no_compression(handle)
-        // Sessions are not resumed, because connections last for hours and are opened by address.
+        // Sessions are not resumed: connections last for hours, and each may go to another address.
         mailboat_SSL_CTX_set_session_cache_mode(handle, Int(SSL_SESS_CACHE_OFF))
-        // OpenSSL reads all available bytes at once, instead of a record's header and then its body.
+        // OpenSSL reads all available bytes at once, not a record's header first and then its body.
         mailboat_SSL_CTX_set_read_ahead(handle, 1)
     }
 
@@ -63,15 +63,15 @@ public final class TLSContext: @unchecked Sendable {
         self.protocolList.deallocate()
     }
 
-    /// A context for connections that we open: the peer's certificate chain and host name are verified. Without a
-    /// common application protocol the session fails. Throws `.badTrustRoots`.
+    /// Makes a context for clients. Their sessions verify the server's certificate chain and host name. A session fails
+    /// if the server agrees to none of the application protocols. Throws `.badTrustRoots` if the roots cannot be read.
     public static func client(roots: TLSTrustRoots = .system, applicationProtocols: [String] = ["h2"]) throws(TLSError)
         -> TLSContext
     {
         let context = try TLSContext(isServer: false, applicationProtocols: applicationProtocols)
         SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
         try context.load(roots)
-        // 0 means success in this function, unlike in OpenSSL's others.
+        // This function returns 0 for success, unlike OpenSSL's others.
         guard
             context.protocolList.isEmpty
                 || SSL_CTX_set_alpn_protos(
@@ -113,9 +113,9 @@ public final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// A context for connections that we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a
-    /// common application protocol the handshake fails; with an empty list any protocol of the client is accepted.
-    /// Throws `.badKeyMaterial`.
+    /// Makes a context for servers. `certificateChainPEM` has the server's certificate first, then intermediate ones.
+    /// The handshake fails if there is no common application protocol. With an empty list, every protocol of the client
+    /// is accepted. Throws `.badKeyMaterial` if certificate or key cannot be used.
     public static func server(
         certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], applicationProtocols: [String] = ["h2"]
     ) throws(TLSError) -> TLSContext {
@@ -151,7 +151,7 @@ public final class TLSContext: @unchecked Sendable {
             throw OpenSSLError.make(.badKeyMaterial, "the private key does not belong to the server certificate")
         }
         guard !context.protocolList.isEmpty else { return context }
-        // The pointer is unretained: each session holds the context, so it exists long enough.
+        // The pointer to the context is unretained. Each session holds the context, so it exists long enough.
         SSL_CTX_set_alpn_select_cb(
             context.handle,
             { _, selected, selectedCount, offered, offeredCount, context in

@@ -1,29 +1,30 @@
-/// Why TLS or a key operation failed. The text is for an operator; it never holds key material.
+/// Why TLS or an operation on a key failed. The text is for an operator, and never contains key material.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What failed. `TLSError.detail` has the words.
+    /// What failed. `TLSError.detail` says it in words.
     public enum Kind: Equatable, Sendable {
-        /// The given PEM has the wrong kind, or does not fit (key and certificate, curve).
+        /// A given key or certificate cannot be used. It may be of the wrong kind or on another curve, or key and
+        /// certificate do not belong together.
         case badKeyMaterial
-        /// A file named in the configuration cannot be read or contains no certificate.
+        /// The certificate authorities cannot be read, or there is none in what was given.
         case badTrustRoots
-        /// The peer's certificate was not accepted. `verifyCode` is OpenSSL's `X509_V_ERR_…`, and `detail` has the
-        /// words for it.
+        /// The peer's certificate was not accepted. `verifyCode` is OpenSSL's `X509_V_ERR_…`; `detail` explains it.
         case certificateRejected(verifyCode: Int)
-        /// The peer ended the handshake or the connection with an alert; the number is that of RFC 8446 §6.
+        /// The peer ended the handshake or the connection with an alert. The value is the alert's number in RFC 8446
+        /// §6.
         case alertReceived(UInt8)
-        /// The peer's application protocols and ours have nothing in common.
+        /// The peer supports none of our application protocols.
         case noApplicationProtocol
         /// The handshake failed for another reason.
         case handshakeFailed
         /// Received bytes are not a valid TLS record.
         case badRecord
-        /// The peer closed the transport without close_notify: data may be missing.
+        /// The peer closed the transport without close_notify, so data may be missing.
         case truncated
         /// OpenSSL failed in a way that no other kind describes.
         case library
     }
 
-    /// The kind of the failure, for a program to decide by.
+    /// The kind of the failure, by which a program can decide.
     public var kind: Kind
     /// The failure in words, with OpenSSL's own reason.
     public var detail: String

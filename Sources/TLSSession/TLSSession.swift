@@ -1,32 +1,32 @@
 import COpenSSL
 
-/// TLS over bytes, for one connection, client or server. It has no socket and no clock of its own: certificate dates
-/// are checked against the system's. Uses OpenSSL.
+/// The TLS session of one connection, for a client or a server. It works on bytes alone and has no socket. It checks
+/// certificates' dates against the system's clock. It uses OpenSSL.
 ///
-/// Confined to one thread or event loop. Pass received bytes to `receive` and plaintext to `write`, and after each call
-/// send the bytes that `takeCiphertext` returns. A client produces its first bytes with `start`.
+/// It is confined to one thread or event loop. Pass received bytes to `receive` and plaintext to `write`. After each
+/// call, send the bytes that `takeCiphertext` returns. A client begins with `start`.
 public final class TLSSession {
     /// The progress of a session.
     public enum State: Equatable, Sendable {
-        /// Nothing may be written yet.
+        /// The handshake has not finished, and nothing may be written yet.
         case handshaking
-        /// The handshake is over; plaintext flows both ways.
+        /// The handshake has finished, and plaintext can be sent and received.
         case established
-        /// The peer sent close_notify: nothing more will arrive.
+        /// The peer has sent close_notify, so nothing more will arrive.
         case peerClosed
-        /// The session is unusable. Bytes that `takeCiphertext` still returns (an alert) may be sent.
+        /// The session has failed. Bytes that `takeCiphertext` still returns, such as an alert, may be sent.
         case failed(TLSError)
     }
 
-    /// Size of the largest piece in which plaintext is handed on: four records.
+    /// Maximum size of a piece of received plaintext, bytes: four records.
     private static let plaintextByteCountMax = 64 * 1024
-    /// Maximum number of plaintext bytes in a record.
+    /// Maximum number of bytes of plaintext in one record.
     private static let recordByteCountMax = 16 * 1024
 
-    /// The present state. Changes only within calls to this object.
+    /// The session's state. It changes only during calls to this object.
     public private(set) var state: State = .handshaking
 
-    /// The context is held so that it outlives the session: OpenSSL's callbacks point to it.
+    /// The shared settings. OpenSSL's callbacks point to the context, so the session holds it.
     private let context: TLSContext
     let handle: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
@@ -44,7 +44,7 @@ public final class TLSSession {
         self.bytes.initialize(to: TLSBytes())
         self.plaintext = .allocate(byteCount: Self.plaintextByteCountMax, alignment: 16)
         BIO_set_data(bio, self.bytes)
-        // The session owns the BIO from here on.
+        // From here on the session owns the BIO.
         SSL_set_bio(handle, bio, bio)
     }
 
@@ -55,9 +55,9 @@ public final class TLSSession {
         self.plaintext.deallocate()
     }
 
-    /// Makes a client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is
-    /// verified as such, without SNI. Throws `.library` for an empty name or one with a NUL, which OpenSSL would not
-    /// verify.
+    /// Makes a client's session. `serverName` is sent as SNI, and the certificate must have this name. An IP address is
+    /// verified as an address, without SNI. Throws `.library` if the name is empty or contains a NUL, because OpenSSL
+    /// would not verify it.
     public convenience init(client context: TLSContext, serverName: String) throws(TLSError) {
         precondition(!context.isServer, "a client's session needs a client's context")
         let name = serverName.hasSuffix(".") ? String(serverName.dropLast()) : serverName
@@ -85,19 +85,20 @@ public final class TLSSession {
 
     // MARK: From the peer
 
-    /// Begins the handshake: afterwards a client's first flight waits to be taken. Does nothing for a server.
+    /// Begins the handshake. A client's first bytes can then be taken. On a server it only waits for the client's
+    /// bytes.
     @discardableResult
     public func start() -> State {
         if self.state == .handshaking { self.shakeHands() }
         return self.state
     }
 
-    /// Takes any number of bytes from the peer, cut anywhere, and hands on the decrypted bytes in large pieces. A piece
-    /// is valid for the duration of the call. `plaintext` must not call this object.
+    /// Takes any number of bytes from the peer, cut anywhere, and passes the decrypted bytes to `plaintext` in large
+    /// pieces. A piece is valid only during that call, which must not call this object.
     @discardableResult
     public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {
         ciphertext.withUnsafeBytes { input in
-            // OpenSSL reads to the end of the input before it asks for more, so nothing is left of it when the call
+            // OpenSSL reads all the input before it asks for more. So nothing is left of the input when the call
             // succeeds.
             self.bytes.pointee.input = input
             if self.state == .handshaking { self.shakeHands() }
@@ -122,7 +123,7 @@ public final class TLSSession {
         self.state = .established
     }
 
-    /// Fills the plaintext buffer and hands it on. `false` when no more can be read now.
+    /// Decrypts one piece and passes it to `body`. Returns `false` if no more can be read now.
     private func read(_ body: (RawSpan) -> Void) -> Bool {
         var count = 0
         var result: Int32 = 1
@@ -132,7 +133,7 @@ public final class TLSSession {
             result = SSL_read_ex(self.handle, self.plaintext.baseAddress! + count, self.plaintext.count - count, &read)
             count += result == 1 ? read : 0
         }
-        // The reason is read first, because `body` may use OpenSSL on this thread.
+        // The error is read before `body` is called, because `body` may use OpenSSL on this thread.
         let reason = result == 1 ? SSL_ERROR_NONE : SSL_get_error(self.handle, result)
         let failure = reason == SSL_ERROR_SSL || reason == SSL_ERROR_SYSCALL ? self.readError() : nil
         if count > 0 { body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: self.plaintext[..<count]))) }
@@ -146,7 +147,7 @@ public final class TLSSession {
         return false
     }
 
-    /// Takes the event that the peer closed the transport. Without an earlier close_notify, the session fails as
+    /// Tells the session that the transport was closed. Without an earlier close_notify, the session fails as
     /// `.truncated`.
     @discardableResult
     public func transportClosed() -> State {
@@ -164,8 +165,8 @@ public final class TLSSession {
 
     // MARK: To the peer
 
-    /// Encrypts all of `plaintext`, in records as large as TLS allows: pass much at once. `false` when not established,
-    /// or after `shutdown`.
+    /// Encrypts all of `plaintext`, in records as large as TLS allows, so large pieces are cheaper. Returns `false` if
+    /// the session is not established, or after `shutdown`.
     @discardableResult
     public func write(_ plaintext: RawSpan) -> Bool {
         guard self.state == .established, !self.closeSent else { return false }
@@ -173,7 +174,7 @@ public final class TLSSession {
         OpenSSLError.clear()
         var written = 0
         let result = plaintext.withUnsafeBytes { SSL_write_ex(self.handle, $0.baseAddress, $0.count, &written) }
-        // The BIO takes everything and renegotiation is off, so a write never waits.
+        // A write never waits, because the BIO accepts everything and renegotiation is off.
         guard result == 1, written == plaintext.byteCount else {
             self.state = .failed(OpenSSLError.make(.library, "TLS write failed"))
             return false
@@ -181,7 +182,7 @@ public final class TLSSession {
         return true
     }
 
-    /// Queues close_notify, once. Reading continues.
+    /// Queues close_notify. Received bytes can still be read. Further calls do nothing.
     public func shutdown() {
         guard !self.closeSent else { return }
         switch self.state {
@@ -194,10 +195,10 @@ public final class TLSSession {
         }
     }
 
-    /// Number of bytes that wait to be sent to the peer.
+    /// Number of bytes that must still be sent to the peer.
     public var ciphertextByteCount: Int { self.bytes.pointee.outputByteCount }
 
-    /// Moves waiting bytes into `buffer`, from its start, and returns their number.
+    /// Moves bytes for the peer to the start of `buffer`, and returns their number.
     public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let start = self.bytes.pointee.outputTaken
         let count = min(buffer.count, self.bytes.pointee.outputByteCount)
@@ -210,8 +211,8 @@ public final class TLSSession {
         return count
     }
 
-    /// Lends all waiting bytes to `body` and then removes them. This saves the copy into a buffer that `drain` makes.
-    /// `body` must not call this object.
+    /// Passes all bytes for the peer to `body`, and then removes them. Unlike `drain`, it does not copy them. `body`
+    /// must not call this object.
     public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result {
         let start = self.bytes.pointee.outputTaken
         let result = self.bytes.pointee.output.withUnsafeBytes {
@@ -223,7 +224,8 @@ public final class TLSSession {
 
     // MARK: Agreed parameters
 
-    /// The protocol agreed on by ALPN, such as "h2"; `nil` before the end of the handshake or without one.
+    /// The application protocol that ALPN has agreed on, such as "h2". `nil` before the end of the handshake, or if
+    /// there is none.
     public var applicationProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -232,7 +234,7 @@ public final class TLSSession {
         return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
     }
 
-    /// The protocol's version, such as "TLSv1.3"; `nil` before the end of the handshake.
+    /// The version of TLS, such as "TLSv1.3"; `nil` before the end of the handshake.
     public var protocolVersion: String? {
         guard SSL_is_init_finished(self.handle) == 1 else { return nil }
         return String(cString: SSL_get_version(self.handle))
@@ -240,7 +242,7 @@ public final class TLSSession {
 
     // MARK: Errors
 
-    /// Reasons from here on are alerts of the peer: this number plus the alert's.
+    /// OpenSSL's reason for an alert of the peer is this number plus the alert's number.
     private static let alertReasonBase: Int32 = 1_000
 
     private func noCommonProtocol() -> TLSError {

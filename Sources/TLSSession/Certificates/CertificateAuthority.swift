@@ -2,11 +2,11 @@ import COpenSSL
 import Glibc
 public import Redaction
 
-/// A certificate with its key, as PEM.
+/// A certificate chain and the private key that belongs to it, as PEM.
 public struct CertificateAndKey: Sendable {
-    /// The leaf certificate, followed by the authority's.
+    /// The server's certificate, followed by the authority's.
     public var chainPEM: [UInt8]
-    /// The leaf's private key, PKCS #8.
+    /// The private key of the server's certificate, as PKCS #8.
     public var privateKeyPEM: [UInt8]
 
     public init(chainPEM: [UInt8], privateKeyPEM: [UInt8]) {
@@ -15,14 +15,14 @@ public struct CertificateAndKey: Sendable {
     }
 }
 
-/// A throwaway certificate authority on P-256, for simulators and tests: kept only in memory. May be used from any
-/// thread.
+/// A certificate authority for simulators and tests. It uses P-256, and its key is kept only in memory. It may be used
+/// from any thread.
 public final class CertificateAuthority: Sendable {
     /// The authority's certificate, for `TLSTrustRoots.pem` or a file.
     public let certificatePEM: [UInt8]
     private let key: ES256PrivateKey
 
-    /// Makes a self-signed authority. Times in seconds since 1970. Throws `.library` when OpenSSL fails.
+    /// Makes a self-signed authority. Times are in seconds since 1970. Throws `.library` if OpenSSL fails.
     public init(commonName: String = "Mailboat test authority", notBeforeSeconds: Int64, notAfterSeconds: Int64)
         throws(TLSError)
     {
@@ -37,9 +37,9 @@ public final class CertificateAuthority: Sendable {
             key: self.key, issuerPEM: nil, issuerKey: self.key)
     }
 
-    /// Makes a server certificate with a new key. `names`: DNS names and IP addresses of its subjectAltName, at least
-    /// one. Times in seconds since 1970. Throws `.badKeyMaterial` for a name that is neither, `.library` when OpenSSL
-    /// fails.
+    /// Makes a server certificate with a new key. `names` are DNS names and IP addresses for its subjectAltName, at
+    /// least one. Times are in seconds since 1970. Throws `.badKeyMaterial` if a name is neither or none is given, and
+    /// `.library` if OpenSSL fails.
     public func issue(
         names: [String] = ["localhost", "127.0.0.1", "::1"], notBeforeSeconds: Int64, notAfterSeconds: Int64
     ) throws(TLSError) -> CertificateAndKey {
@@ -63,7 +63,7 @@ public final class CertificateAuthority: Sendable {
     }
 }
 
-/// The content of a certificate. Extensions are written as in openssl.cnf.
+/// The content of a certificate. The values of extensions are written as in openssl.cnf.
 private struct CertificateRequest {
     var commonName: String
     var notBeforeSeconds: Int64
@@ -71,8 +71,8 @@ private struct CertificateRequest {
     var extensions: [(nid: Int32, value: String)]
 }
 
-/// A name in the form of subjectAltName. A DNS name may have only letters, digits, `.`, `-`, `_` and `*`, because
-/// OpenSSL reads the text as a list.
+/// Writes a name as an entry of subjectAltName. A DNS name may have only letters, digits, `.`, `-`, `_` and `*`,
+/// because OpenSSL reads the text as a list.
 private func alternativeName(_ name: String) throws(TLSError) -> String {
     var address = in6_addr()
     if inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1 { return "IP:" + name }
@@ -91,7 +91,7 @@ private func alternativeName(_ name: String) throws(TLSError) -> String {
     return "DNS:" + name
 }
 
-/// Builds and signs a certificate. With `issuerPEM` `nil` it is self-signed.
+/// Makes and signs a certificate, and returns it as PEM. It is self-signed if `issuerPEM` is `nil`.
 private func makeCertificate(
     _ request: CertificateRequest, key: ES256PrivateKey, issuerPEM: [UInt8]?, issuerKey: ES256PrivateKey
 ) throws(TLSError) -> [UInt8] {
@@ -106,7 +106,7 @@ private func makeCertificate(
     let random = withUnsafeMutableBytes(of: &serial) {
         RAND_bytes($0.baseAddress?.assumingMemoryBound(to: UInt8.self), 8)
     }
-    // The serial number must be positive, never 0 (RFC 5280 §4.1.2.2).
+    // A serial number must be positive (RFC 5280 §4.1.2.2).
     let name = Array(request.commonName.utf8)
     guard random == 1,
         X509_set_version(certificate, 2) == 1,

@@ -1,13 +1,13 @@
 import COpenSSL
 import Glibc
 
-/// The main fields of a peer's certificate, for a person.
+/// The main fields of a peer's certificate, for people to read.
 public struct PeerCertificate: Equatable, Sendable {
     /// The subject, such as `/C=US/O=Apple Inc./CN=api.push.apple.com`.
     public var subject: String
-    /// The issuer, who signed the certificate.
+    /// The issuer, who has signed the certificate.
     public var issuer: String
-    /// Begin of the validity, seconds since 1970.
+    /// Start of the validity, seconds since 1970.
     public var notBeforeSeconds: Int64
     /// End of the validity, seconds since 1970.
     public var notAfterSeconds: Int64
@@ -19,7 +19,7 @@ public struct PeerCertificate: Equatable, Sendable {
         self.notAfterSeconds = notAfterSeconds
     }
 
-    /// - Parameter certificate: borrowed.
+    /// - Parameter certificate: OpenSSL's certificate, which the caller keeps and frees.
     init(_ certificate: OpaquePointer) {
         self.init(
             subject: Self.text(X509_get_subject_name(certificate)),
@@ -29,7 +29,7 @@ public struct PeerCertificate: Equatable, Sendable {
     }
 
     private static func text(_ name: OpaquePointer?) -> String {
-        // The buffer cuts a longer name.
+        // A name that is longer than the buffer is cut.
         var text = [CChar](repeating: 0, count: 512)
         guard X509_NAME_oneline(name, &text, Int32(text.count)) != nil else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -43,8 +43,9 @@ public struct PeerCertificate: Equatable, Sendable {
 }
 
 extension TLSSession {
-    /// The chain that OpenSSL built from the peer's certificates, its own certificate first. A chain that was not
-    /// accepted is included as far as it could be built. Empty before that, and if the peer sent no certificate.
+    /// The certificate chain that OpenSSL has built from what the peer sent, beginning with the peer's own certificate.
+    /// A chain that was not accepted is as long as OpenSSL could build it. Empty before verification, and if the peer
+    /// sent no certificate.
     public var peerCertificates: [PeerCertificate] {
         guard let chain = SSL_get0_verified_chain(self.handle) else { return [] }
         return (0..<OPENSSL_sk_num(chain)).compactMap { index in

@@ -4,7 +4,7 @@ import Glibc
 /// OpenSSL's name for the curve of ES256.
 let p256 = "prime256v1"
 
-/// Throws unless `key` is an elliptic-curve key on P-256.
+/// Throws an error unless `key` is an elliptic-curve key on P-256.
 private func requireP256(_ key: OpaquePointer) throws(TLSError) {
     guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else {
         let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "unknown"
@@ -26,18 +26,18 @@ private func requireP256(_ key: OpaquePointer) throws(TLSError) {
 
 /// A P-256 private key that signs as JWT's ES256 requires (RFC 7518 §3.4). May be used from any thread.
 ///
-/// `@unchecked`: the key is never changed, and OpenSSL 3 lets threads use one key at the same time, each with a context
-/// of its own.
+/// `@unchecked`: the key never changes. OpenSSL 3 lets several threads use one key at a time, if each has a context of
+/// its own.
 public final class ES256PrivateKey: @unchecked Sendable {
     let handle: OpaquePointer
 
-    /// Takes ownership of the handle.
+    /// Makes a key that owns the handle.
     init(handle: OpaquePointer) { self.handle = handle }
 
     deinit { EVP_PKEY_free(self.handle) }
 
-    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple provides it) or SEC 1. Throws `.badKeyMaterial` when the text
-    /// is not a private key, is encrypted, or is not on P-256.
+    /// Reads a private key in PEM: PKCS#8 (`.p8`, as Apple provides it) or SEC 1. Throws `.badKeyMaterial` if the text
+    /// is not a private key, or the key is encrypted or not on P-256.
     public convenience init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPrivateKey(pem) else {
             OpenSSLError.clear()
@@ -51,7 +51,7 @@ public final class ES256PrivateKey: @unchecked Sendable {
         try requireP256(handle)
     }
 
-    /// Makes a new key.
+    /// Makes a new random key.
     public static func generate() throws(TLSError) -> ES256PrivateKey {
         OpenSSLError.clear()
         guard let handle = mailboat_EVP_EC_gen(p256) else {
@@ -60,8 +60,8 @@ public final class ES256PrivateKey: @unchecked Sendable {
         return ES256PrivateKey(handle: handle)
     }
 
-    /// Signs SHA-256 of `message` by ECDSA. Returns r and s, 32 bytes each, big-endian. Takes about 20 µs: not for the
-    /// hot path.
+    /// Signs `message` with ECDSA over SHA-256. Returns r and s, 32 bytes each, big-endian. A call takes about 20 µs,
+    /// too long for each push.
     public func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
         OpenSSLError.clear()
         guard let context = EVP_MD_CTX_new() else { throw OpenSSLError.make(.library, "no memory to sign") }
@@ -77,7 +77,7 @@ public final class ES256PrivateKey: @unchecked Sendable {
         return raw
     }
 
-    /// The key as unencrypted PKCS#8 PEM.
+    /// The private key as PEM: PKCS#8 without encryption.
     public func pem() throws(TLSError) -> [UInt8] {
         guard let pem = PEM.writePrivateKey(self.handle) else {
             throw OpenSSLError.make(.library, "the key cannot be written")
@@ -85,7 +85,7 @@ public final class ES256PrivateKey: @unchecked Sendable {
         return pem
     }
 
-    /// The public half.
+    /// The public key that belongs to this private key.
     public func publicKey() throws(TLSError) -> ES256PublicKey {
         guard let pem = PEM.writePublicKey(self.handle) else {
             throw OpenSSLError.make(.library, "the public key cannot be written")
@@ -96,11 +96,11 @@ public final class ES256PrivateKey: @unchecked Sendable {
 
 /// A P-256 public key that verifies ES256 signatures. May be used from any thread.
 ///
-/// `@unchecked`: as for `ES256PrivateKey`.
+/// `@unchecked`: the key never changes, as in `ES256PrivateKey`.
 public final class ES256PublicKey: @unchecked Sendable {
     private let handle: OpaquePointer
 
-    /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when the text is not a public key, or
+    /// Reads a public key in PEM (SubjectPublicKeyInfo). Throws `.badKeyMaterial` if the text is not a public key, or
     /// the key is not on P-256.
     public init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPublicKey(pem) else {
@@ -116,18 +116,18 @@ public final class ES256PublicKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(self.handle) }
 
-    /// Whether `signature` (r and s, 64 bytes) is the key's signature of `message`. `false` for anything malformed.
+    /// Whether `signature` (r and s, 64 bytes) was made for `message` by this key's private key. `false` if it is
+    /// malformed.
     public func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let der = ES256Signature.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
-        // A wrong signature may leave entries in the error queue that the next call on this thread would mistake for
-        // its own.
+        // A wrong signature may leave errors in this thread's queue. The next call would take them for its own.
         defer { OpenSSLError.clear() }
         return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, self.handle) == 1
             && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
     }
 
-    /// The key as PEM.
+    /// The public key as PEM.
     public func pem() throws(TLSError) -> [UInt8] {
         guard let pem = PEM.writePublicKey(self.handle) else {
             throw OpenSSLError.make(.library, "the public key cannot be written")

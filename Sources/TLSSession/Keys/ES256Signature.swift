@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// Converts an ECDSA signature over P-256 between its two forms: DER, which OpenSSL uses, and r followed by s, which
-/// JWT uses (RFC 7518 §3.4).
+/// Converts an ECDSA signature on P-256 between two forms. OpenSSL uses DER; JWT uses r followed by s (RFC 7518 §3.4).
 enum ES256Signature {
-    /// Number of bytes of r, and of s.
+    /// Length of r and of s, bytes.
     static let numberByteCount = 32
 
-    /// The form r and s, 64 bytes big-endian; `nil` when `der` is not a signature or a number is longer than 256 bits.
+    /// Converts DER to r and s, 64 bytes big-endian. Returns `nil` if `der` is not a signature, or r or s is longer
+    /// than 256 bits.
     static func raw(der: [UInt8]) -> [UInt8]? {
         var next: UnsafePointer<UInt8>?
         return der.withUnsafeBufferPointer { bytes -> [UInt8]? in
@@ -26,7 +26,7 @@ enum ES256Signature {
         }
     }
 
-    /// The DER form; `nil` unless `raw` has 64 bytes.
+    /// Converts r and s to DER. Returns `nil` unless `raw` has 64 bytes.
     static func der(raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 2 * Self.numberByteCount, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }
