@@ -114,8 +114,8 @@ public final class TLSContext: @unchecked Sendable {
     }
 
     /// Makes a context for servers. `certificateChainPEM` has the server's certificate first, then intermediate ones.
-    /// The handshake fails if there is no common application protocol. With an empty list, every protocol of the client
-    /// is accepted. Throws `.badKeyMaterial` if certificate or key cannot be used.
+    /// The handshake fails if there is no common application protocol. With an empty list, the server does not answer
+    /// ALPN. Throws `.badKeyMaterial` if certificate or key cannot be used.
     public static func server(
         certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], applicationProtocols: [String] = ["h2"]
     ) throws(TLSError) -> TLSContext {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("HTTP/2 connection events")
 struct ConnectionTests {
-    /// The peer lowers the stream limit to 1 after a rejection, and raises it again. Credit follows at once.
+    /// The peer lowers the stream limit to 1, and raises it again. The client's credit follows at once.
     @Test func followsTheStreamLimit() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -40,8 +40,8 @@ struct ConnectionTests {
         #expect(pipe.submit(3) == .noCredit)
     }
 
-    /// The limit drops while requests are on their way. Requests above it come back as REFUSED_STREAM, and were not
-    /// processed.
+    /// The peer lowers the limit while requests are on their way. Requests above the limit are answered with
+    /// REFUSED_STREAM: they were not processed.
     @Test func requestsOverALoweredLimitAreRefused() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }
@@ -64,7 +64,7 @@ struct ConnectionTests {
         #expect(pipe.statuses.count == 4)
     }
 
-    /// The limit drops before the requests have left. They wait in the session, and can be taken back.
+    /// The peer lowers the limit before the requests have left. They wait in the session, and can be taken back.
     @Test func unsentRequestsCanBeWithdrawn() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -119,7 +119,7 @@ struct ConnectionTests {
         #expect(pipe.server.isFinished)
     }
 
-    /// Queued requests that a GOAWAY overtakes never leave.
+    /// If GOAWAY arrives while requests are still queued, they are never sent.
     @Test func goAwayStopsQueuedRequests() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -190,7 +190,7 @@ struct ConnectionTests {
         #expect(pipe.client.openStreamCount == 0)
     }
 
-    /// A complete answer counts, even if a reset follows.
+    /// A complete answer counts, even if RST_STREAM follows it.
     @Test func aResetAfterTheAnswerChangesNothing() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 5
@@ -231,7 +231,8 @@ struct ConnectionTests {
         #expect(pipe.finalEventCounts == [1: 1, 2: 1])
     }
 
-    /// An answer that crosses our RST_STREAM is dropped. The stream's entry still serves the next request.
+    /// An answer that arrives after our RST_STREAM has left is dropped. The stream's entry is reused for the next
+    /// request.
     @Test func anAnswerCrossingOurResetIsIgnored() throws {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -254,7 +255,8 @@ struct ConnectionTests {
         #expect(pipe.serverEvents.contains(.pingAcknowledged(payload: .max)))
     }
 
-    /// A request that left whole may have been processed. One that did not cannot have been.
+    /// After a lost connection, a request that had completely left may have been processed. One that had not left
+    /// completely cannot have been.
     @Test func aLostConnectionTellsUnsentFromUnknown() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }
@@ -262,8 +264,8 @@ struct ConnectionTests {
         for number in 0..<4 { pipe.submit(number) }
         pipe.clientToServer()
         for number in 4..<8 { pipe.submit(number) }
-        // Only 100 bytes of the second burst are taken. None of its requests has left whole, so all four count as not
-        // sent.
+        // Only 100 bytes of the second four requests are taken. None of these requests has completely left, so all four
+        // count as not sent.
         var piece: [UInt8] = []
         pipe.client.drain(appendingTo: &piece, byteCountMax: 100)
         #expect(piece.count == 100)

@@ -1,7 +1,7 @@
 import HTTP2Session
 import PushModel
 
-/// A push request as the transport makes it.
+/// The header fields of a push, as the transport sends them.
 let pushTemplate = HTTP2HeaderTemplate([
     .fixed(":method", "POST"), .fixed(":scheme", "https"), .variable(":path"),
     .fixed(":authority", "api.push.apple.com"),
@@ -11,7 +11,7 @@ let pushTemplate = HTTP2HeaderTemplate([
     .variable("apns-expiration"),
 ])
 
-/// Answers without and with a body.
+/// The header fields of the answer to an accepted push.
 let acceptedTemplate = HTTP2HeaderTemplate([.fixed(":status", "200"), .variable("apns-id")])
 
 func statusTemplate(_ status: Int, _ fields: [HTTP2Field] = []) -> HTTP2HeaderTemplate {
@@ -29,7 +29,7 @@ func pushValues(_ number: Int) -> HTTP2HeaderValues {
     return values
 }
 
-/// A request as the server saw it, taken out of the event batch.
+/// A request as the server saw it. It is a copy that does not need the events.
 struct SeenRequest: Equatable {
     var streamID: Int32
     var fields: [[String]]
@@ -40,12 +40,12 @@ struct SeenRequest: Equatable {
     func value(_ name: String) -> String? { self.fields.first { $0[0] == name }?[1] }
 }
 
-/// A client and a server session joined by two byte pipes that cut the bytes at random positions. Bytes move only in
-/// `run`.
+/// A client's and a server's session, connected by two byte pipes that cut the bytes at random positions. The methods
+/// of this class move the bytes.
 final class HTTP2Pipe {
     let client: HTTP2ClientSession
     let server: HTTP2ServerSession
-    /// All events so far. Ranges of bodies are no longer valid; `clientBodies` has the bodies.
+    /// All events of the client so far. Their ranges are no longer valid: `clientBodies` has the bodies.
     var clientEvents: [HTTP2ClientEvent] = []
     var clientBodies: [UInt32: [UInt8]] = [:]
     var clientDebugData: [[UInt8]] = []
@@ -54,7 +54,7 @@ final class HTTP2Pipe {
     var malformations: [String] = []
     var serverDebugData: [[UInt8]] = []
     var requests: [SeenRequest] = []
-    /// Handles a request. By default it is answered with 200.
+    /// Handles a request. The default answers it with 200.
     var onRequest: (HTTP2ServerSession, SeenRequest) -> Void = { server, request in
         server.respond(streamID: request.streamID, statusTemplate(200), values: HTTP2HeaderValues())
     }
@@ -78,7 +78,7 @@ final class HTTP2Pipe {
         self.chunkMax = chunkMax
     }
 
-    /// Moves bytes until both sides are silent.
+    /// Moves bytes in both directions until neither side has output.
     func run() { while self.clientToServer() || self.serverToClient() {} }
 
     /// Moves the client's output once. Returns `false` if there was none.
@@ -167,14 +167,14 @@ final class HTTP2Pipe {
         return self.client.submit(pushTemplate, values: pushValues(number), body: body, tag: UInt32(number))
     }
 
-    /// Statuses by tag.
+    /// The statuses of complete answers, by tag.
     var statuses: [UInt32: UInt16] {
         self.clientEvents.reduce(into: [:]) { result, event in
             if case .responseFinished(let tag, _, let status, _, _, _) = event { result[tag] = status }
         }
     }
 
-    /// Failures by tag.
+    /// The failures of streams, by tag.
     var failures: [UInt32: HTTP2StreamFailure] {
         self.clientEvents.reduce(into: [:]) { result, event in
             if case .streamFailed(let tag, _, let failure) = event { result[tag] = failure }

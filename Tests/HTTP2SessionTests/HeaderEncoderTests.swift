@@ -16,8 +16,8 @@ struct HeaderEncoderTests {
         .fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"),
     ]
 
-    /// Templates and values are random. There are few names, so that they share table entries. The table size changes
-    /// in between.
+    /// Templates and values are random. There are only a few names, so that fields share table entries. The table's
+    /// size changes during the test.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func everyFieldArrives(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -70,7 +70,7 @@ struct HeaderEncoderTests {
         #expect(pipe.clientDebugData.isEmpty)
     }
 
-    /// Every entry of the static table is used as a whole field, and by its name alone.
+    /// Every entry of the static table is sent as a whole field, and by its name with a literal value.
     @Test func theStaticTableIsTheOneOfTheRFC() {
         #expect(HPACKStaticTable.entries.count == 61)
         var settings = HTTP2ServerSettings()
@@ -89,8 +89,8 @@ struct HeaderEncoderTests {
         #expect(pipe.requests.map(\.fields) == [expected, expected])
     }
 
-    /// A whole field of the static table takes one byte. A secret is never inserted into the table. All other fields
-    /// are small once the peer knows them.
+    /// A field that is in the static table takes one byte. A secret is never inserted into a table. All other fields
+    /// are short when the peer knows them.
     @Test func aRepeatedRequestIsMostlyIndices() {
         var encoder = HeaderEncoder()
         var output = OutputBuffer()
@@ -119,13 +119,14 @@ struct HeaderEncoderTests {
         #expect(first[0] == 0x83)
         #expect(first[1] == 0x1f && first[2] == 8)
         #expect(second.count == third.count)
-        // apns-topic is entry 63 of the peer's table, the name apns-id entry 62: the name's index takes two bytes, 15
-        // in the first and 47 in the second.
+        // apns-topic is entry 63 of the peer's table. The name apns-id is entry 62, whose index takes two bytes: 15 in
+        // the first and 47 in the second.
         let end: [UInt8] = [0xbf, 0x1f, 47, 1, UInt8(ascii: "c")]
         #expect(Array(third.suffix(5)) == end)
     }
 
-    /// A header block longer than a frame goes on in CONTINUATION frames. The next block is short again.
+    /// A header block that is too long for one frame is continued in CONTINUATION frames. The next block is short
+    /// again.
     @Test func aLongBlockIsContinued() {
         var settings = HTTP2ServerSettings()
         settings.requestFieldsByteCountMax = 100_000

@@ -2,7 +2,7 @@ import HTTP2Session
 import PushModel
 import Testing
 
-/// Frames written by hand, because a proper session would not send them.
+/// HTTP/2 frames that the test writes itself, because a correct session would not send them.
 struct Frames {
     var bytes: [UInt8] = []
 
@@ -26,7 +26,7 @@ struct Frames {
             })
     }
 
-    /// HEADERS with literal fields, not indexed.
+    /// Adds HEADERS whose fields are literals without indexing.
     mutating func headers(_ streamID: Int32, endStream: Bool, _ fields: [(String, String)]) {
         var block: [UInt8] = []
         for (name, value) in fields {
@@ -39,7 +39,7 @@ struct Frames {
 
 @Suite("HTTP/2 with a peer that misbehaves")
 struct HostilePeerTests {
-    /// A client with one request out, which gets these frames as the answer.
+    /// Returns a client that has sent one request and received these frames as the answer.
     private func client(_ build: (inout Frames) -> Void) -> HTTP2Pipe {
         let pipe = HTTP2Pipe()
         pipe.submit(1)
@@ -49,7 +49,7 @@ struct HostilePeerTests {
         frames.settings()
         build(&frames)
         pipe.client.receive(frames.bytes.span.bytes)
-        // Output of the client is dropped.
+        // The client's output is not needed.
         var output: [UInt8] = []
         pipe.client.drain(appendingTo: &output)
         pipe.takeClientEvents()
@@ -67,8 +67,8 @@ struct HostilePeerTests {
         #expect(pipe.clientBodies[1] == [1, 2])
     }
 
-    /// A `retry-after` of an interim answer does not count for the final one. Trailers change neither status nor
-    /// seconds.
+    /// A `retry-after` of an interim answer does not count for the final answer. Trailers change neither the status nor
+    /// the seconds.
     @Test(
         arguments: [
             // Cases: interim fields, final fields, trailers, and the expected status and seconds.
@@ -182,7 +182,7 @@ struct HostilePeerTests {
         #expect(pipe.statuses == [1: 200])
     }
 
-    /// Either side gets random bytes. It never traps, and each stream still gets its one final event.
+    /// Both sides get random bytes. They do not trap, and each stream gets exactly one final event.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func garbageEndsQuietly(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -200,8 +200,8 @@ struct HostilePeerTests {
         #expect(pipe.finalEventCounts == [0: 1, 1: 1, 2: 1, 3: 1, 4: 1])
     }
 
-    /// Bytes of traffic are flipped, dropped or doubled on the way. Nothing traps, and no tag gets two final events.
-    /// After the end of the connection each tag has one.
+    /// Bytes are flipped, dropped or doubled on the way. Nothing traps, and no tag gets two final events. After the
+    /// connection has ended, each tag has one.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func damagedTrafficLosesNoTag(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -1,8 +1,8 @@
 import HTTP2Session
 import Testing
 
-/// Tests of requests that RFC 9113 §8 calls malformed, written by hand. Each ends with RST_STREAM PROTOCOL_ERROR, and
-/// the connection goes on.
+/// Tests of requests that are malformed by RFC 9113 §8. The test writes their frames itself. Each is answered with
+/// RST_STREAM PROTOCOL_ERROR, and the connection stays open.
 struct MalformedRequestTests {
     private static let pseudo = [
         (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
@@ -11,7 +11,7 @@ struct MalformedRequestTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var fields: [(String, String)]
-        /// Body of the request, or `nil` if the headers end it.
+        /// Body of the request; `nil` if the request ends with its headers.
         var body: String?
         var says = "Invalid HTTP header field"
         var testDescription: String { self.name }
@@ -83,7 +83,7 @@ struct MalformedRequestTests {
         #expect(details.count == 1 && details[0].contains(one.says), "\(details)")
     }
 
-    /// A reset that the session's owner asked for does not count the request as malformed.
+    /// If the session's owner resets a stream, its request does not count as malformed.
     @Test func theOwnersResetIsNoMalformation() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { server, request in server.reset(streamID: request.streamID, errorCode: .protocolError) }
@@ -93,7 +93,7 @@ struct MalformedRequestTests {
         #expect(pipe.malformations.isEmpty)
     }
 
-    /// The list's size counts 32 more bytes for each field, as SETTINGS_MAX_HEADER_LIST_SIZE does.
+    /// The size of a field list includes 32 bytes for each field, as in SETTINGS_MAX_HEADER_LIST_SIZE.
     @Test func theFieldListIsCounted() {
         let server = HTTP2ServerSession()
         let bytes =
@@ -127,7 +127,7 @@ struct MalformedRequestTests {
         return headers + (body.map { Self.frame(type: 0, flags: 1, streamID: streamID, Array($0.utf8)) } ?? [])
     }
 
-    /// Error codes of RST_STREAM frames, by stream.
+    /// The error codes of RST_STREAM frames in the output, by stream id.
     private static func resets(in output: [UInt8]) -> [UInt8: UInt8] {
         var (resets, index): ([UInt8: UInt8], Int) = ([:], 0)
         while index + 9 <= output.count {

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("HTTP/2 requests and answers")
 struct RequestTests {
-    /// There are thousands of streams with bodies of all sizes both ways, and bytes are cut anywhere. Every tag gets
-    /// its own answer, once.
+    /// Thousands of requests and answers have bodies of all sizes, and their bytes are cut anywhere. Every tag gets its
+    /// own answer, once.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyRequestGetsItsAnswer(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -46,8 +46,8 @@ struct RequestTests {
         #expect(pipe.server.openStreamCount == 0)
     }
 
-    /// The stream's window is smaller than a body. The connection's window of 65,535 bytes is smaller than 1,000 bodies
-    /// of 266 bytes.
+    /// Bodies are sent completely even if they are larger than a stream's window. All of them together exceed the
+    /// connection's window of 65,535 bytes.
     @Test(arguments: [1, 7, 100, 265, 266, 65_535])
     func bodiesPassThroughSmallWindows(window: UInt32) {
         var settings = HTTP2ServerSettings()
@@ -61,8 +61,7 @@ struct RequestTests {
         #expect(pipe.statuses.count == 1_000)
     }
 
-    /// Values that differ per push are not put into the peer's table, so the hundredth request is as small as the
-    /// second.
+    /// Values that differ per push are not put into the peer's table. So the last request is as small as the second.
     @Test func aRequestStaysSmall() {
         let pipe = HTTP2Pipe()
         pipe.run()
@@ -78,8 +77,8 @@ struct RequestTests {
         #expect(sizes[399] < 300)
     }
 
-    /// With a table of 0 bytes nothing can be indexed, and everything still arrives. That also holds when the size
-    /// changes meanwhile.
+    /// With a table of 0 bytes, nothing can be indexed and all fields still arrive. They also arrive after the table's
+    /// size has changed.
     @Test func worksWithoutAHeaderTable() {
         var settings = HTTP2ServerSettings()
         settings.headerTableByteCount = 0
@@ -142,8 +141,8 @@ struct RequestTests {
         #expect(range.count == 1_024)
     }
 
-    /// An answer may come before the whole request is sent. The rest is then not sent, and the answer counts (RFC 9113
-    /// §8.1).
+    /// An answer may arrive before the whole request was sent. The answer counts, and the rest of the request is not
+    /// sent (RFC 9113 §8.1).
     @Test func anEarlyAnswerEndsTheRequest() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 10
@@ -188,11 +187,12 @@ struct RequestTests {
         #expect(pipe.statuses == [1: 200, 2: 200])
     }
 
-    /// A template may be dropped while its frame waits. Templates that change at every request are released again.
+    /// The owner may release a template whose frame is not written yet. Templates that change with every request are
+    /// released later.
     @Test func templatesLiveAsLongAsTheirFrames() {
         let pipe = HTTP2Pipe()
         pipe.run()
-        // There are more templates than the encoder keeps plans for.
+        // The encoder does not keep plans for as many templates as this.
         for round in 0..<100 {
             for number in 0..<10 {
                 let template = HTTP2HeaderTemplate([

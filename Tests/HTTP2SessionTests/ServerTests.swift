@@ -45,7 +45,7 @@ struct ServerTests {
         #expect(pipe.statuses == [1: 200])
     }
 
-    /// Headers that HTTP forbids end the stream, not the connection. If checks are off, they pass.
+    /// Header fields that HTTP forbids end the stream but not the connection. Without checks the server accepts them.
     @Test(arguments: [true, false])
     func checksMessagesIfTold(checks: Bool) {
         var settings = HTTP2ServerSettings()
@@ -61,7 +61,7 @@ struct ServerTests {
         #expect(pipe.failures == (checks ? [1: .resetByPeer(.protocolError)] : [:]))
     }
 
-    /// The client's body stalls at the window until the server releases the bytes.
+    /// The client's body stops when the window is used up, until the server releases the window.
     @Test func canStallAClient() {
         var settings = HTTP2ServerSettings()
         settings.initialWindowByteCount = 100
@@ -132,11 +132,11 @@ struct ServerTests {
         pipe.run()
         for number in 0..<900 { pipe.submit(number) }
         pipe.run()
-        // 240 KB passed without a WINDOW_UPDATE.
+        // The bodies, 240 KB in total, arrived without a WINDOW_UPDATE.
         #expect(pipe.requests.count == 900)
     }
 
-    /// A sender whose requests time out resets all of them at once. That breaks no rule.
+    /// A client whose requests time out may reset all of them at once.
     @Test func takesAnyNumberOfResets() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the probe, which tries a connection step by step, over real sockets, TLS and HTTP/2.
+/// Tests of `APNSProbe`, which tries a connection step by step. They use real sockets, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct APNSProbeTests {
     private static let request = APNSProbe.Request(
         path: "/3/device/00", fields: [("authorization", Array("bearer x".utf8)), ("apns-topic", Array("a.b".utf8))],
         body: Array("{}".utf8))
 
-    /// Runs the probe against a scripted server.
+    /// Runs a probe against a scripted server. Returns its report, and the server.
     private static func report(
         _ request: APNSProbe.Request? = nil, host: String = "localhost", trusts: Bool = true, speaksHTTP2: Bool = true,
         limit: Duration = .seconds(20), _ script: @escaping LoopbackServer.Script = { _ in .ok }

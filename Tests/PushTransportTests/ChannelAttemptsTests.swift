@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of what follows an attempt. Requests that may be repeated are sent again, within limits.
+/// Tests of what follows an attempt at a request about channels. Requests that may be repeated are sent again, within
+/// limits.
 struct ChannelAttemptsTests {
     enum Next: Equatable { case done, gone, again, failed }
 
@@ -33,7 +34,7 @@ struct ChannelAttemptsTests {
         return attempts.map { Self.next(machine.ended($0, elapsedMillis: 0, using: &random)) }
     }
 
-    /// Cases: the attempts in order, and what follows each for a creation, a question and a deletion.
+    /// Each case has attempts in order, and what follows each of them for a creation, a question and a deletion.
     @Test(
         arguments: [
             ("an answer", [.answered(.channel(answer))], [.done], [.done], [.done]),
@@ -93,7 +94,7 @@ struct ChannelAttemptsTests {
         #expect(Self.next(machine.ended(Self.lost, elapsedMillis: 59_999, using: &random)) == .failed)
     }
 
-    /// The next attempt waits as long as the server asks, if there is time.
+    /// The next attempt waits as long as `retry-after` says, if there is enough time.
     @Test func retryAfterIsHonoured() {
         var machine = ChannelAttempts(kind: .deleteChannel, limits: ChannelClientLimits())
         var random = SplitMix64(seed: 1)

@@ -11,13 +11,13 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the client for channels, over real sockets, TLS and HTTP/2, against a scripted server.
+/// Tests of `ChannelClient` with a scripted server, over real sockets, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct ChannelClientTests {
     static let home = ChannelHome(bundleID: "com.example.pizza", environment: .production)
     static let channel = "dHN0LXNyY2gtY2hubA=="
 
-    /// Runs `body` with a scripted server, and with a client that trusts it and does not wait long.
+    /// Runs `body` with a scripted server and a client. The client trusts the server and has short time limits.
     private static func with(
         limits change: (inout ChannelClientLimits) -> Void = { _ in }, _ script: @escaping LoopbackServer.Script,
         _ body: (ChannelClient, LoopbackServer) async throws -> Void
@@ -99,7 +99,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// Apple's page describes both an empty body and an empty list.
+    /// Apple's documentation allows both an empty body and an empty list.
     @Test(arguments: ["", "{\"channels\":[]}"]) func noChannelsAreAnEmptyList(body: String) async throws {
         try await Self.with({ _ in .answer(status: 200, body: Array(body.utf8)) }) { client, _ in
             let listed = try await client.list(in: Self.home)
@@ -107,7 +107,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// The client tries again after every failure that permits it.
+    /// The client tries again after each failure that allows it.
     @Test(
         arguments: [
             (.refuse(status: 503, reason: "Shutdown"), true),
@@ -145,7 +145,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// Others may have made channels, so only APNs knows the number of channels.
+    /// Other programs may have made channels, so only APNs knows how many there are.
     @Test func whoReachesTheLimitIsToldHowManyThereAre() async throws {
         let list = Array("{\"channels\":[\"a\",\"b\",\"c\"]}".utf8)
         try await Self.with({ request in
@@ -219,7 +219,7 @@ struct ChannelClientTests {
     }
 
     /// When the client is closed, every waiting caller gets an answer. If the request for a new channel has left, its
-    /// caller learns that the channel may exist.
+    /// caller is told that the channel may exist.
     @Test func closingAnswersWhatIsUnderWay() async throws {
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .hold }
         try await Self.withClient(port: server.port, authorityPEM: server.authorityPEM) { client in

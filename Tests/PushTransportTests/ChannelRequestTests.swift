@@ -9,7 +9,7 @@ import Testing
 /// Tests of broadcasts and requests about channels, over real sockets, TLS and HTTP/2, against a scripted server.
 @Suite(.timeLimit(.minutes(2)))
 struct ChannelRequestTests {
-    /// A kind of request, with the fields and the body that are specific to it.
+    /// A kind of request, with the fields and the body that only this kind has.
     struct Shape: Sendable, CustomTestStringConvertible {
         var kind: RequestKind
         var priority = PushPriority.low
@@ -67,7 +67,7 @@ struct ChannelRequestTests {
         return request
     }
 
-    /// Each request is sent twice, because the second uses the header table that the first has filled.
+    /// Each request is sent twice: the second uses the header table that the first has filled.
     @Test(arguments: Self.shapes) func aRequestHasExactlyTheFieldsOfItsKind(shape: Shape) async throws {
         try await withServer({ _ in .ok }) { server, bench in
             let request = Self.request(shape.kind, priority: shape.priority)
@@ -133,8 +133,8 @@ struct ChannelRequestTests {
         }
     }
 
-    /// A list of the greatest number of channels arrives whole, over a window of an eighth of its size. For other
-    /// answers the limit stays short.
+    /// A list of the maximum number of channels arrives completely, though it is larger than the window. Other answers
+    /// are cut at a lower limit.
     @Test func aListComesWhole() async throws {
         let ids = (0..<ChannelRequest.countMax).map { "\"channel-of-forty-characters-\(100_000_000_000 + $0)\"" }
         let list = Array("{\"channels\":[\(ids.joined(separator: ","))]}".utf8)
@@ -147,7 +147,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// The largest broadcast is sent whole.
+    /// A broadcast of the maximum size is sent completely.
     @Test func aBodyOfTheGreatestLengthIsSent() async throws {
         try await withServer({ _ in .ok }) { server, bench in
             var request = Self.request(.broadcast)
@@ -159,7 +159,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// The caller decides what a lost answer means, because a channel may exist.
+    /// A creation whose answer is lost is not repeated, because a channel may exist. The caller decides what to do.
     @Test func aCreationWhoseAnswerIsLostIsUnknownAndNotRepeated() async throws {
         try await withServer({ request in request.number == 1 ? .ok : .drop }, pool: one) { server, bench in
             _ = try await bench.ask([Self.request(.device)])

@@ -16,7 +16,7 @@ import Testing
     @Test func debugDataIsCut() {
         let long = RouteRunner.printable(Array(repeating: UInt8(ascii: "a"), count: 16_000).span)
         #expect(long == String(repeating: "a", count: RouteRunner.debugDataByteCountMax) + "…")
-        // The cut is in the middle of a character, or the bytes contain no character at all.
+        // The text is cut in the middle of a character. Other bytes contain no character at all.
         let cut = RouteRunner.printable(Array(("a" + String(repeating: "é", count: 100)).utf8).span)
         #expect(cut.hasSuffix("é\u{FFFD}…"))
         #expect(RouteRunner.printable(([0xFF, 0xC0, 0x80, 0xED, 0xA0, 0x80] as [UInt8]).span).contains("\u{FFFD}"))

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of how connections end. When we end a connection, it ends in good order. When a connection fails, each of its
-/// pushes gets a verdict.
+/// Tests of how connections end. If this side ends a connection, it says so to the peer. If a connection fails, each of
+/// its pushes gets an answer.
 @Suite(.timeLimit(.minutes(5))) struct GoodbyeTests {
-    /// A peer that sees GOAWAY and then close_notify knows that nothing was cut off (RFC 9113 §5.4.1, RFC 8446 §6.1).
+    /// The peer gets GOAWAY and then close_notify, which say that nothing was cut off (RFC 9113 §5.4.1, RFC 8446 §6.1).
     @Test func aClosedConnectionSaysGoodbye() async throws {
         try await withServer({ _ in .ok }, pool: one) { server, bench in
             try await bench.expectAccepted(100)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// A connection that is idle for too long says goodbye, too.
+    /// A connection that is closed because it was idle also sends GOAWAY and close_notify.
     @Test func anIdleConnectionSaysGoodbye() async throws {
         var pool = one
         pool.connectionsWarm = 0
@@ -33,13 +33,14 @@ import Testing
         }
     }
 
-    /// A record that TLS refuses ends its connection at once. Its pushes get their verdicts and use another connection.
+    /// A record that TLS refuses ends its connection at once. The pushes on it get answers, and are sent on another
+    /// connection.
     @Test func aFailedTLSWriteEndsTheConnection() async throws {
         try await withServer({ _ in .ok }, pool: one, resends: .unknown) { server, bench in
             try await bench.expectAccepted(10)
             try await bench.onLoop { player in
                 let connection = player.transport.routes[0].connections.compactMap { $0 }.first
-                // This is a record of unknown type. TLS fails, and nothing has noticed it yet.
+                // This record has an unknown type, so TLS fails. The connection notices that at its next write.
                 connection?.tls.receive([UInt8](repeating: 0xff, count: 32).span.bytes) { _ in }
             }
             try await bench.expectAccepted(50)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the store with real key files, and with times that the test gives.
+/// Tests of `ProviderTokenStore` with real key files. The tests pass the time.
 @Suite struct ProviderTokenStoreTests {
     private static let gridMillis: Int64 = 2_700_000 * 629_000
 
@@ -39,7 +39,7 @@ import Testing
             logger: logger)
     }
 
-    /// Splits `bearer a.b.c` and verifies the signature over `a.b`.
+    /// Splits `bearer a.b.c`, and verifies that `c` is the signature of `a.b`.
     private func verifies(_ token: ProviderToken, _ key: ES256PrivateKey) throws -> Bool {
         let jwt = try #require(String(decoding: token.authorization, as: UTF8.self).split(separator: " ").last)
         let parts = jwt.split(separator: ".")
@@ -85,7 +85,7 @@ import Testing
         try self.withKeyFile { path, _ in
             let store = try self.store(path)
             let other = try ES256PrivateKey.generate()
-            // The file is replaced, not rewritten. So its inode differs, even if the file system's clock is coarse.
+            // The file is replaced by another file. Its inode differs even if the file system's clock is coarse.
             try self.write(other, to: path + ".new")
             #expect(rename(path + ".new", path) == 0)
             store.tick(now: self.time(minutes: 1))
@@ -129,13 +129,13 @@ import Testing
             #expect(try self.verifies(token, next))
             #expect(token.generation == 2 && token.connectionEpoch == 2 && token.isOnTrial)
             #expect(told.load(ordering: .relaxed) == 1)
-            // APNs refuses the new key, and the former key is still good.
+            // APNs refuses the new key, and the store returns to the former key.
             store.reportInvalid(key: 0, generation: 2, reason: "InvalidProviderToken", now: self.time(minutes: 2))
             token = store.current(key: 0)
             #expect(store.currentKeyID(key: 0) == "ABCDE12345")
             #expect(try self.verifies(token, key))
             #expect(store.complaints.contains { $0.contains("NEXTK12345") })
-            // The former key is configured again, which changes nothing.
+            // The former key is configured again. It is already in use, so nothing changes.
             let again = try store.read([ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)])
             store.use(again, now: self.time(minutes: 3))
             #expect(store.currentKeyID(key: 0) == "ABCDE12345")
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// One key file is configured with a wrong id or a wrong team for a while.
+    /// A key file is configured with a wrong key id or team id, and later with the right one.
     @Test(arguments: [("WRONG12345", "TEAM123456"), ("ABCDE12345", "WRONGTEAM1")], [false, true])
     func aWrongIDThatIsPutRightIsNotUsedAgain(wrong: (keyID: String, teamID: String), isRefused: Bool) throws {
         func claims(_ store: ProviderTokenStore) throws -> String {
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// A look at the files is ignored if another file was configured meanwhile.
+    /// What was read from files is ignored if another file was configured meanwhile.
     @Test func aLookThatWasOvertakenChangesNothing() throws {
         try self.withKeyFile { path, _ in
             let store = try self.store(path)
@@ -201,7 +201,7 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: other) }
             try self.write(next, to: other)
             let change = try store.read([ProviderKey(keyID: "NEXTK12345", teamID: "TEAM123456", path: other)])
-            // The look finds a new key in the former file, and must not take it for the key with the new id.
+            // The former file gets a new key. The store reads it, but must not use it under the new id.
             try self.write(try ES256PrivateKey.generate(), to: path + ".new")
             #expect(rename(path + ".new", path) == 0)
             store.lookAtFiles(0, now: self.time(minutes: 1)) { store.use(change, now: self.time(minutes: 1)) }
@@ -233,7 +233,7 @@ import Testing
 
     // MARK: A change of the key
 
-    /// Runs `body` with a directory of keys. The keys have the given `names`, and later names have newer files.
+    /// Runs `body` with a directory of one key for each of `names`. The files of later names are newer.
     private func withKeys(_ names: [String], _ body: (String, [ES256PrivateKey]) throws -> Void) throws {
         let directory = NSTemporaryDirectory() + "store-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -246,7 +246,7 @@ import Testing
         try body(directory, keys)
     }
 
-    /// Puts a key file in place in one step, as an operator does. The file's time is `age` hours ago.
+    /// Puts a complete key file in place in one step, as an operator does. The file was changed `age` hours ago.
     private func put(_ key: ES256PrivateKey, _ name: String, in directory: String, age: Int = 0) throws {
         let path = "\(directory)/AuthKey_\(name).p8"
         try self.write(key, to: path + ".new")
@@ -280,7 +280,7 @@ import Testing
                 store.complaints == [
                     "APNs refuses provider key ABCDE12345 of \(path) in production (InvalidProviderToken); key ABCDE12345 stays in use"
                 ])
-            // The wrong key is not tried again until its file changes.
+            // The wrong key is not tried again while its file stays the same.
             for minute in 2...60 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
             #expect(try self.verifies(store.current(key: 0), key))
             // The right key replaces it.
@@ -314,7 +314,7 @@ import Testing
             #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)
             #expect(try self.verifies(store.current(key: 0), new))
             #expect(store.complaints == [])
-            // The old key is revoked and removed later, which changes nothing.
+            // The old key is revoked and removed later. That changes nothing.
             try FileManager.default.removeItem(atPath: directory + "/AuthKey_OLDKEY1234.p8")
             store.tick(now: self.time(minutes: 2))
             #expect(store.currentKeyID(key: 0) == "NEWKEY1234" && told.load(ordering: .relaxed) == 1)

@@ -9,10 +9,12 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of pushes through an HTTP proxy, over sockets, and of the report about a proxy that makes no tunnel.
+/// Tests of pushes through an HTTP proxy, over real sockets. They also test what a route reports about a proxy that
+/// makes no tunnel.
 @Suite(.timeLimit(.minutes(2)))
 struct ProxyTests {
-    /// A pool that keeps one connection and gives up an attempt soon.
+    /// The configuration of a pool that keeps one connection open. An attempt to connect ends after
+    /// `connectTimeoutMillis`.
     private static func watching(connectTimeoutMillis: Int64 = 10_000) -> ConnectionPoolConfiguration {
         var pool = one
         pool.connectionsWarm = 1
@@ -20,7 +22,7 @@ struct ProxyTests {
         return pool
     }
 
-    /// Runs `body` with a server, a proxy in front of it, and a transport that goes through the proxy.
+    /// Runs `body` with a server, a proxy, and a transport that reaches the server through the proxy.
     private static func through(
         credentialsFile: String? = nil, pool: ConnectionPoolConfiguration = ProxyTests.watching(),
         resends: Resends = .unprocessed,
@@ -50,7 +52,8 @@ struct ProxyTests {
         }
     }
 
-    /// Each failure to make a tunnel is named with a remedy, and the report ends when the proxy makes a tunnel.
+    /// If the proxy makes no tunnel, the route reports why and what to do. The report ends when the proxy makes a
+    /// tunnel.
     @Test(
         arguments: [
             (
@@ -73,7 +76,7 @@ struct ProxyTests {
     func aProxyThatMakesNoTunnelIsNamed(_ reaction: ScriptedProxy.Reaction, _ expected: [String]) async throws {
         let isWell = Mutex(false)
         var pool = Self.watching()
-        // Only a timeout ends an attempt that hangs.
+        // An attempt without an answer ends only by its timeout, so the timeout is short.
         if case .silence = reaction { pool = Self.watching(connectTimeoutMillis: 300) }
         try await Self.through(pool: pool) { _, _ in
             isWell.withLock { $0 } ? .tunnel() : reaction
@@ -135,7 +138,7 @@ struct ProxyTests {
         }
     }
 
-    /// A tunnel to another server is not accepted as APNs.
+    /// If the tunnel leads to another server, that server is not accepted as APNs.
     @Test func whatIsBehindTheTunnelIsVerified() async throws {
         let other = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }

@@ -5,7 +5,8 @@ import Testing
 @testable import PushTransport
 
 @Suite struct SpreadingResolverTests {
-    /// There are eight addresses, as APNs has. Each new connection goes to the address with the fewest connections.
+    /// A name has eight addresses, as APNs' name has. Each new connection goes to the address with the fewest
+    /// connections.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func connectionsSpreadOverAddresses(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let addresses = try (1...8).map { try SocketAddress(ipAddress: "17.0.0.\($0)", port: 443) }

@@ -15,9 +15,9 @@ import Testing
         #expect(ThreadSchedule.waitedMicros(of: Array(text.utf8)) == micros)
     }
 
-    /// Even if the kernel's numbers are odd, a thread is busy for at least its CPU time.
+    /// A thread's busy time is never less than its CPU time, even if the kernel's numbers are odd.
     @Test func aThreadIsAsBusyAsItsCPUTimeAtLeast() {
-        // Both clocks advance while they are read, so the one whose reading should be smaller is read first.
+        // Both times grow between two readings. So the one that should be smaller is read first.
         let busyBefore = MachineClock.threadBusyMicros()
         let cpuBefore = MachineClock.threadCPUMicros()
         while MachineClock.threadCPUMicros() < cpuBefore + 2_000 {}
@@ -27,15 +27,16 @@ import Testing
         #expect(busyAfter - busyBefore >= 2_000)
     }
 
-    /// What the threads of one test share.
+    /// The data that the test's threads share.
     private final class Contest: Sendable {
         let begun = Atomic<Int>(0)
-        /// Busy time beyond the CPU time.
+        /// Busy time of all threads in addition to their CPU time.
         let waitedMicros = Atomic<Int64>(0)
         let ended = DispatchSemaphore(value: 0)
     }
 
-    /// There is one thread more than there are cores, so some wait for a core. That is not idle time.
+    /// There is one thread more than there are cores, so some threads wait for a core. Such waiting counts as busy
+    /// time.
     @Test(.enabled(if: ThreadSchedule.waitedMicros() != nil, "this kernel does not say how long threads wait"))
     func aThreadThatWaitsForACoreIsBusy() {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
@@ -53,7 +54,7 @@ import Testing
             }
         }
         for _ in 0..<count { contest.ended.wait() }
-        // The two clocks are read one after the other, which adds a microsecond or two per thread. A wait for a core
+        // The two times are read one after the other, which adds a microsecond or two per thread. Waiting for a core
         // takes milliseconds.
         #expect(contest.waitedMicros.load(ordering: .sequentiallyConsistent) > 1_000)
     }

@@ -12,7 +12,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the transport against the simulated APNs with faults of all kinds at once. The simulator judges every
+/// Tests of the transport against a simulated APNs, with many kinds of faults together. The simulator checks every
 /// header, token and payload.
 @Suite(.timeLimit(.minutes(2)))
 struct TortureTests {
@@ -63,12 +63,12 @@ struct TortureTests {
         }
     }
 
-    /// The simulator draws faults from its own seed. Every push is sent again until it is accepted, so every device
-    /// must have its push in the end.
+    /// The simulator draws faults from its own seed. Every push is sent again until it is accepted, so at the end every
+    /// device must have its push.
     @Test(arguments: 1...6 as ClosedRange<UInt64>) func everyDeviceIsServedWhateverHappens(seed: UInt64) async throws {
         var configuration = SimulatorConfiguration()
         configuration.randomSeed = seed
-        // Tiny windows, an empty header table and small frames take turns.
+        // Some seeds have tiny windows, and some have an empty header table.
         if seed.isMultiple(of: 2) { configuration.initialWindowByteCount = 300 }
         if seed.isMultiple(of: 3) { configuration.headerTableByteCount = 0 }
         var pool = ConnectionPoolConfiguration.forTests
@@ -90,7 +90,7 @@ struct TortureTests {
             simulator.add(Fault(.answerRaw(status: 503, body: []), rate: 0.005))
             simulator.add(Fault(.answerRaw(status: 502, body: Array("<html>".utf8)), rate: 0.005))
             async let answers = bench.send(3_000)
-            // These actions hit whole connections, each after a number of requests.
+            // Each action hits whole connections after a number of requests.
             let actions: [(requests: Int, action: ConnectionAction)] = [
                 (300, .settings(HTTP2SettingsChange(concurrentStreamsMax: 1))),
                 (500, .settings(HTTP2SettingsChange(concurrentStreamsMax: 500))),
@@ -126,8 +126,8 @@ struct TortureTests {
             try await bench.expectAccepted(100)
             simulator.setRefusesConnections(true)
             simulator.perform(.cut)
-            // The end must be noticed before anything is sent. Otherwise the old connection may carry everything, and
-            // no new one is needed.
+            // The connection's end must be noticed before anything is sent. Otherwise the old connection may take all
+            // pushes, and no new one is needed.
             try await bench.connectionEnds()
             async let answers = bench.send(200)
             try await bench.connectFails(thenStop: false)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the transport over real sockets, TLS and HTTP/2, against a scripted server.
+/// Tests of the transport with a scripted server, over real sockets, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct TransportTests {
     @Test func pushesAreAcceptedWithTheHeadersAppleAsksFor() async throws {
@@ -37,8 +37,7 @@ struct TransportTests {
     }
 
     @Test func theFirstRequestOfAConnectionGoesAlone() async throws {
-        // The server answers the first request only after nothing else can have been sent. Until then it holds every
-        // other request back.
+        // The server sets the stream limit again when it answers the first request. All requests arrive in the end.
         try await withServer({ request in request.number == 1 ? .limit(1_000) : .ok }, pool: one) { server, bench in
             _ = try await bench.send(100)
             let requests = try await server.requests()
@@ -128,8 +127,8 @@ struct TransportTests {
         var pool = one
         pool.streamsPerConnectionMax = 3
         pool.requestTimeoutMillis = 300
-        // Two of every three streams are held. Their credit returns only when they are reset, and no answer announces
-        // that.
+        // The server never answers two of every three requests. Their credit returns when the streams are reset, which
+        // no answer reports.
         try await withServer({ request in request.number % 3 == 1 ? .ok : .hold }, pool: pool) { _, bench in
             let answers = try await bench.send(20)
             #expect(answers.count == 20)
@@ -140,7 +139,7 @@ struct TransportTests {
         var pool = one
         pool.requestTimeoutMillis = 1_000
         pool.drainTimeoutMillis = 50
-        // The connection is half dead: PINGs would be answered, but requests never are.
+        // The first connection answers PINGs, but no requests after the third.
         try await withServer(
             { request in request.connection == 1 && request.numberOnConnection > 3 ? .hold : .ok }, pool: pool
         ) {
@@ -261,8 +260,8 @@ struct TransportTests {
             pool: one, resends: .busy
         ) { server, bench in
             try await bench.expectAccepted(30)
-            // The first connection carries one request alone. Three refusals in a row pause the route, and then single
-            // probes use fresh connections.
+            // Until a key is accepted, a connection carries one request alone. Three refusals in a row pause the route.
+            // Each probe then uses a new connection.
             let connections = try await server.connectionCount()
             #expect(connections >= 3)
             let credentialsRefused = try await bench.counters().credentialsRefused
@@ -315,7 +314,7 @@ struct TransportTests {
         try await TransportBench.with(port: port, authorityPEM: authority.certificatePEM, pool: one) { bench in
             try await bench.expectAccepted(10)
             try await before.stop()
-            // On the old connection the fate of the pushes would be unknown, and no new connection would be needed.
+            // Pushes on the old connection would get unknown answers, and no new connection would be needed.
             try await bench.connectionsClose()
             async let answers = bench.send(20)
             try await bench.connectFails(thenStop: false)
@@ -337,16 +336,16 @@ struct TransportTests {
         }
     }
 
-    /// A loop with a turn always waiting would never read its sockets, or would burn a core.
+    /// If a turn were always requested, the loop would never read its sockets, or would keep a core busy.
     @Test func atRestItAsksForNoTurn() async throws {
         try await withServer({ _ in .ok }) { _, bench in
             try await bench.expectAccepted(100)
-            // After these turns the effects of the last answers are over.
+            // By then the last answers have no further effects.
             for _ in 0..<20 { try await bench.onLoop { _ in } }
             let before = try await bench.onLoop { $0.turnCount }
             for _ in 0..<200 { try await bench.onLoop { _ in } }
             let after = try await bench.onLoop { $0.turnCount }
-            // A round of the in-flight window may end meanwhile, so a few turns are allowed.
+            // A measurement of the in-flight window may end meanwhile, so a few turns are allowed.
             #expect(after - before <= 2)
         }
     }

@@ -9,11 +9,11 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the trouble that a route reports when nothing can be pushed. They use real sockets, and no traffic except
-/// where it is needed.
+/// Tests of the trouble that a route reports when nothing can be pushed. They use real sockets, and push only where
+/// that is needed.
 @Suite(.timeLimit(.minutes(2)))
 struct TroubleTests {
-    /// A pool that keeps a connection, as one shard of each route does.
+    /// The configuration of a pool that keeps one connection open, as one shard does for each route.
     private var watching: ConnectionPoolConfiguration {
         var pool = one
         pool.connectionsWarm = 1
@@ -29,7 +29,7 @@ struct TroubleTests {
             let status = try await $0.trouble(.unreachable)
             #expect(status.connectFailure == "Connection refused")
             #expect(!status.wasReached)
-            // The report ends when a server listens there again.
+            // The route reports no trouble when a server listens there again.
             let back = try await LoopbackServer.start(on: loop, port: server.port, authority: authority) { _ in .ok }
             let standingAgain = try await $0.trouble(nil)
             #expect(standingAgain.wasReached)
@@ -58,7 +58,7 @@ struct TroubleTests {
         try await server.stop()
     }
 
-    /// The server accepts TCP only, as `nc -l` does.
+    /// The server accepts TCP connections but sends nothing, as `nc -l` does.
     @Test func aSilentServer() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
@@ -132,7 +132,7 @@ struct TroubleTests {
     }
 }
 
-/// Tests of the refusal log: one line for each kind of refusal, and then one a minute.
+/// Tests of the refusal log. Each kind of refusal gets a line at once, and then at most one a minute.
 struct RefusalLogTests {
     private func kind(_ status: UInt16, _ reason: String = "") -> RefusalLog.Kind {
         .init(status: status, reason: reason)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of when turns come, on a clock that the test moves.
+/// Tests of when turns run. The test moves the clock.
 @Suite struct TurnSchedulerTests {
     private let loop = EmbeddedEventLoop()
     private let seen = Turns()
 
-    /// Counts the turns, and has the action of each.
+    /// Counts the turns. Each turn calls `inTurn`.
     private final class Turns {
         var count = 0
         var inTurn: () -> Void = {}
@@ -33,8 +33,8 @@ import Testing
         #expect(self.seen.count == 2)
     }
 
-    /// A turn that is asked for during a turn must wait. Otherwise it would run before any socket is read, again and
-    /// again.
+    /// A turn that is requested during a turn must wait. Otherwise turns would follow each other, and no socket would
+    /// be read.
     @Test(arguments: [0, 1]) func whatATurnAsksForWaitsForThePause(way: Int) {
         let turns = self.scheduler()
         self.seen.inTurn = { if way == 0 { turns.soon() } else { turns.take() } }
@@ -50,7 +50,7 @@ import Testing
         #expect(self.seen.count == 2)
     }
 
-    /// A turn that goes on must not wait as long as one that gathers records from Kafka.
+    /// A turn that continues after a pause must not wait as long as one that gathers records from Kafka.
     @Test func aPauseIsNotHeldUpByATurnThatGathers() {
         let turns = self.scheduler()
         turns.within(micros: 1_000)
@@ -73,12 +73,12 @@ import Testing
         #expect(self.seen.count == 0)
         self.loop.advanceTime(by: .milliseconds(1))
         #expect(self.seen.count == 1)
-        // The turn itself says when the next is due.
+        // A timer is used once. The next turn must be requested anew.
         self.loop.advanceTime(by: .seconds(10))
         #expect(self.seen.count == 1)
     }
 
-    /// A deadline in the past must not occupy the whole core.
+    /// A deadline in the past must not let turns occupy a whole core.
     @Test func whatIsOverdueComesAfterAMillisecond() {
         let turns = self.scheduler()
         turns.at(steadyMillis: 100, now: 200)

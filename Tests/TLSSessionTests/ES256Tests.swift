@@ -19,7 +19,7 @@ struct ES256Tests {
         }
     }
 
-    /// Any changed bit is noticed, and so is a wrong length of the signature.
+    /// A signature with a changed bit or a wrong length is refused.
     @Test func noticesAChangedSignature() throws {
         let key = try ES256PrivateKey.generate()
         let publicKey = try key.publicKey()
@@ -37,8 +37,7 @@ struct ES256Tests {
         #expect(!(try ES256PrivateKey.generate().publicKey().verify(signature, of: message)))
     }
 
-    /// r and s lose leading zeros in DER and must get them back. Among a few hundred signatures some have leading
-    /// zeros.
+    /// DER omits leading zeros of r and s, which must be restored. Some of a few hundred signatures have leading zeros.
     @Test func keepsLeadingZeros() throws {
         let key = try ES256PrivateKey.generate()
         let publicKey = try key.publicKey()
@@ -62,7 +61,7 @@ struct ES256Tests {
         #expect(ES256Signature.raw(der: der) == nil)
     }
 
-    /// A number of 33 bytes does not fit into ES256's 32.
+    /// r or s with 33 bytes does not fit into ES256's 32 bytes.
     @Test func refusesNumbersThatAreTooLong() {
         let long: [UInt8] = [0x02, 33, 0x01] + [UInt8](repeating: 0, count: 32)
         #expect(ES256Signature.raw(der: [0x30, UInt8(long.count + 3)] + long + [0x02, 0x01, 0x01]) == nil)
@@ -85,7 +84,7 @@ struct ES256Tests {
     }
 }
 
-/// Keys and signatures agree with the `openssl` command, where it is installed.
+/// Tests that keys and signatures agree with the `openssl` command, where it is installed.
 @Suite("ES256 beside the openssl command", .enabled(if: OpenSSLCommand.isInstalled))
 struct ES256CommandTests {
     @Test func theCommandVerifiesOurSignature() throws {
@@ -125,7 +124,7 @@ struct ES256CommandTests {
         #expect(error?.detail.contains("P-256") == true)
     }
 
-    /// OpenSSL would ask for a password on the terminal, which a service does not have.
+    /// By default OpenSSL asks for a password on the terminal, which a service does not have.
     @Test func refusesAnEncryptedKeyWithoutAsking() throws {
         let folder = try OpenSSLCommand.Folder()
         #expect(
@@ -188,7 +187,7 @@ enum OpenSSLCommand {
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = written
             process.standardError = written
-            // Foundation's own wait runs a run loop on this thread, and can miss the end of the process.
+            // Foundation's `waitUntilExit` runs a run loop on this thread, and may miss the end of the process.
             let ended = DispatchSemaphore(value: 0)
             process.terminationHandler = { _ in ended.signal() }
             try process.run()

@@ -1,7 +1,7 @@
 import TLSSession
 import Testing
 
-/// Tests of the message about a file that does not contain what it should.
+/// Tests of the message that names what a file contains instead of the expected key or certificate.
 struct PEMContentTests {
     private static func block(_ label: String) -> String { "-----BEGIN \(label)-----\nAAAA\n-----END \(label)-----\n" }
 

@@ -3,13 +3,12 @@ import Testing
 
 @testable import TLSSession
 
-/// 2000-01-01, in seconds since 1970. Test certificates are valid for a century, so that no test depends on the day it
-/// runs.
+/// 2000-01-01, in seconds since 1970. Test certificates are valid from then until 2100, so that tests pass on any day.
 let longAgo: Int64 = 946_684_800
 /// 2100-01-01, in seconds since 1970.
 let farAhead: Int64 = 4_102_444_800
 
-/// A client and a server session joined by two byte pipes that cut the bytes at random positions.
+/// A client's and a server's session, connected by two byte pipes that cut the bytes at random positions.
 final class TLSPipe {
     let client: TLSSession
     let server: TLSSession
@@ -48,9 +47,9 @@ final class TLSPipe {
     }
 }
 
-/// One authority and server certificate for all tests that need nothing special.
+/// An authority and a server certificate, shared by all tests that need no special ones.
 struct TestCertificates {
-    // A test cannot go on without certificates. If OpenSSL fails here, the machine is broken.
+    // No test can run without certificates. If OpenSSL cannot make them, the machine is broken.
     // swift-format-ignore: NeverUseForceTry
     static let shared = try! TestCertificates()
 
@@ -79,7 +78,7 @@ extension TLSSession.State {
     }
 }
 
-/// Calls with arrays instead of spans, because `#expect` cannot take spans.
+/// Methods that take arrays, because `#expect` cannot take spans.
 extension TLSSession {
     func write(_ plaintext: [UInt8]) -> Bool { self.write(plaintext.span.bytes) }
 

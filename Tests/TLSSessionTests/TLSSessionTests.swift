@@ -12,7 +12,7 @@ struct TLSSessionTests {
             client: self.certificates.client(), server: self.certificates.server(), serverName: serverName, seed: seed)
     }
 
-    /// Bytes that go in on one side come out on the other, however they are cut.
+    /// Bytes that one side writes arrive at the other side, wherever the ciphertext is cut.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func carriesBytesBothWays(seed: UInt64) throws {
         let pipe = try self.pipe(seed: seed)
@@ -55,7 +55,7 @@ struct TLSSessionTests {
         #expect(chain.allSatisfy { $0.notBeforeSeconds == longAgo && $0.notAfterSeconds == farAhead })
     }
 
-    /// The chain of a refused host is kept, too, so that a report can name the certificate.
+    /// The certificate chain of a refused host is kept, so that a report can name the certificate.
     @Test func theChainOfARefusedHostIsTold() throws {
         let pipe = try self.pipe(serverName: "example.com")
         pipe.run()
@@ -92,7 +92,7 @@ struct TLSSessionTests {
         let error = try #require(pipe.client.state.error)
         guard case .certificateRejected = error.kind else { throw error }
         #expect(error.detail.contains("self-signed certificate in certificate chain"), "\(error.detail)")
-        // The server learns of the refusal by the alert unknown_ca (48).
+        // The client refuses the server with the alert unknown_ca (48).
         #expect(pipe.server.state.error?.kind == .alertReceived(48))
     }
 
@@ -161,7 +161,7 @@ struct TLSSessionTests {
         #expect(got == 10_000)
     }
 
-    /// Bytes that are not TLS, at any time, end the session with a reason and never trap.
+    /// Bytes that are not TLS end the session with a reason, before or after the handshake. Nothing traps.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func garbageEndsTheSession(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -172,7 +172,7 @@ struct TLSSessionTests {
         }
         for session in [pipe.client, pipe.server] {
             session.receive(garbage.span.bytes) { _ in }
-            // Random bytes may announce a record that is not complete yet.
+            // Random bytes may look like the start of a long record. More bytes complete it.
             if session.state.error == nil {
                 session.receive([UInt8](repeating: 0xff, count: 70_000).span.bytes) { _ in }
             }

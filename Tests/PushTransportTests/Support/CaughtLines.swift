@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged: level, text and metadata.
+/// Keeps the lines that are logged: level, text and metadata.
 final class CaughtLines: Sendable {
     private let lines = Mutex<[String]>([])
 

@@ -10,14 +10,14 @@ import Testing
 
 @testable import PushTransport
 
-/// A pool of a single connection.
+/// The configuration of a pool with a single connection.
 var one: ConnectionPoolConfiguration {
     var pool = ConnectionPoolConfiguration.forTests
     pool.connectionsMax = 1
     return pool
 }
 
-/// Runs `body` with a scripted server and a transport that trusts it.
+/// Runs `body` with a scripted server, and with a transport that trusts the server.
 func withServer(
     _ script: @escaping LoopbackServer.Script, pool: ConnectionPoolConfiguration = .forTests,
     settings: HTTP2ServerSettings = .init(),
@@ -55,14 +55,14 @@ extension TransportBench {
     /// Waits until a connection that was in use has ended.
     func connectionEnds() async throws { try await self.counters("a connection that ends") { $0.closesTotal > 0 } }
 
-    /// Waits until at least one more attempt to connect has failed, by polling the loop.
+    /// Polls the loop until a further attempt to connect has failed.
     func connectFails(thenStop: Bool = true) async throws {
         if thenStop { try await self.onLoop { $0.wantOne() } }
         let before = try await self.counters().connectFailuresTotal
         try await self.counters("a connect that fails") { $0.connectFailuresTotal > before }
     }
 
-    /// Waits until the route has this trouble, and returns its status then.
+    /// Waits until the route reports this trouble, or none if it is `nil`. Returns the route's status.
     @discardableResult
     func trouble(_ trouble: RouteTrouble?) async throws -> RouteStatus {
         let deadline = NIODeadline.now() + WaitTimeout.limit
@@ -81,7 +81,7 @@ extension TransportBench {
         try await self.counters("connections that close") { $0.connectionsOpen == 0 }
     }
 
-    /// Polls the loop until its counters satisfy `condition`.
+    /// Polls the loop until the route's counters satisfy `condition`.
     private func counters(_ awaited: String, _ condition: (RouteCounters) -> Bool) async throws {
         let deadline = NIODeadline.now() + WaitTimeout.limit
         while true {

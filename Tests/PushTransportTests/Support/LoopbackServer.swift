@@ -7,22 +7,22 @@ import TLSSession
 enum Reaction: Sendable {
     case ok
     case refuse(status: UInt16, reason: String)
-    /// Answers in any way. Each field is a name and a value.
+    /// Answers with this status, these fields and this body. Each field is a name and a value.
     case answer(status: UInt16, fields: [[String]] = [], body: [UInt8] = [])
     case reset(HTTP2ErrorCode)
     /// Never answers.
     case hold
-    /// Sends GOAWAY that names this stream as the last. The request itself gets 200.
+    /// Sends GOAWAY with this request's stream as the last one, and answers the request with 200.
     case goAway(reason: String)
-    /// Sends GOAWAY with any debug data.
+    /// Sends GOAWAY with these bytes as debug data.
     case goAwaySaying([UInt8])
-    /// Sends GOAWAY with a last stream below this one, so the request is not processed.
+    /// Sends GOAWAY with a last stream below this request's stream, so the request is not processed.
     case goAwayBefore(reason: String)
-    /// Sets another stream limit, then answers 200.
+    /// Changes the stream limit, then answers with 200.
     case limit(UInt32)
-    /// Closes the socket without a word.
+    /// Closes the socket without GOAWAY or close_notify.
     case drop
-    /// Keeps the TCP connection, but neither reads nor writes from here on.
+    /// Keeps the TCP connection open, but no longer reads or writes.
     case freeze
     /// Begins the answer, but cuts the connection in the middle of a TLS record.
     case cutMidFrame
@@ -30,7 +30,7 @@ enum Reaction: Sendable {
     case garbage
 }
 
-/// One request as the script sees it. Counts begin at 1.
+/// One request as the script sees it. Its numbers begin at 1.
 struct SeenRequest: Sendable {
     var connection: Int
     var numberOnConnection: Int
@@ -39,14 +39,14 @@ struct SeenRequest: Sendable {
     var body: [UInt8]
 }
 
-/// How a client ended a connection.
+/// What a client sent before it ended a connection.
 struct Farewell: Equatable, Sendable {
     var goAway: Bool
     var closeNotify: Bool
 }
 
-/// An HTTP/2 server over TLS on the loopback interface that does what a script says. Its certificate is issued by its
-/// own authority.
+/// An HTTP/2 server over TLS on the loopback interface. A script decides what it does with each request. Its
+/// certificate comes from an authority of its own.
 final class LoopbackServer: Sendable {
     typealias Script = @Sendable (SeenRequest) -> Reaction
 
@@ -94,10 +94,10 @@ final class LoopbackServer: Sendable {
     func connectionCount() async throws -> Int {
         try await self.channel.eventLoop.submit { self.log.connections }.get()
     }
-    /// The highest number of open requests on one connection.
+    /// The highest number of requests that were open on one connection at a time.
     func openMax() async throws -> Int { try await self.channel.eventLoop.submit { self.log.openMax }.get() }
 
-    /// How the client ended the connection that ended first. The call waits until one has.
+    /// Waits until a client has ended a connection, and returns how the first one ended.
     func firstFarewell() async throws -> Farewell {
         try await self.channel.eventLoop.flatSubmit { self.log.whenLeft() }.get()
     }
@@ -109,9 +109,9 @@ final class LoopbackServer: Sendable {
     }
 }
 
-/// What a server saw. Confined to its loop.
+/// What a server has seen. It is confined to the server's loop.
 final class ServerLog: @unchecked Sendable {
-    // The class is Sendable because every access is on `eventLoop`, and `precondition`s check that.
+    // `@unchecked`: every access is on `eventLoop`, and `precondition`s check that.
     private let eventLoop: any EventLoop
     private var seen: [SeenRequest] = []
     private var live: [ObjectIdentifier: any Channel] = [:]
@@ -289,7 +289,7 @@ private final class ServerConnection: ChannelInboundHandler {
             var output: [UInt8] = []
             self.session.drain(appendingTo: &output)
             if !output.isEmpty { self.tls.write(output.span.bytes) }
-            // Draining closes streams.
+            // Draining the output may close streams.
             self.session.takeEvents(into: &self.events)
             for case .streamClosed in self.events.events { self.open -= 1 }
         }
@@ -298,7 +298,7 @@ private final class ServerConnection: ChannelInboundHandler {
             self.tls.takeCiphertext { _ = buffer.writeBytes($0) }
             context.writeAndFlush(self.wrapOutboundOut(buffer), promise: nil)
         }
-        // A client that has sent GOAWAY closes the connection itself, and its close_notify is still to come.
+        // A client that has sent GOAWAY closes the connection itself. Its close_notify has not arrived yet.
         if self.session.isFinished, !self.sawGoAway { context.close(promise: nil) }
     }
 }

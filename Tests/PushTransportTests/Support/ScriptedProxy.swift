@@ -2,20 +2,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy on the loopback interface that handles each CONNECT as a script says.
+/// An HTTP proxy on the loopback interface. A script decides what it does with each CONNECT.
 final class ScriptedProxy: Sendable {
     /// What the proxy does with one CONNECT.
     enum Reaction: Sendable {
-        /// Sends this answer, and opens a tunnel to the requested port of this machine.
+        /// Sends this answer, and opens a tunnel to the requested port on this machine.
         case tunnel(answer: String = "HTTP/1.1 200 Connection established\r\n\r\n")
-        /// Sends only these bytes, and keeps the connection.
+        /// Sends these bytes, and keeps the connection open.
         case say(String)
-        /// Sends these bytes and ends the connection.
+        /// Sends these bytes, and closes the connection.
         case sayAndClose(String)
         /// Never sends anything.
         case silence
     }
-    /// Gets the number of the request, from 1, and its head.
+    /// Decides from the request's number, counted from 1, and its head.
     typealias Script = @Sendable (Int, String) -> Reaction
 
     fileprivate struct State {
@@ -50,7 +50,7 @@ final class ScriptedProxy: Sendable {
         self.port = server.localAddress?.port ?? 0
     }
 
-    /// Heads of the requests so far.
+    /// The heads of all requests so far.
     var heads: [String] { self.state.state.withLock { $0.heads } }
 
     /// Ends every connection.

@@ -9,8 +9,8 @@ import TLSSession
 
 @testable import PushTransport
 
-/// A transport on its own loop, with a player instead of the engine. The player keeps pushes until there is credit,
-/// collects the answers of each, and sends again what was not processed.
+/// A transport on a loop of its own, with a `Player` in place of the engine. The player keeps pushes until there is
+/// credit. It collects their answers, and sends some of the pushes again.
 final class TransportBench: Sendable {
     let group: MultiThreadedEventLoopGroup
     let store: ProviderTokenStore
@@ -73,14 +73,14 @@ final class TransportBench: Sendable {
         try await self.group.shutdownGracefully()
     }
 
-    /// Sends `count` pushes and waits for their final answers, which it returns in the order of the pushes.
+    /// Sends `count` pushes and waits for their final answers. Returns the answers in the order of the pushes.
     func send(_ count: Int, bodyByteCount: Int = 200) async throws -> [PushAnswer.Result] {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(count, bodyByteCount: bodyByteCount, promise) }
         return try await promise.futureResult.get()
     }
 
-    /// Sends requests of any kind, changing only their ids, and waits for their answers.
+    /// Sends requests of any kind and waits for their answers. Only the requests' ids are changed.
     func ask(_ requests: [PushRequest]) async throws -> [PushAnswer.Result] {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(requests.count, bodyByteCount: 0, asking: requests, promise) }
@@ -88,7 +88,7 @@ final class TransportBench: Sendable {
     }
 
     func counters() async throws -> RouteCounters { try await self.onLoop { $0.transport.counters(route: 0) } }
-    /// Number of answers for pushes that were already answered.
+    /// Number of answers to pushes that already had an answer.
     func duplicateAnswers() async throws -> Int { try await self.onLoop { $0.duplicateAnswers } }
 
     func onLoop<Result: Sendable>(_ body: @escaping @Sendable (Player) throws -> Result) async throws -> Result {
@@ -97,12 +97,12 @@ final class TransportBench: Sendable {
     }
 }
 
-/// Answers after which a push is sent again. All others are final. Each level includes the levels before it.
+/// Says after which answers a push is sent again. Other answers are final. Each case includes the cases before it.
 enum Resends: Int, Sendable {
     case nothing, unprocessed, busy, unknown
 }
 
-/// The bench's part that acts as the engine. It is confined to the loop.
+/// The part of the bench that acts as the engine. It is confined to the loop.
 final class Player {
     let transport: ShardTransport
     private let resends: Resends
@@ -111,7 +111,7 @@ final class Player {
     private var missing = 0
     private var promise: EventLoopPromise<[PushAnswer.Result]>?
     private var body: [UInt8] = []
-    /// If not empty, requests to send instead of pushes to phones.
+    /// Requests to send instead of pushes; empty if pushes are sent.
     private var requests: [PushRequest] = []
     private var inFlight: Set<UInt64> = []
     private(set) var duplicateAnswers = 0
@@ -130,7 +130,7 @@ final class Player {
         driver.start()
     }
 
-    /// Closes the transport, and ignores answers that are still to come.
+    /// Closes the transport. Answers that would still arrive are ignored.
     func close() { self.driver?.close() }
 
     static let timestampSeconds = Int(Date().timeIntervalSince1970)
@@ -218,7 +218,7 @@ final class Player {
 }
 
 extension ConnectionPoolConfiguration {
-    /// A configuration with short times, so that timeouts happen soon.
+    /// A configuration with short time limits, so that timeouts happen soon.
     static var forTests: ConnectionPoolConfiguration {
         var configuration = ConnectionPoolConfiguration()
         configuration.connectionsMax = 2
@@ -236,7 +236,7 @@ extension ConnectionPoolConfiguration {
 }
 
 extension Player {
-    /// Pretends that a push waits.
+    /// Asks for credit, as if a push waited.
     func wantOne() {
         self.transport.beginTurn()
         self.transport.wantsCredit(route: 0)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of the real transport over real sockets against an APNs that does everything wrong.
+/// Tests of the real transport over real sockets, against a simulated APNs with every kind of fault.
 ///
-/// A failure prints its seed, and the seed draws the same faults again. `MAILBOAT_TORTURE_SEED` names other seeds: `7`,
-/// or `7-20`.
+/// A failure prints its seed, and a run with this seed has the same faults. `MAILBOAT_TORTURE_SEED` chooses other
+/// seeds: `7`, or `7-20`.
 @Suite(.timeLimit(.minutes(3)), .serialized)
 struct SocketTortureTests {
     private static let seeds: [UInt64] = {
@@ -20,11 +20,10 @@ struct SocketTortureTests {
         return Array(first...last)
     }()
 
-    /// The most rounds after the faults in which service may still be disturbed. Harmed connections have to be found,
-    /// and answers may be lost if the machine stalls for longer than the request timeout. If service has not recovered
-    /// after ten rounds, it never will.
+    /// Maximum number of batches after the faults until all pushes of a batch are accepted. Damaged connections must be
+    /// found first. Answers may also be lost if the machine stalls for longer than the request timeout.
     private static let recoveryRoundsMax = 10
-    /// Number of pushes at the beginning, and number of pushes that each step adds.
+    /// Number of pushes at the beginning. `pushesPerStep` is the number that each step adds.
     private static let pushesFirst = 200
     private static let pushesPerStep = 60
 
@@ -75,7 +74,7 @@ struct SocketTortureTests {
             let before = simulator.statistics()
             try await sender.add(Self.pushesPerStep)
             try await self.carryOut(step, before, simulator, sender)
-            // Service goes on with the remaining connections.
+            // The remaining connections must still carry pushes.
             _ = try await simulator.wait { $0.requests >= before.requests + Self.pushesPerStep / 3 }
         }
     }
@@ -117,12 +116,12 @@ struct SocketTortureTests {
 
     // MARK: Recovery
 
-    /// Ends the faults. Everything that was begun ends, and new pushes pass as if nothing had happened.
+    /// Ends the faults. All pushes so far get their final answers, and new pushes are accepted as usual.
     private func resumed(_ simulator: APNSSimulator, _ sender: TortureSender) async throws {
         simulator.clearFaults()
         try await sender.settled()
         let before = try await sender.histories().count
-        // A harmed connection may still be undetected. By the second batch the harmed ones are gone.
+        // A damaged connection may still be undetected. All connections are cut here, so later batches use new ones.
         simulator.perform(.cut)
         try await sender.add(200)
         try await sender.settled()
@@ -153,7 +152,7 @@ struct SocketTortureTests {
             if history.final == nil || history.isOut { wrong.append("no verdict: \(name)") }
             if history.strayVerdicts > 0 { wrong.append("more than one verdict: \(name)") }
             if history.final == .accepted, delivered < 1 { wrong.append("lost: \(name)") }
-            // A push may be delivered once, and once more for each attempt whose answer is unknown.
+            // A push may be delivered once, and once more for each attempt with an unknown answer.
             if delivered > 1 + history.unknown { wrong.append("delivered too often: \(name)") }
             if TortureSender.isStart(push), delivered > 1 { wrong.append("started twice: \(name)") }
         }

@@ -5,16 +5,16 @@ import PushModel
 
 @testable import PushTransport
 
-/// What the simulated APNs does to its client in one run, drawn from a seed. Some faults hit single requests all the
-/// time, and further steps hit whole connections one after another. None of them lies: a request that is called
-/// unprocessed is unprocessed.
+/// The faults of the simulated APNs in one run, drawn from a seed. Some faults hit single requests during the whole
+/// run. Steps hit whole connections one after another. The faults never lie: a request that is called unprocessed is
+/// unprocessed.
 struct TortureSchedule: Sendable {
     enum Step: Sendable, CustomStringConvertible {
-        /// Does something to the `onNth` connection (0 is the oldest open one), or to all.
+        /// Applies an action to the `onNth` connection (0 is the oldest open one). `nil` means all connections.
         case act(ConnectionAction, onNth: Int?)
         /// Sets a stream limit for all connections, and restores it after some requests.
         case streams(UInt32)
-        /// Allows no new stream until everything in flight is answered.
+        /// Allows no new streams until all requests in flight are answered.
         case noStreams
         /// Cuts all connections, and refuses some new ones.
         case outage(refusals: Int)
@@ -51,7 +51,7 @@ struct TortureSchedule: Sendable {
         configuration.collapsesOnRejection = Bool.random(using: &random)
         self.configuration = configuration
 
-        // Some faults are off in a run, and others are frequent.
+        // In each run some faults are off, and others are frequent.
         var faults: [Fault] = []
         for effect in Self.effects where Int.random(in: 0..<3, using: &random) > 0 {
             let rate = [0.002, 0.005, 0.02].randomElement(using: &random) ?? 0.005
@@ -69,7 +69,7 @@ struct TortureSchedule: Sendable {
         }
     }
 
-    /// APNs' own words, as JSON.
+    /// GOAWAY with APNs' own JSON.
     private static let shutdown = GoAway(reason: "Shutdown", lastStream: .current)
 
     private static let effects: [Fault.Effect] = [
@@ -93,7 +93,7 @@ struct TortureSchedule: Sendable {
     ]
 
     private static let steps: [Step] = [
-        // Storms of GOAWAY: several in a row, with and without an error, with and without APNs' JSON.
+        // Several GOAWAYs in a row, with and without an error, and with and without APNs' JSON.
         .act(.goAway(GoAway(reason: "Shutdown", closes: false)), onNth: nil), .act(.goAway(GoAway()), onNth: nil),
         .act(.goAway(GoAway(errorCode: .internalError, reason: "InternalServerError")), onNth: nil),
         .act(.goAway(GoAway(errorCode: .protocolError, lastStream: .highest)), onNth: 0),

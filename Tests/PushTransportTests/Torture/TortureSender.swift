@@ -9,22 +9,21 @@ import TLSSession
 
 @testable import PushTransport
 
-/// What became of one push, over all its attempts.
+/// What has happened to one push in all its attempts.
 struct PushHistory: Sendable {
     var attempts = 0
     var notProcessed = 0
     var refused = 0
     var unknown = 0
-    /// The final answer: accepted, or `unknown` for a `start`.
+    /// The final answer: accepted, or `unknown` for a `start`. `nil` before it arrives.
     var final: PushAnswer.Result?
-    /// Number of verdicts that came without an open attempt, or after the final answer.
+    /// Number of answers that came while no attempt was open, or after the final answer.
     var strayVerdicts = 0
     var isOut = false
 }
 
-/// The engine's part in a torture: sends pushes until each has its final answer, as the contract promises (contract:
-/// Unknown answers). What APNs did not process or refused is sent again, and so is an update whose answer is unknown. A
-/// `start` whose answer is unknown is not.
+/// Acts as the engine in a torture test: sends each push until it has its final answer. Pushes that APNs refused or did
+/// not process are sent again. After an unknown answer, an update is sent again and a `start` is not.
 final class TortureSender: Sendable {
     let group: MultiThreadedEventLoopGroup
     private let player: NIOLoopBound<TorturePlayer>
@@ -53,7 +52,7 @@ final class TortureSender: Sendable {
         }.get()
     }
 
-    /// Adds `count` pushes, which are sent at once.
+    /// Adds `count` pushes, and sends them at once.
     func add(_ count: Int) async throws { try await self.onLoop { $0.add(count) } }
 
     /// Waits until every push added so far has its final answer.
@@ -62,7 +61,7 @@ final class TortureSender: Sendable {
         try await self.group.next().flatSubmit { player.value.whenSettled() }.get()
     }
 
-    /// Waits until no push is out, so that each attempt has its verdict.
+    /// Waits until no push is in flight, so that each attempt has its answer.
     func nothingInFlight() async throws {
         let player = self.player
         try await self.group.next().flatSubmit { player.value.whenNothingIsOut() }.get()
@@ -87,10 +86,10 @@ final class TortureSender: Sendable {
         return try await self.group.next().submit { try body(player.value) }.get()
     }
 
-    /// Whether a push starts an activity. Every fifth does.
+    /// Whether a push starts an activity. One in five pushes does.
     static func isStart(_ push: Int) -> Bool { push % 5 == 3 }
 
-    /// The token of a push, which no other push has: 64 hex digits that end in its number.
+    /// The token of a push: 64 hex digits that end in the push's number. No other push has it.
     static func token(_ push: Int) -> String {
         let digits = String(push, radix: 16)
         return "cd" + String(repeating: "0", count: 62 - digits.count) + digits
@@ -159,7 +158,7 @@ final class TorturePlayer {
         return promise.futureResult
     }
 
-    /// The first pushes of a kind with their histories, and the status of the transport.
+    /// Describes the first pushes for which `isMeant` is true, and the transport's state.
     private func list(_ isMeant: (PushHistory) -> Bool) -> String {
         let pushes = self.histories.indices.filter { isMeant(self.histories[$0]) }
         let named = pushes.prefix(10).map {
