@@ -3,7 +3,7 @@ import Foundation
 /// What all rows of a run share: programs, cores, a directory for files, and the rows measured so far.
 final class Bench {
     let mailboat: String
-    /// This program, for the processes that it starts of itself.
+    /// Path of this program, which also runs some of the measured processes.
     let own: String
     let cores = CorePlan()
     let isQuick: Bool
@@ -11,11 +11,12 @@ final class Bench {
     /// Directory with the C sources of libraries that are preloaded into processes.
     let preloadedSources: String
     private(set) var rows: [ResultRow] = []
-    /// Pushes per second that the whole worker keeps up on one core. Other rows use it once it is measured.
+    /// Pushes per second that the whole worker can sustain on one core. `nil` until the worker rows have measured it.
+    /// The latency rows then use it.
     var saturationPerSecond: Double?
-    /// Updates per second of the latency rows, instead of half of `saturationPerSecond`, if the caller gave them.
+    /// Updates per second of the latency rows, if the caller gave them. `nil` means that the rows choose a rate.
     var latencyPerSecond: Double?
-    /// Rates of the paced rows, if the caller gave them.
+    /// Updates per second of the paced rows, if the caller gave them. Empty means the rows' own rates.
     var pacedPerSecond: [Int] = []
     /// A real Kafka, `host:port`, that the rows use instead of an embedded one.
     var bootstrap: String?

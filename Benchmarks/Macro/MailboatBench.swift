@@ -33,8 +33,8 @@ enum RowGroup: String, CaseIterable, ExpressibleByArgument {
     case brownOut = "brown-out"
     case backlog, burst
 
-    /// Groups that run on a real broker if the run is given one. The broker's machine is not measured. There are as few
-    /// partitions as a worker of a scaled deployment has.
+    /// Groups that run on a real broker if the run is given one. The broker's machine is not measured. The rows use few
+    /// partitions, as a worker of a scaled deployment has.
     static let onRealBroker: [RowGroup] = [.backlog, .burst, .paced, .latency, .restore]
     /// Groups that run on the embedded broker.
     static let onEmbeddedBroker = Self.allCases.filter { $0 != .backlog && $0 != .burst }

@@ -17,7 +17,7 @@ final class AudienceLog: ShardLog {
         self.routed = MemoryBus(topic: 2, partitionCount: members.partitionCount)
     }
 
-    /// Traces events (see `MeasuredTracing`). Versions carry the context of their event along.
+    /// Traces events (see `MeasuredTracing`). An audience's version carries the trace context of its event.
     func trace(by tracing: MeasuredTracing) { self.events.tracing = tracing }
 
     func offerUpdate(_ number: Int, timestampMillis: Int64) {
@@ -68,7 +68,7 @@ final class AudienceLog: ShardLog {
         self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
     }
 
-    // The producer writes to memory, which does not end.
+    // A producer that writes to memory never has to end or be renewed.
     func endProducer() {}
     func renewProducer() {}
 

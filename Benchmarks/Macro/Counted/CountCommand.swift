@@ -20,16 +20,15 @@ struct CountCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Folder with the sources of the libraries that processes are started with."))
     var preloaded = "Benchmarks/Preloaded"
 
-    /// How many pushes a turn of the loop has, and for how many activities. That many activities keep callgrind busy
-    /// for about a second.
+    /// Number of pushes in a turn of the loop, and number of activities. Callgrind takes about a second for them.
     private static let turns: [(pushes: Int, activities: Int)] = [(1, 1_000), (32, 3_200), (1_000, 10_000)]
     private static let partitionCounts = [64, 256]
-    /// Number of members. In each partition about a thousand of them share the fixed cost of a pass, and callgrind
-    /// takes seconds.
+    /// Number of members. In each partition about a thousand of them share the fixed cost of a pass. Callgrind takes
+    /// some seconds for them.
     private static let memberCount = 20_000
     private static let memberPartitionCount = 16
-    /// Number of members whose memory is counted. Each partition then has as many as one of 64 partitions with a
-    /// million members.
+    /// Number of members whose memory is counted. Each of the 16 partitions then has about as many members as each of
+    /// 64 partitions has of a million members.
     private static let rememberedCount = 240_000
 
     func run() throws {
@@ -104,7 +103,7 @@ struct CountCommand: ParsableCommand {
         ]
     }
 
-    /// Allocations and memory, without callgrind.
+    /// Runs a counted process without callgrind, and returns its allocations and memory.
     private func report(_ bench: Bench, _ arguments: [String]) throws -> CountedOperationsCommand.Report {
         let counter = try AllocationCounter(bench)
         var environment = counter.environment

@@ -1,6 +1,6 @@
 import PushModel
 
-/// The activities of a counted run: their keys, which have the same length, and their partitions. They are made once.
+/// Keys and partitions of the activities of a counted run. They are made once, and all keys have the same length.
 struct CountedActivities {
     let identity: Workload.Identity
     let partitionCount: Int32

@@ -4,12 +4,12 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// The loop as the worker runs it, with what its runner does around a turn and an APNs in memory. It has no event loop
-/// and no clock of its own.
+/// The worker's loop with an APNs in memory. It includes the work that a worker does before and after each turn. It has
+/// no event loop and no clock of its own.
 struct CountedLoop: ~Copyable {
     private var loop: ShardLoop
     let push = MemoryPushSide()
-    /// What the loop reported that keeps it from its work.
+    /// Faults that the loop reported, and reasons for which it halted partitions.
     private(set) var faults: [String] = []
     /// The tracing of the loop, or `nil` when nothing is traced.
     var tracing: MeasuredTracing? { didSet { self.loop.tracesPasses = self.tracing != nil } }
@@ -40,7 +40,7 @@ struct CountedLoop: ~Copyable {
         self.loop.carryOut(.assign((0..<count).map { PartitionGrant(number: $0, starts: [], logEnds: []) }), now: now)
     }
 
-    /// Takes turns until there is no more to do than a turn does.
+    /// Takes turns until one of them leaves nothing undone.
     mutating func turn(now: EngineTime) {
         repeat {
             self.tracing?.turnBegan(now: now)
@@ -67,6 +67,6 @@ struct CountedLoop: ~Copyable {
     var deadlineMillis: Int64? { self.loop.deadlineMillis }
     var isRunning: Bool { self.loop.partitionReports.allSatisfy { $0.life == .running } }
     var restoredRecordCount: Int { Int(self.loop.restoredRecordCount) }
-    /// Number of records that gather on their way to Kafka.
+    /// Number of records that wait in the shard before they are handed to Kafka.
     var waitingRecordCount: Int { self.loop.waitingRecordCount }
 }

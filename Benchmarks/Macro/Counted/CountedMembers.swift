@@ -11,7 +11,7 @@ struct CountedMembers: ~Copyable {
     private var loop: CountedLoop
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
 
-    /// The most turns of a step. A step needs only a small part of them.
+    /// Maximum number of turns in a step. A step needs far fewer.
     private static let turnsMax = 100_000
 
     /// Makes a loop with members.
@@ -28,7 +28,7 @@ struct CountedMembers: ~Copyable {
         self.log = AudienceLog(self.members, state: state)
         self.loop = CountedLoop(
             inputTopics: AudienceLog.inputTopics, partitionCount: partitionCount, log: self.log)
-        // A restore ends at the records with which the loop claims its partitions, so they are kept.
+        // A restore ends at the markers with which the loop claims its partitions, so these markers are kept.
         self.log.memory.keepsState = !state.isEmpty
         self.log.memory.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
@@ -49,7 +49,7 @@ struct CountedMembers: ~Copyable {
     var pushCount: Int { self.loop.push.pushCount }
     /// Bytes of the body that was sent last.
     var bodyByteCount: Int { self.loop.push.bodyByteCount }
-    /// Records that were written to `state` while it was kept.
+    /// Records written to `state` while records were kept.
     var state: [[StateRecord]] { self.log.memory.state }
     mutating func keepState(_ keeps: Bool) { self.log.memory.keepsState = keeps }
 
@@ -73,8 +73,8 @@ struct CountedMembers: ~Copyable {
         try self.checkPushes(isDone, since: before)
     }
 
-    /// Publishes a start for all members, which is announced to each partition before it leaves, and writes down the
-    /// results.
+    /// Publishes a start for all members, pushes it to each, and writes down the results. Each partition announces the
+    /// start before it pushes.
     mutating func start(meter: inout AllocationMeter) throws {
         self.move(millis: 5_000)
         self.loop.turn(now: self.now)
@@ -94,7 +94,8 @@ struct CountedMembers: ~Copyable {
 
     /// Restores what another loop wrote.
     mutating func restore(meter: inout AllocationMeter) throws {
-        // The writer's own markers come last.
+        // The last record of each partition is this loop's own marker. It is restored, but does not count as an
+        // operation.
         let markerCount = Int(self.members.partitionCount)
         let count = self.state.reduce(0) { $0 + $1.count } - markerCount
         self.log.memory.sectionStage = .records
@@ -129,8 +130,8 @@ struct CountedMembers: ~Copyable {
 
     // MARK: Steps
 
-    /// Takes turns when the loop wants one and when Kafka or APNs has something, until `isDone`.
-    /// - Returns: `false` when nothing happens anymore.
+    /// Takes turns until `isDone`. Lets time pass to the loop's next deadline when Kafka and APNs have nothing for it.
+    /// - Returns: `false` when there is no next deadline, or after `turnsMax` turns.
     private mutating func turn(until isDone: (borrowing Self) -> Bool) -> Bool {
         for _ in 0..<Self.turnsMax {
             let pushCount = self.pushCount
@@ -146,7 +147,7 @@ struct CountedMembers: ~Copyable {
     /// Takes turns until a number of pushes are answered and all results are written down.
     private mutating func turnUntilAnswered(_ wanted: Int) -> Bool {
         let isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
-        // The progress of passes is written down each second.
+        // Passes write down their progress once a second.
         self.move(millis: 1_100)
         _ = self.turn { $0.log.isStill }
         return isDone

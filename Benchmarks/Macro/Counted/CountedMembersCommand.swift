@@ -29,13 +29,13 @@ struct CountedMembersCommand: ParsableCommand {
         var meter = AllocationMeter()
         let length = AudienceWorkload.TokenLength(rawValue: self.tokenBytes) ?? .short
         let (members, partitions) = (self.members, self.partitions)
-        // Another loop writes the records that are restored at the end, because keeping them would add to the cost of
-        // joins.
+        // Another loop writes the records that are restored at the end, because keeping records would add to the
+        // counted cost of joins.
         var writer = CountedMembers(members: members, partitionCount: partitions, length: length)
         writer.keepState(true)
         try Self.join(0..<members, &writer, &meter)
         var shard = CountedMembers(members: members, partitionCount: partitions, length: length)
-        // The first members join uncounted, so that the loop already has what it needs for any such work.
+        // The first members join uncounted, so that the loop has already allocated what every join needs.
         let firstCount = members / 4
         try Self.join(0..<firstCount, &shard, &meter)
         let before = HeapMeter.byteCount

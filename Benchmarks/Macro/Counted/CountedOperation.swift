@@ -1,4 +1,4 @@
-/// A part of a push whose instructions and allocations are counted. Each is a function of `CountedShard`,
+/// A part of a push whose instructions and allocations are counted. Each part is a function of `CountedShard`,
 /// `CountedMembers` or `CountedSession` that is never inlined, so that a profile names it.
 enum CountedOperation: String, CaseIterable, Codable {
     case decode
@@ -25,7 +25,7 @@ enum CountedOperation: String, CaseIterable, Codable {
     static let ofEachMember: [Self] = [.join, .memberPush, .memberRestore, .memberStart]
     static let ofEachPush = Self.allCases.filter { $0 != .idle && !Self.ofEachMember.contains($0) }
 
-    /// The part of a mangled name that identifies the function: type and function, each after its length.
+    /// The part of a mangled name that identifies the function: type and function, each preceded by its length.
     var symbolPart: String {
         let function =
             switch self {

@@ -12,8 +12,8 @@ struct CountedOperationsCommand: ParsableCommand {
 
     struct Report: Codable {
         var steps: [CountedOperation: AllocationMeter.Step]
-        /// Bytes of the heap for each activity registered after the first thousand. 0 means that there are no more
-        /// activities than these.
+        /// Bytes of the heap for each activity registered after the first thousand. 0 means that there are at most a
+        /// thousand activities.
         var byteCountPerActivity: Double
     }
 
@@ -27,7 +27,8 @@ struct CountedOperationsCommand: ParsableCommand {
     func run() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: self.activities, partitionCount: self.partitions)
-        // The first activities are registered uncounted, so that the loop already has what it needs for any such work.
+        // The first activities are registered uncounted, so that the loop has already allocated what every registration
+        // needs.
         let firstCount = min(self.activities, Self.registeredTogether)
         try shard.register(0..<firstCount)
         let before = HeapMeter.byteCount

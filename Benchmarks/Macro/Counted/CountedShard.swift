@@ -3,8 +3,8 @@ import PushModel
 import PushWorker
 import ShardLoop
 
-/// The production loop in virtual time, between a Kafka and an APNs in memory. Pushes are counted whole, or in steps
-/// that a profile can tell apart: turns in which only one thing is to be done.
+/// The production loop in virtual time, between a Kafka and an APNs in memory. Pushes are counted whole or in steps.
+/// Each step is a turn in which the loop has only one thing to do, so a profile can tell the steps apart.
 struct CountedShard: ~Copyable {
     private let log: MemoryLog
     private let activities: CountedActivities
@@ -12,10 +12,10 @@ struct CountedShard: ~Copyable {
     private var event = DecodedEvent()
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
     private var update: [UInt8] = []
-    /// The update that replaces `update`.
+    /// The update that replaces `update` while that one waits.
     private var later: [UInt8] = []
 
-    /// The most turns of a push, from its event to its commit. A push needs about ten.
+    /// Maximum number of turns in a push, from its event to its commit. A push needs about ten.
     private static let turnsMax = 64
 
     /// Makes a shard.
@@ -26,7 +26,7 @@ struct CountedShard: ~Copyable {
         self.log = MemoryLog(self.activities, state: state)
         self.loop = CountedLoop(
             inputTopics: [Workload.topic, "routed"], partitionCount: partitionCount, log: self.log)
-        // A restore ends at the records with which the shard claims its partitions, so they are kept.
+        // A restore ends at the markers with which the shard claims its partitions, so these markers are kept.
         self.log.keepsState = !state.isEmpty
         self.log.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
@@ -46,12 +46,12 @@ struct CountedShard: ~Copyable {
     }
 
     var pushCount: Int { self.loop.push.pushCount }
-    /// Records that were written to `state` while it was kept.
+    /// Records written to `state` while records were kept.
     var state: [[StateRecord]] { self.log.state }
     /// Sets whether records written to `state` from here on are kept.
     mutating func keepState(_ keeps: Bool) { self.log.keepsState = keeps }
 
-    /// Registers activities. Afterwards nothing waits, and the engine has forgotten nothing.
+    /// Registers activities, and takes turns until all their registrations are committed.
     mutating func register(_ activities: Range<Int>) throws {
         var values: [UInt8] = []
         for activity in activities {
@@ -86,9 +86,9 @@ struct CountedShard: ~Copyable {
         return .push
     }
 
-    /// Takes turns when the loop wants one and when Kafka or APNs has something, until all input that was read is
-    /// committed.
-    /// - Returns: `false` when it never was.
+    /// Takes turns until all input that was offered is committed. Lets time pass to the loop's next deadline when Kafka
+    /// and APNs have nothing for it.
+    /// - Returns: `false` when some input was not committed.
     private mutating func settle() -> Bool {
         for _ in 0..<Self.turnsMax {
             self.loop.turn(now: self.now)
@@ -103,7 +103,7 @@ struct CountedShard: ~Copyable {
     // MARK: Pushes in steps
 
     /// Publishes two updates for each of the activities, one after the other. Then it pushes to each, and does all that
-    /// follows. Each step is a turn in which nothing else is to be done.
+    /// follows. Each step is a turn in which the loop has nothing else to do.
     mutating func turn(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(2 * number, to: &self.update)
@@ -150,7 +150,8 @@ struct CountedShard: ~Copyable {
 
     /// Restores what another shard wrote.
     mutating func restore(meter: inout AllocationMeter) throws {
-        // The writer's own markers come last.
+        // The last record of each partition is this shard's own marker. It is restored, but does not count as an
+        // operation.
         let markerCount = Int(self.activities.partitionCount)
         let count = self.log.state.reduce(0) { $0 + $1.count } - markerCount
         self.log.sectionStage = .records

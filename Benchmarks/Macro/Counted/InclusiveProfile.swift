@@ -5,7 +5,7 @@ struct InclusiveProfile {
     private(set) var instructions: [Substring: Int] = [:]
 
     init(_ text: String) {
-        // The file has a name only at its first use, and later only its number.
+        // The file has a function's name only where the function first occurs, and later only its number.
         var names: [Substring: Substring] = [:]
         var callee: Substring?
         var isCallCost = false

@@ -20,7 +20,7 @@ struct MemoryBus {
     /// Index into `EngineConfiguration.inputTopics`.
     private let topic: UInt16
     private var queues: [Queue]
-    /// Partitions that got records since they were last named.
+    /// Partitions that got records since the last `takeReadable`.
     private var readable: [Int32] = []
     private var waitingCount = 0
     /// The tracing of events, or `nil` when nothing is traced.

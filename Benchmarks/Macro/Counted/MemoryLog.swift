@@ -2,8 +2,8 @@ import PushEngine
 import PushWorker
 import ShardLoop
 
-/// A Kafka in memory for a counted loop. It does only what a port has to do, and allocates nothing once its arrays have
-/// grown. It stores records at once, and acknowledges them at once unless it is told to wait.
+/// A Kafka in memory for a counted loop. It does only what `ShardLog` requires, and allocates nothing once its arrays
+/// have grown. It stores records at once, and acknowledges them at once unless it is told to wait.
 final class MemoryLog: ShardLog {
     var leaseEndsMillis = Int64.max
     /// Whether deliveries are acknowledged.
@@ -23,7 +23,7 @@ final class MemoryLog: ShardLog {
 
     /// Makes a log.
     /// - Parameters:
-    ///   - topic: the input topic that is in memory. The others are empty.
+    ///   - topic: the input topic whose records are in memory. Other input topics are empty.
     ///   - state: records of `state`, by partition. Empty means none.
     init(_ activities: CountedActivities, topic: UInt16 = 0, state: [[StateRecord]] = []) {
         let partitionCount = Int(activities.partitionCount)
@@ -74,7 +74,7 @@ final class MemoryLog: ShardLog {
         return ProducedRun(doneCount: indexes.count)
     }
 
-    /// Reports a failure. Only records that failed are written again, and none fails here.
+    /// Reports a failure. The loop writes a record again only after a failed write, and no write fails here.
     func produce(_ record: KeptRecord) -> ProducedRun {
         ProducedRun(doneCount: 1, failures: [(0, ProduceFailure("a record is written again", .other, isFatal: true))])
     }
@@ -93,7 +93,7 @@ final class MemoryLog: ShardLog {
         self.deliveries.report(max: max, into: &batch)
     }
 
-    // The producer writes to memory, which does not end.
+    // A producer that writes to memory never has to end or be renewed.
     func endProducer() {}
     func renewProducer() {}
 

@@ -10,7 +10,7 @@ final class MemoryPushSide: PushSide {
     /// Bytes of the last body.
     private(set) var bodyByteCount = 0
     private var answers: [PushAnswer] = []
-    /// A request that is filled again for each push, as the transport's is.
+    /// A request that is reused for each push, as in the transport.
     private var request = PushRequest()
 
     var answerCount: Int { self.answers.count }
@@ -40,7 +40,7 @@ final class MemoryPushSide: PushSide {
         return count
     }
 
-    /// Does nothing, because credit comes with a turn.
+    /// Does nothing. The next turn asks for credit anyway.
     func wantsCredit(route: UInt16) {}
     func flush() {}
 }

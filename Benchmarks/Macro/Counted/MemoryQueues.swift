@@ -15,7 +15,7 @@ struct MemoryQueues {
     /// Index into `EngineConfiguration.inputTopics`.
     private let topic: UInt16
     private var queues: [Queue]
-    /// Partitions that got records since they were last named.
+    /// Partitions that got records since the last `takeReadable`.
     private var readable: [Int32] = []
     /// Values of the records that were offered last.
     private var values: [UInt8] = []
@@ -62,7 +62,7 @@ struct MemoryQueues {
         let (first, count) = (self.queues[partition].next, self.queues[partition].activities.count)
         let end = min(count, first + max)
         guard first < end else { return QueueRead(recordCount: 0, mayHaveMore: false) }
-        // The local variables hold one reference each for all records.
+        // Each local variable is one reference for all records, which saves reference counting for each record.
         let (activities, values) = (self.activities, self.values)
         let waiting = self.queues[partition].activities
         let firstOffset = self.queues[partition].nextOffset

@@ -9,7 +9,7 @@ struct CountedPassesCommand: ParsableCommand {
         shouldDisplay: false)
 
     @Option var members: Int
-    /// Number of partitions. Each brings an event to its own members.
+    /// Number of partitions. Each of them brings an event to its own members.
     @Option var partitions: Int32
     /// How often each member gets an update.
     @Option var events: Int

@@ -16,7 +16,7 @@ struct CountedPushesCommand: ParsableCommand {
     /// Whether spans are also written for a collector. A worker does that on another thread.
     @Flag var writesSpans = false
 
-    /// The most records that the worker takes in a turn.
+    /// Maximum number of records that the worker takes in a turn.
     private static let recordsPerTurn = 512
     private static let partitionCount: Int32 = 64
 

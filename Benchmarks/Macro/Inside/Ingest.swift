@@ -6,8 +6,8 @@ import PushModel
 import PushWorker
 import Synchronization
 
-/// Measures the way in alone, as a process: the worker's loop and its way from Kafka. Behind them an APNs accepts at
-/// once, and a Kafka acknowledges at once.
+/// Measures how a worker takes in events, in a process of its own. Events come from Kafka. In memory, an APNs accepts
+/// at once, and another Kafka acknowledges at once.
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest", abstract: "Take the records of a topic into a loop with nothing behind it.",
@@ -55,13 +55,14 @@ struct IngestCommand: ParsableCommand {
     }
 }
 
-/// The loop over the partition queues of a consumer, with nothing behind it, on the machine's clock.
+/// The worker's loop, which reads the partition queues of a real consumer and uses the machine's clock. APNs and the
+/// Kafka that takes records are in memory.
 private struct IngestShard: ~Copyable {
     private let log: IngestLog
     private let activities: CountedActivities
     private var loop: CountedLoop
 
-    /// The least time between two turns for Kafka, as in the loop's runner.
+    /// Shortest time between two turns, as in the worker's `ShardRunner`.
     private static let turnDistanceMicros: UInt32 = 1_000
 
     init(_ readers: [PartitionReader], activities count: Int, partitionCount: Int32) {

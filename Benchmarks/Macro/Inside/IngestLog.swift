@@ -2,12 +2,12 @@ import PushEngine
 import PushWorker
 import ShardLoop
 
-/// The worker's way in from Kafka, with nothing behind it. Registrations, `state`, written records and commits are in
+/// A log whose events come from Kafka, as in a worker. Registrations, `state`, written records and commits are in
 /// memory.
 final class IngestLog: ShardLog {
     let memory: MemoryLog
     private var input: KafkaInput
-    /// Whether a position to begin from was set.
+    /// Whether events are read from Kafka.
     var isReading = false
     /// Number of events that were taken from Kafka.
     private(set) var eventCount = 0
@@ -59,7 +59,7 @@ final class IngestLog: ShardLog {
         self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
     }
 
-    // The producer writes to memory, which does not end.
+    // A producer that writes to memory never has to end or be renewed.
     func endProducer() {}
     func renewProducer() {}
 

@@ -33,7 +33,7 @@ struct RawConsumptionCommand: ParsableCommand {
         while count < self.events {
             let before = count
             for partition in 0..<self.partitions {
-                // The call does not wait. A partition's queue is read when there is something in it, as in the worker.
+                // The call takes what is in the partition's queue, and does not wait for more.
                 let taken = rd_kafka_consume_batch(topic, partition, 0, &batch, batch.count)
                 for index in 0..<max(0, taken) {
                     guard let message = batch[index] else { continue }

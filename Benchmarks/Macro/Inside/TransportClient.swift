@@ -9,7 +9,8 @@ import PushModel
 import PushTransport
 import TLSSession
 
-/// Measures the transport alone, as a process: as many pushes as the server takes, and nothing around them.
+/// Measures the transport alone, in a process of its own. It sends as many pushes as the server takes, without a loop
+/// or Kafka.
 struct TransportClientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport-client", abstract: "Push through the transport alone and say what it cost.",
@@ -40,7 +41,7 @@ struct TransportClientCommand: ParsableCommand {
             route.pool.connectionsMax = self.connections
             route.pool.connectionsWarm = self.connections
             route.pool.streamsPerConnectionMax = self.streams
-            // As many requests are in flight as asked for, whether that helps or not.
+            // The number of requests in flight is what `streams` asks for. The pool does not lower it.
             route.pool.limitsInFlight = false
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: [SampleRequest.bundleID], providerTokens: store,
@@ -150,7 +151,7 @@ final class TransportLoad {
             self.sent += 1
             return isFilled
         }
-        // Without credit, this makes the transport ask for a turn when there is some again.
+        // Without credit, this makes the transport ask for a turn as soon as there is credit.
         if self.sent < self.warmUp + self.pushes { self.transport.wantsCredit(route: 0) }
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 import LocalFiles
 
-/// Counts the heap allocations of a process. It is preloaded into the process, and read from outside.
+/// Counts the heap allocations of a process. A library is preloaded into the process, and its counts are read from
+/// outside.
 struct AllocationCounter {
     /// The environment of the process to be counted.
     let environment: [String: String]

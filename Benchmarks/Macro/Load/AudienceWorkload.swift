@@ -16,8 +16,8 @@ enum AudienceWorkload {
     /// An event that ends the started activities.
     static let end = Array(
         #"{"event":"end","to":{"audience":"match"},"content-state":{"score":"2:1","stage":"over"}}"#.utf8)
-    /// Bytes of a join in a partition of the broker, without the token, by generous estimate: the value and Kafka's own
-    /// bytes. The member's record in `state` is no longer.
+    /// Estimated bytes of a join in a partition of the broker, without the token: the value and Kafka's own bytes. The
+    /// estimate is high. The member's record in `state` is not longer.
     private static let joinByteCount = 150
 
     /// Length of a token, bytes.
@@ -28,7 +28,8 @@ enum AudienceWorkload {
         case long = 80
     }
 
-    /// Number of partitions with which nothing nears the broker's limit. It is a power of two, and at least 64.
+    /// Number of partitions with which no partition comes near the broker's size limit. It is a power of two, and at
+    /// least 64.
     static func partitionCount(members: Int, length: TokenLength = .short) -> Int {
         var count = 64
         while members * (self.joinByteCount + 2 * length.rawValue) > count * Workload.partitionByteCountMax {
@@ -47,8 +48,8 @@ enum AudienceWorkload {
         bytes.removeLast(32)
     }
 
-    /// An event for all, whose pushes have the size of `SampleRequest.body`.
-    /// - Parameter number: one digit of it makes the content another each time.
+    /// Appends an event for all members, whose pushes have the size of `SampleRequest.body`.
+    /// - Parameter number: its last digit is in the content, so that successive events differ.
     static func appendUpdate(_ number: Int, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: #"{"event":"update","priority":10,"to":{"audience":"match"},"content-state":"#.utf8)
         bytes.append(contentsOf: #"{"driverName":"Anne","estimatedDeliveryTime":165941640"#.utf8)

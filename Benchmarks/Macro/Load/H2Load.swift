@@ -1,6 +1,7 @@
 import Foundation
 
-/// nghttp2's own load generator, which sends the same request as Mailboat. Other values are compared with it.
+/// nghttp2's own load generator, which sends the same request as Mailboat. Mailboat's values are compared with those of
+/// h2load.
 struct H2Load {
     struct Measured {
         var cpuMicrosPerRequest: Double
@@ -13,7 +14,7 @@ struct H2Load {
     let sink: Sink
     private let headers: [String]
     private let bodyPath: String
-    /// CPU of starting, connecting and shaking hands, by number of connections.
+    /// CPU of start, connections and TLS handshakes, microseconds, by number of connections.
     private var setUpMicros: [Int: Double] = [:]
 
     init(_ bench: Bench, sink: Sink) throws {

@@ -1,8 +1,7 @@
 import Foundation
 import KafkaLog
 
-/// Times that single pushes took, from their outcomes. A worker's histograms do not separate them from pushes to
-/// members.
+/// Times that pushes of single activities took, read from their outcomes.
 struct OutcomeTimes {
     private struct Outcome: Decodable {
         var outcome: String
@@ -25,8 +24,8 @@ struct OutcomeTimes {
         self.partitions = (0..<Int32(partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Times of a push: when its outcome was written (wall clock), and how long it took. The push waited in the worker
-    /// since Kafka, and then for APNs' answer.
+    /// When the outcome of a push was written, milliseconds since 1970, and how long the push took. It waited in the
+    /// worker first, and then for APNs' answer.
     struct Times {
         var writtenMillis: Int64
         var queuedMillis: Double

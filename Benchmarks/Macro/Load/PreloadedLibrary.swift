@@ -15,7 +15,8 @@ enum PreloadedLibrary {
         return library
     }
 
-    /// The environment of a process whose heap was touched beforehand, up to `mebibytes`.
+    /// Environment of a process that touches `mebibytes` of its heap at its start. Later uses of these pages are
+    /// cheaper.
     static func touchedHeap(mebibytes: Int, _ bench: Bench) throws -> [String: String] {
         ["LD_PRELOAD": try self.path("touched-heap", bench), "MAILBOAT_BENCH_HEAP_MIB": "\(mebibytes)"]
     }

@@ -15,7 +15,7 @@ enum SampleRequest {
         + #""estimatedDeliveryTime":1659416400,"stage":"baking","progress":0.425},"alert":{"title":"Delivery Update","#
         + #""body":"It is in the oven."},"relevance-score":100,"stale-date":1685959200}}"#
 
-    /// Appends the token of number `index`: hex digits of a mixed number, then of the number itself. All tokens differ.
+    /// Appends the token of number `index`: hex digits of mixed numbers, then of the number itself. All tokens differ.
     static func appendToken(_ index: UInt64, to bytes: inout [UInt8]) {
         Hex.append(index &* 0x9E37_79B9_7F4A_7C15, to: &bytes)
         Hex.append(index &* 0xBF58_476D_1CE4_E5B9, to: &bytes)

@@ -17,8 +17,8 @@ struct TopicMeter {
         try self.reader.positions(of: self.partitions, within: .seconds(30)).reduce(0) { $0 + Int($1.endOffset) }
     }
 
-    /// Number of records that were written in this time, and bytes of their keys and values. The time is in wall
-    /// milliseconds.
+    /// Number of records that were written in this time, and bytes of their keys and values. The time is in
+    /// milliseconds since 1970.
     func written(_ millis: Range<Int64>) throws -> (records: Int, byteCount: Int) {
         var (records, byteCount) = (0, 0)
         try self.reader.forEach(of: self.partitions, within: .seconds(60)) { record in

@@ -4,13 +4,13 @@ import PushModel
 /// The records that the benchmark writes. Activity `i` has a key, a token and any number of updates.
 enum Workload {
     static let topic = "liveactivity.events"
-    /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own bytes. An
-    /// outcome is not longer than that.
+    /// Estimated bytes of one update in a partition of the broker: key, value and Kafka's own bytes. The estimate is
+    /// high. An outcome is not longer.
     static let updateByteCount = 350
     /// Bytes of a registration, and bytes of the state record that an update or a registration causes.
     static let registrationByteCount = 200
     static let stateByteCount = 300
-    /// The most bytes for a partition. With these it stays far from the limit of the embedded broker.
+    /// Maximum number of bytes that are planned for a partition. It is well below the limit of the embedded broker.
     static let partitionByteCountMax = 3_900_000
 
     /// Length of an activity's id and token.
@@ -21,7 +21,8 @@ enum Workload {
         case long
     }
 
-    /// Number of partitions with which nothing nears the broker's limit. It is a power of two, and at least 64.
+    /// Number of partitions with which no partition comes near the broker's size limit. It is a power of two, and at
+    /// least 64.
     static func partitionCount(activities: Int, updates: Int, identity: Identity = .short) -> Int {
         // Registrations and state records have tokens that are 48 bytes longer, which are 96 hex digits. Keys are 23
         // bytes longer.
@@ -77,7 +78,7 @@ enum Workload {
     }
 }
 
-/// Writes the workload's records as a backlog is in Kafka: in batches of the size that producers make.
+/// Writes the workload's records in batches as large as those of usual producers. A backlog in Kafka has such batches.
 final class Prefiller {
     /// Number of records in a batch. 64 updates are about 16 KB, the default of Java's producers (`batch.size`). With
     /// librdkafka's default of 10,000, a fetch would return a hundred megabytes at once, partition by partition. No
@@ -119,7 +120,8 @@ final class Prefiller {
         }
     }
 
-    /// - Parameter fill: gets the number of the record, and appends its key and value.
+    /// Writes `count` records and waits until Kafka has them.
+    /// - Parameter fill: gets the number of a record, and appends the record's key and value.
     func write(
         _ count: Int, _ fill: (_ number: Int, _ key: inout [UInt8], _ value: inout [UInt8]) -> Void
     ) throws {

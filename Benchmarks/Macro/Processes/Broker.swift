@@ -14,7 +14,8 @@ final class Broker {
     /// - Parameters:
     ///   - topics: name and partitions of each topic of an embedded Kafka. If empty, it has the worker's five topics
     ///     with `partitionCount` each.
-    ///   - touchedMebibytes: how much of its memory is touched beforehand. It keeps everything that is written.
+    ///   - touchedMebibytes: how much memory the embedded Kafka touches at its start, because it keeps everything that
+    ///     is written.
     init(_ bench: Bench, partitionCount: Int, topics: [String] = [], touchedMebibytes: Int = 0) throws {
         if let bootstrap = bench.bootstrap {
             self.bootstrap = bootstrap
@@ -82,7 +83,7 @@ final class Broker {
         var topics: [Topic]
     }
 
-    /// Ends of logs at some time, by topic and partition.
+    /// Ends of the logs at one moment, by topic and partition.
     struct PartitionEnds {
         fileprivate var offsets: [String: [Int: Int]] = [:]
     }
@@ -108,9 +109,9 @@ final class Broker {
         return status
     }
 
-    /// Checks that nothing unread was dropped. The embedded broker keeps 5 MiB of a partition and drops the rest.
+    /// Checks that nothing unread was dropped. The embedded broker keeps 5 MiB of a partition and drops older records.
     /// - Parameter read: how far every client has read. Earlier records may be dropped.
-    /// - Throws: when another record was dropped. Then the measurement is void.
+    /// - Throws: when an unread record was dropped. Then the measurement is not valid.
     func checkNothingWasDropped(behind read: PartitionEnds = PartitionEnds()) throws {
         for topic in try self.status()?.topics ?? [] {
             for partition in topic.partitions {

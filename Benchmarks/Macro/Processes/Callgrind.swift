@@ -1,7 +1,7 @@
 import Foundation
 
-/// Counts the instructions of a process's whole life, in all threads, without the kernel. The state of the machine does
-/// not change them.
+/// Counts the instructions of a process's whole life, in all threads, without the kernel. The load of the machine does
+/// not change the counts.
 struct Callgrind {
     private let bench: Bench
     /// This program without debugging information, which valgrind 3.19 cannot read.

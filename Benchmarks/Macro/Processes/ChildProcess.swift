@@ -53,7 +53,7 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, logPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        // The order is the same each time.
+        // Sorting gives the variables the same order in each run.
         let variables = environment.sorted { $0.key < $1.key }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -71,7 +71,7 @@ final class ChildProcess {
     /// The output so far.
     var output: String { (try? String(contentsOfFile: self.logPath, encoding: .utf8)) ?? "" }
 
-    /// Suspends the process, which cannot react to it. `resume` lets it go on.
+    /// Suspends the process without its knowledge. `resume` lets it continue.
     func pause() {
         kill(self.pid, SIGSTOP)
         // The call returns once the process has stopped.

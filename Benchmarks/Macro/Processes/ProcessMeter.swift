@@ -43,7 +43,7 @@ enum Clock {
 
     static func micros(_ clock: clockid_t) -> Int64 {
         // The pair is seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it
-        // read first. So code with these fields would build only on some days.
+        // read first. So code that names these fields would not always build.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }
@@ -54,7 +54,7 @@ enum Clock {
     static func sleep(millis: Int) { usleep(UInt32(millis) * 1_000) }
 }
 
-/// Why the benchmark could not be run. It is not about a row that does not hold.
+/// Reason why something could not be measured. A row that misses its target is not a failure.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

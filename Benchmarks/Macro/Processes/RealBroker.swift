@@ -4,8 +4,7 @@ import KafkaLog
 import PushWorker
 import Synchronization
 
-/// Topics and a consumer group of a row on a Kafka that was there before and stays. Everything with the row's prefix is
-/// deleted afterwards.
+/// Topics and consumer groups of a row on an existing Kafka. Everything with the row's prefix is deleted afterwards.
 final class RealBroker: Sendable {
     /// Prefix of the name of each topic and group. Nothing else has it.
     let prefix: String
@@ -16,7 +15,7 @@ final class RealBroker: Sendable {
     /// Time limit of each request. It is also the limit for the cluster to show created topics, and to stop showing
     /// deleted ones.
     private static let limit = Duration.seconds(20)
-    /// Time limit for a group to be empty: a member that was killed stays in its group until its session ends.
+    /// Time limit until the groups can be deleted. A killed member stays in its group until its session ends.
     private static let groupLimitMicros: Int64 = 60_000_000
 
     /// Creates the worker's five topics, and waits until the cluster shows them. They have the settings of `mailboat
@@ -58,7 +57,7 @@ final class RealBroker: Sendable {
 
     /// Deletes topics and groups, and waits until the cluster no longer shows the topics. Every client must have ended.
     /// A second call does nothing.
-    /// - Throws: when something is left. The failure has its name.
+    /// - Throws: when something is left. The failure names it.
     func remove() throws {
         guard RealBrokers.take(self) else { return }
         let admin = try self.admin()

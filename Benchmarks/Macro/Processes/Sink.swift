@@ -58,7 +58,7 @@ final class Sink {
         return token.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Number of pushes answered so far. -1 when the simulated APNs does not say.
+    /// Number of pushes that the simulated APNs has accepted so far. -1 when it does not say.
     var answeredCount: Int {
         struct Statistics: Decodable { var accepted: Int }
         guard let text = LocalHTTP.get(port: self.controlPort, "/stats"),
@@ -84,7 +84,7 @@ final class Sink {
         }
     }
 
-    /// Makes answers wait for this time from now on.
+    /// Delays each answer by this time from now on.
     func setLatency(millis: Int) throws {
         let document = "{\"kind\": \"latency\", \"millis\": \(millis)}"
         guard LocalHTTP.post(port: self.controlPort, "/faults", document) != nil else {

@@ -28,8 +28,7 @@ struct Stage {
     }
 
     /// Registers activities, from 0 on, and waits until the worker has settled them.
-    /// - Parameter lingerMillis: how long a batch that is not full waits. The prefiller keeps it for what it writes
-    ///   next.
+    /// - Parameter lingerMillis: how long a batch that is not full waits. The returned prefiller keeps this setting.
     /// - Returns: the prefiller that registered them, for their updates.
     @discardableResult
     func register(_ activityCount: Int, lingerMillis: Int = Prefiller.lingerMillis) throws -> Prefiller {
@@ -39,7 +38,7 @@ struct Stage {
         return prefiller
     }
 
-    /// Lets members join the audience while the worker goes on.
+    /// Lets members join the audience while the worker runs.
     func join(_ members: Int) throws {
         let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount)
         for begin in stride(from: 0, to: members, by: Self.joinedTogether) {

@@ -7,8 +7,8 @@ final class Worker {
     struct Options {
         var connectionsMax = 4
         var environment: [String: String] = [:]
-        /// File for latencies. With it, this program runs the worker instead of `mailboat run`, and can be asked for
-        /// latencies.
+        /// File to which the worker writes its latencies when asked. If it is set, this program runs the worker,
+        /// instead of `mailboat run`.
         var distributionPath: String?
         /// The consumer group. On a real broker it gets the row's prefix.
         var group = "worker"
@@ -16,8 +16,8 @@ final class Worker {
         var settings: [String] = []
         /// Time between two checks whether the worker is ready, milliseconds.
         var readyLookMillis = 100
-        /// Number of partitions that the worker's log has to call restored before it is asked anything. Asking costs
-        /// the worker time.
+        /// Number of partitions that the worker's log must report as restored before the worker is asked anything.
+        /// Asking costs the worker time.
         var restoredPartitionCount: Int?
         /// A program that runs the worker, such as a profiler.
         var launcher: [String] = []
@@ -26,15 +26,15 @@ final class Worker {
 
     /// Cost of a piece of work.
     struct Work {
-        /// Time until everything was acknowledged, and time until APNs had answered the last push.
+        /// Time until everything was acknowledged, and time until APNs had accepted the last push.
         var wallMicros: Double
         var pushingMicros: Double
         var workerMicros: Double
         var serverMicros: Double
         var kafkaMicros: Double
 
-        /// The rate that a worker with its own core can sustain. Its rate of pushing is not that: it leaves outcomes
-        /// and state for later, which take its core as well.
+        /// Pushes per second that a worker with its own core can sustain. The rate of pushing may be higher for a
+        /// while, because the worker writes outcomes and state later. Writing takes time on its core, too.
         func saturationPerSecond(pushCount: Int) -> Double {
             Double(pushCount) / max(self.pushingMicros, self.workerMicros) * 1e6
         }
@@ -82,9 +82,9 @@ final class Worker {
         }
     }
 
-    /// When the log said that the group had given partitions, and when it said that the last one was restored.
+    /// When the log said that the group had given partitions, and when it said that the last of them was restored.
     private(set) var (assignedMicros, restoredMicros) = (Int64(0), Int64(0))
-    /// The worker's CPU between these two moments, microseconds.
+    /// The worker's CPU from `assignedMicros` to `restoredMicros`, microseconds.
     var restoringCPUMicros: Int64 { self.restoredCPUMicros - self.assignedCPUMicros }
     private var (assignedCPUMicros, restoredCPUMicros) = (Int64(0), Int64(0))
 
@@ -104,7 +104,7 @@ final class Worker {
 
     func stop() { self.process.stop() }
 
-    /// The sum of a metric over its labels, or over those that contain `label`.
+    /// The sum of a metric over all its series, or over those that contain `label`. -1 when the worker does not answer.
     func metric(_ name: String, label: String = "") -> Int {
         guard let text = LocalHTTP.get(port: self.adminPort, "/metrics") else { return -1 }
         return Self.sum(name, label: label, of: text)
@@ -156,10 +156,10 @@ final class Worker {
     /// Lets `prepare` fill Kafka while the worker is stopped. Then lets the worker run until `consumed` events (of its
     /// whole life) are taken, pushed and acknowledged.
     ///
-    /// The worker is watched by its CPU clock and by APNs' count of answers, because asking it would cost it time. It
-    /// is done when it has been idle for a while and then says so itself. That while does not count.
-    /// - Parameter answered: number of pushes that APNs has to have answered. An event for an audience is settled
-    ///   before its members are served.
+    /// The worker's CPU clock and APNs' count of accepted pushes show when the worker is idle. Only then is the worker
+    /// asked whether everything is settled, because asking costs it time. The idle time at the end does not count.
+    /// - Parameter answered: number of pushes that APNs must have accepted. An event for an audience is settled before
+    ///   its members are served.
     func work(consumed: Int, answered: Int = 0, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
         self.process.pause()
         do {
@@ -204,6 +204,6 @@ final class Worker {
     }
 
     private static let idleMicros: Int64 = 150_000
-    /// The greatest share of a core that an idle worker uses.
+    /// Maximum share of a core that an idle worker uses.
     private static let idleShareMax = 0.2
 }

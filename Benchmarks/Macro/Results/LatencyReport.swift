@@ -3,7 +3,8 @@ import Histogram
 import PushEngine
 import PushWorker
 
-/// A worker's latencies at one moment, by bucket. The difference of two reports is what happened between them.
+/// A worker's latencies at one moment, by bucket. The difference of two reports has the latencies between these
+/// moments.
 struct LatencyReport: Codable, Equatable {
     /// Number of pushes by bucket. The key is the longest duration of the bucket, microseconds, and the bucket before
     /// ends where this one begins.

@@ -3,11 +3,11 @@ struct ResultRow: Codable, Equatable {
     var name: String
     var value: Double
     var unit: String
-    /// The value with which this one is compared: that of a peer, or of the same thing at a smaller size. It has the
-    /// same unit, and divides the value to give the ratio.
+    /// The value of a peer, or of the same thing at a smaller size, in the same unit. `value` divided by it is `ratio`.
     var baseline: Double?
     var ratio: Double?
-    /// The bound of the ratio, or of the value without a baseline. A rate must reach it, and a cost must not exceed it.
+    /// The bound of `ratio`, or of `value` if there is no `baseline`. A rate must reach it, and a cost must not exceed
+    /// it.
     var atLeast: Double?
     var aim: Double?
     /// Whether the target is reached. `nil` means no target.
@@ -80,12 +80,12 @@ struct Target: Equatable {
     static let takenToAcceptedMillis = Target.atMost(20, aim: 5)
     static let intendedToAcceptedMillis = Target.atMost(50)
     static let allocations = Target.atMost(4, aim: 0)
-    /// Slowest of a backlog's rates by number of partitions, compared with the fastest. Fetches of one partition follow
-    /// each other, and each brings less than a fetch of many partitions.
+    /// Slowest rate of a backlog over all numbers of partitions, divided by the fastest. Fetches of one partition
+    /// follow each other, and each brings less than a fetch of many partitions.
     static let backlogShapes = Target.atLeast(0.2, aim: 0.5)
     static let burstMillis = Target.atMost(1_500, aim: 300)
-    /// The bound is a few percent above what was measured in November 2026 (17,480 and 17,070). Two runs differ by a
-    /// tenth of a percent.
+    /// The bounds of both rows of instructions are a few percent above the values of November 2026 (17,480 and 17,070).
+    /// Two runs differ by a tenth of a percent.
     static let loopInstructions = Target.atMost(18_000)
     static let transportInstructions = Target.atMost(17_900)
     static let longIdleByteCount = Target.atMost(420, aim: 250)

@@ -1,8 +1,8 @@
-/// Rows on a real broker. They show what a backlog costs, by the number of its partitions. A worker of a scaled
-/// deployment has few.
+/// Rows on a real broker. They show what a backlog costs for each number of partitions. A worker of a scaled deployment
+/// has few partitions.
 ///
-/// What librdkafka queues and asks for next decides the cost. A fetch that asks only for empty partitions is held by
-/// the broker, and meanwhile the queues of the others run dry.
+/// The cost depends on the records that librdkafka queues and on what it fetches next. The broker holds a fetch that
+/// asks only for empty partitions. Meanwhile the queues of other partitions run dry.
 struct BacklogRows {
     let bench: Bench
 

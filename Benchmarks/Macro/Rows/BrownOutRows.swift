@@ -1,4 +1,4 @@
-/// Rows of an APNs that answers 503 to everything for a while during a pass. They show how much the worker's memory and
+/// Rows in which APNs answers 503 to everything for a while during a pass. They show how much the worker's memory and
 /// writing grow, and how soon all members are served.
 struct BrownOutRows {
     let bench: Bench
@@ -13,7 +13,7 @@ struct BrownOutRows {
         let worker = stage.worker
         try stage.join(members)
         let publisher = try Prefiller(stage.broker, partitionCount: partitionCount, lingerMillis: 0)
-        // A whole pass is done first, so that the worker already has what it needs for one.
+        // A whole pass is done first, so that the worker has already allocated what a pass needs.
         let passBegin = Clock.nowMicros
         try publisher.updateAudience(0)
         try Waiting.until("a pass", limitSeconds: 120, process: worker.process, everyMillis: 5) {

@@ -1,11 +1,11 @@
-/// Rows on a real broker of a burst of updates for an idle worker of few partitions. They show the time from the first
-/// departure to APNs' last answer.
+/// Rows of a burst of updates for an idle worker with few partitions, on a real broker. They show the time from the
+/// first produced record to the last accepted push.
 struct BurstRows {
     let bench: Bench
 
     private static let updateCount = 20_000
     private static let partitionCount = 2
-    /// A pause longer than the least distance between pushes of an activity.
+    /// A pause that is longer than the minimum distance between pushes of an activity.
     private static let restMillis = 1_500
 
     func run() throws {
@@ -14,7 +14,7 @@ struct BurstRows {
         let stage = try Stage(self.bench, partitionCount: Self.partitionCount)
         defer { stage.stop() }
         let (sink, worker) = (stage.sink, stage.worker)
-        // A producer with librdkafka's defaults sends in this way.
+        // A producer with librdkafka's defaults also waits 5 ms for more records.
         let prefiller = try stage.register(Self.updateCount, lingerMillis: 5)
         var consumed = Self.updateCount
         var (whole, written) = (Sample(), Sample())

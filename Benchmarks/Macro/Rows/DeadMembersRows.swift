@@ -18,8 +18,8 @@ struct DeadMembersRows {
     func run() throws {
         let members = self.bench.isQuick ? 50_000 : 200_000
         try self.run(.gone, members, "first event to \(Double(members).short) members")
-        // A quick run's pass takes a second, which would not show the effect. Its last answers over connections of one
-        // stream take as long.
+        // A pass of a quick run takes a second, and is too short to show the effect. Its last answers over connections
+        // with one stream take as long.
         guard !self.bench.isQuick else { return }
         try self.run(
             .collapsing, members,
@@ -49,8 +49,8 @@ struct DeadMembersRows {
             self.bench, partitionCount: partitionCount, mode: kind == .gone ? .full : .collapsing)
         defer { stage.stop() }
         try stage.join(members)
-        // Every dead token dies after this pause, and so after its member's join. A token that died earlier would be
-        // tried again.
+        // Every dead token dies after this pause, and so after its member's join. A token that died before its member's
+        // join would be tried again.
         Clock.sleep(millis: 1_500)
         if kind == .collapsing { try stage.sink.setLatency(millis: Self.latencyMillis) }
         if deadPercent > 0 {

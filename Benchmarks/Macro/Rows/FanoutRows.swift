@@ -26,7 +26,7 @@ struct FanoutRows {
         defer { stage.stop() }
         let (broker, worker) = (stage.broker, stage.worker)
         let prefiller = try Prefiller(broker, partitionCount: partitionCount)
-        // Events are not held back for others.
+        // An event leaves at once, and does not wait for a full batch.
         let publisher = try Prefiller(broker, partitionCount: partitionCount, lingerMillis: 0)
         var samples = Samples()
         try self.join(members, prefiller, worker, &samples)
@@ -60,7 +60,7 @@ struct FanoutRows {
                 "fanout: round \(round) of \(roundCount), \(perPush.short) us per push, transport \((transport.cpuMicros / Double(transport.pushes)).short)"
             )
         }
-        // This is as in practice: the worker is idle, and one event comes.
+        // This part is as in practice: the worker is idle, and one event comes.
         for round in 1...roundCount {
             Clock.sleep(millis: 1_500)
             let times = try self.acceptances(of: members, stage) { try publisher.updateAudience(roundCount + round) }
@@ -83,7 +83,7 @@ struct FanoutRows {
         for begin in stride(from: 0, to: members, by: Self.joinedTogether) {
             let end = min(members, begin + Self.joinedTogether)
             let work = try worker.work(consumed: end) { try prefiller.join(begin..<end) }
-            // The first joins bring the questions, and warm up.
+            // With the first joins, partitions ask for the audience's versions. These joins warm up and do not count.
             if begin > 0 { samples.join.add(Double(end - begin) / work.workerMicros * 1e6) }
         }
         guard worker.metric("mailboat_members") == members else {

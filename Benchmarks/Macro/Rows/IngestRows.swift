@@ -1,5 +1,5 @@
-/// Row 4: events taken in by the worker's loop with nothing behind it. APNs accepts at once, and Kafka acknowledges at
-/// once. Beside it librdkafka alone only counts the same records.
+/// Row 4: events that the worker's loop takes in, while APNs accepts at once and Kafka acknowledges at once. It is
+/// compared with librdkafka alone, which only counts the same records.
 struct IngestRows {
     let bench: Bench
 

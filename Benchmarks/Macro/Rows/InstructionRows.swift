@@ -1,10 +1,10 @@
 /// Instructions of a push, by callgrind. The same work is run once and twice, in a process each. The difference is the
 /// cost of the pushes, without starting and registering.
 ///
-/// The whole worker is not counted. Under callgrind it does forty times less between two moments of its clock. So it
-/// would write to Kafka forty times as often for a push, and count that. Two parts are counted instead, and no clock
-/// changes them. One is the loop in virtual time, from a record's bytes to a committed offset. The other is the
-/// transport against the simulated APNs.
+/// The whole worker is not counted. Callgrind slows the worker down forty times, but not its clock. So the worker would
+/// write to Kafka forty times as often for a push. Two parts that do not depend on a clock are counted instead. One is
+/// the loop in virtual time, from a record's bytes to a committed offset. The other is the transport against the
+/// simulated APNs.
 struct InstructionRows {
     let bench: Bench
 

@@ -5,25 +5,26 @@ struct LatencyRows {
     private static let share = 0.5
     /// The planned saturation rate if the row of the whole worker was not run.
     private static let saturationPerSecondDefault = 150_000.0
-    /// The greatest rate that is planned for. A greater one would need 128 partitions, whose batches occupy the
-    /// embedded broker and librdkafka more than the records do. A slightly greater rate still fits, because a record's
-    /// bytes are estimated generously. The run checks that no record was dropped.
+    /// Maximum planned saturation rate. A greater one would need 128 partitions, whose batches occupy the embedded
+    /// broker and librdkafka more than the records do. A slightly greater rate still fits, because a record's bytes are
+    /// estimated generously. The run checks that no record was dropped.
     private static let plannedPerSecondMax = 200_000.0
     /// Number of updates of a backlog, each for another activity. The first backlog warms up, and the second gives the
     /// saturation rate.
     private static let backlogUpdateCount = 100_000
     /// Pause after a backlog, after which an activity may be pushed to again.
     private static let restMillis = 1_000
-    /// Time for which activities are planned: with the planned rate, none is updated twice within it.
+    /// There are enough activities for this time of updates at the planned rate. No activity is updated twice within
+    /// it.
     private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
-    /// The rate on a real broker. Its machine may be shared, so half of what the worker can do is not asked of it.
+    /// Updates per second on a real broker. Its machine may be shared, so the rate is far below what the worker can do.
     private static let realPerSecond = 5_000.0
     private static let measuredSeconds = 3.0
-    /// The least time after which an activity may be updated again. Earlier the least distance between pushes would
-    /// hold it back.
+    /// Shortest time after which an activity may be updated again. An earlier update would wait for the minimum
+    /// distance between pushes.
     private static let repeatSecondsMin = 1.1
-    /// Memory of the broker that is touched beforehand. It is more than updates, outcomes and state need.
+    /// Memory that the broker touches at its start, MiB. It is more than updates, outcomes and state need.
     private static let brokerMebibytes = 768
     private static let percentiles = [50.0, 99.0, 99.9]
 
@@ -75,10 +76,10 @@ struct LatencyRows {
             ResultRow("\(name): taken by the machine's host", values.stolen.median * 100, "% of a core"))
     }
 
-    /// Measures a round. It begins with an empty broker, because the embedded broker needs more for a batch the more
-    /// batches it has.
-    /// - Returns: the saturation rate, if it is so far above the planned one that there are too few activities. Then
-    ///   nothing was measured.
+    /// Measures a round. It begins with an empty broker, because the embedded broker needs more CPU for a batch when it
+    /// holds many batches.
+    /// - Returns: `nil`, or the saturation rate if there are too few activities for it. In the second case no latency
+    ///   was measured.
     private func round(plannedPerSecond planned: Double, _ values: inout Values) throws -> Double? {
         let activities = Int(planned * Self.share * Self.activitySeconds)
         let backlogCount = self.fixedPerSecond == nil ? 2 : 0
@@ -101,7 +102,8 @@ struct LatencyRows {
         var consumed = activities
         try worker.settle(consumed: consumed)
 
-        // The saturation rate is measured here, because a minute earlier the machine may have been faster or slower.
+        // The saturation rate is measured in each round, because the speed of the machine changes from minute to
+        // minute.
         var rate = planned * Self.share
         for number in 0..<backlogCount {
             consumed += backlogged.count

@@ -2,7 +2,7 @@
 struct MemberMemoryRows {
     let bench: Bench
 
-    /// Number of members that join together. Memory that a backlog takes while it lasts does not count.
+    /// Number of members that join together. A larger backlog would itself take memory, which must not count.
     private static let atOnce = 25_000
 
     func run() throws {
@@ -25,7 +25,7 @@ struct MemberMemoryRows {
                 try worker.settle(consumed: end)
             }
         }
-        // After these members the process has what it needs for any such work.
+        // With these members the process allocates what it needs for any number of members.
         try join(0..<before)
         let first = worker.process.meter.residentByteCount
         try join(before..<all)

@@ -26,7 +26,7 @@ struct MemberRestoreRows {
                     restoredPartitionCount: partitionCount))
             defer { worker.stop() }
             let restored = Double(worker.metric("mailboat_state_restored_records_total"))
-            // The markers were read, too.
+            // The number of restored records includes markers.
             guard worker.metric("mailboat_members") == members, Int(restored) >= writtenCount else {
                 throw BenchmarkFailure(
                     "\(worker.metric("mailboat_members")) members of \(members) and \(Int(restored)) records of \(writtenCount) were restored"
@@ -50,8 +50,8 @@ struct MemberRestoreRows {
         try broker.checkNothingWasDropped()
     }
 
-    /// Has a worker write state: a record for each member.
-    /// - Returns: number of records afterwards.
+    /// Lets a worker write a `state` record for each member.
+    /// - Returns: number of records of `state` afterwards.
     private func fill(_ broker: Broker, _ sink: Sink, members: Int, partitionCount: Int) throws -> Int {
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }

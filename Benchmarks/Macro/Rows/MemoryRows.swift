@@ -4,7 +4,7 @@ struct MemoryRows {
     let bench: Bench
 
     private static let pushCount = 3
-    /// Number of activities registered or pushed to together. Memory that a backlog takes while it lasts does not
+    /// Number of activities registered or pushed to together. A larger backlog would itself take memory, which must not
     /// count.
     private static let atOnce = 25_000
 
@@ -30,7 +30,7 @@ struct MemoryRows {
         func push(_ activities: Range<Int>) throws {
             for round in 0..<Self.pushCount { try slices(activities) { try prefiller.update($0, round: round) } }
         }
-        // After these activities the process has what it needs for any such work.
+        // With these activities the process allocates what it needs for any number of activities.
         try slices(0..<before) { try prefiller.register($0) }
         try push(0..<before)
         let empty = worker.process.meter.residentByteCount

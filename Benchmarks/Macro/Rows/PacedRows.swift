@@ -1,15 +1,15 @@
 /// Row 9: what a push costs when updates arrive at a fixed rate and each becomes a push. A lone record costs a request
-/// to Kafka, a wake-up and a turn. A backlog hides that.
+/// to Kafka, a wake-up and a turn. In a backlog many records share this cost.
 struct PacedRows {
     let bench: Bench
 
     private static let ratesPerSecond = [1_000, 2_000, 10_000, 20_000, 50_000]
     private static let quickRatesPerSecond = [1_000, 10_000, 50_000]
-    /// Time for which activities are planned: none is pushed to twice within it.
+    /// There are enough activities for this time of updates. No activity is pushed to twice within it.
     private static let activitySeconds = 2.5
     private static let warmUpSeconds = 1.0
     private static let measuredSeconds = 3.0
-    /// How long the publisher goes on after the measured time.
+    /// How long the publisher continues after the measured time.
     private static let overlapSeconds = 0.5
 
     private struct Rate {
@@ -28,7 +28,7 @@ struct PacedRows {
         for rate in perSecond { try self.run(perSecond: rate) }
     }
 
-    /// Measures one rate. New processes are used, so that 64 partitions hold what is written.
+    /// Measures one rate. The processes are new, so that few partitions hold what is written.
     private func run(perSecond: Int) throws {
         let roundCount = self.bench.isQuick ? 1 : 3
         let activityCount = Int(Double(perSecond) * Self.activitySeconds)
@@ -74,7 +74,7 @@ struct PacedRows {
     private func report(_ rate: Rate) {
         let name = "paced, \(Double(rate.perSecond).short) a second"
         self.bench.add(ResultRow("\(name): CPU per push", rate.workerCPU.median, "us"))
-        // If there are fewer than asked for, then publisher, Kafka or worker did not keep pace.
+        // A value below the asked rate means that publisher, Kafka or worker did not keep pace.
         self.bench.add(ResultRow("\(name): pushes per second", rate.pace.median, "1/s"))
         self.bench.add(ResultRow("\(name): worker busy", rate.workerBusy.median * 100, "% of a core"))
         // A real broker's CPU is not known.

@@ -1,4 +1,4 @@
-/// Cost of a while of paced updates. The publisher begins before and ends after it.
+/// Cost of paced updates in a measured time. The publisher begins before that time and ends after it.
 struct PacedWindow {
     var workerMicrosPerPush: Double
     var kafkaMicrosPerPush: Double

@@ -7,8 +7,8 @@ struct RestoreRows {
     private let partitionCount: Int?
 
     /// Plans the rows.
-    /// - Parameter bench: with a real broker, a few partitions hold everything, as a worker of a scaled deployment has
-    ///   them.
+    /// - Parameter bench: the run. On a real broker two partitions hold everything, because a worker of a scaled
+    ///   deployment has few.
     init(bench: Bench) {
         self.bench = bench
         self.activities = bench.isOnRealBroker ? 100_000 : 200_000
@@ -44,7 +44,7 @@ struct RestoreRows {
             let cpuMicros = worker.process.meter.cpuMicros
             let restored = worker.metric("mailboat_state_restored_records_total")
             let activities = worker.metric("mailboat_slots")
-            // The markers were read, too.
+            // The number of restored records includes markers.
             guard activities == self.activities, restored >= recordCount else {
                 throw BenchmarkFailure(
                     "\(activities) activities of \(self.activities) and \(restored) records of \(recordCount) were restored"
@@ -72,8 +72,8 @@ struct RestoreRows {
         try broker.checkNothingWasDropped()
     }
 
-    /// Has a worker write state: a registration and a push for each activity.
-    /// - Returns: number of records afterwards.
+    /// Lets a worker write state: a registration and a push for each activity.
+    /// - Returns: number of records of `state` afterwards.
     private func fill(_ broker: Broker, _ sink: Sink, partitionCount: Int) throws -> Int {
         let worker = try Worker(self.bench, broker: broker, sink: sink)
         defer { worker.stop() }

@@ -3,9 +3,10 @@ struct TransportRows {
     let bench: Bench
 
     private static let connectionCounts = [1, 2, 8]
-    /// The most streams of APNs per connection.
+    /// Maximum number of streams per connection to APNs.
     static let streamsMax = 1_000
-    /// Share of a core above which the server was measured, and not the client.
+    /// Maximum share of a core that the server may use. If it uses more, the row shows the speed of the server, not of
+    /// the client.
     static let serverBusyMax = 0.85
 
     private struct Samples {

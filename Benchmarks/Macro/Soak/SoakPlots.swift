@@ -10,7 +10,7 @@ struct SoakPlots {
             .write(to: directory + "/soak-memory.svg")
         try self.plot("Open files of a worker", "files", [("open files", { Double($0.openFileCount) })])
             .write(to: directory + "/soak-files.svg")
-        // The first seconds, in which connections open, would make the rest too small to see.
+        // The warm-up is left out. Its long latencies, while connections open, would make the rest too small to see.
         try SoakPlots(SoakFlatness.judged(self.samples)).plot(
             "From Kafka to APNs' acceptance, single activities", "ms", [("p50", \.p50Millis), ("p99", \.p99Millis)]
         ).write(to: directory + "/soak-latency.svg")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A worker under an even load for a long time. Single activities are updated again and again, and some get other
-/// tokens. An audience has an event every ten seconds, and some of its members leave and come back.
+/// A worker under an even load for a long time. Single activities are updated again and again, and some get new tokens.
+/// An audience has an event every ten seconds, and some of its members leave and come back.
 struct SoakRun {
     let bench: Bench
     /// How long the load lasts, minutes.
@@ -19,7 +19,7 @@ struct SoakRun {
     /// Number of tokens that change, and of members that leave and come back, between two events of the audience.
     private static let changedTogether = 50
     private static let sampleCountMax = 120
-    /// The least length of a sample, which has to contain events of the audience.
+    /// Minimum length of a sample, which has to contain events of the audience.
     private static let secondsOfSampleMin = 20.0
 
     private var membersPerSecond: Int { self.perSecond / 5 }

@@ -42,17 +42,17 @@ struct SoakSample: Codable, Equatable {
     }
 }
 
-/// Whether a soak's values stayed the same. Medians of a part after the warm-up are compared with medians of the end.
+/// Judges whether a soak's values stayed the same. It compares medians right after the warm-up with medians at the end.
 struct SoakFlatness {
     /// Share of samples at the beginning that is not judged, because memory fills and connections open.
     static let warmUpShare = 0.2
-    /// Share of all samples in each part: the one after the warm-up, and the one at the end.
+    /// Share of all samples that each of the two compared parts has.
     static let partShare = 0.25
 
     let early: [SoakSample]
     let late: [SoakSample]
 
-    /// Takes the two parts.
+    /// Takes the part after the warm-up and the part at the end.
     /// - Throws: when there are too few samples to tell.
     init(_ samples: [SoakSample]) throws {
         let count = Int(Double(samples.count) * Self.partShare)
@@ -99,8 +99,8 @@ struct SoakFlatness {
 }
 
 extension Target {
-    /// The bound is above the noise of a heap that fills its arenas. At 5,000 pushes a second, an hour of a leak of 20
-    /// bytes a push would be 360 MB.
+    /// The bound is above the noise of a heap that fills its arenas. A leak of 20 bytes per push would add 360 MB in an
+    /// hour at 5,000 pushes a second.
     static let soakMemory = Target.atMost(1.05, aim: 1.01)
     static let soakFiles = Target.atMost(1)
     static let soakLatency = Target.atMost(1.5, aim: 1.1)
