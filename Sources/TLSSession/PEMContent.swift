@@ -1,8 +1,8 @@
 /// Says what bytes contain instead of the key or certificate in PEM that was expected. People may have given the wrong
 /// file. The content itself is not repeated.
 public enum PEMContent {
-    /// PEM's labels (RFC 7468) and their meanings. The first label in this list that the content has decides. So a key
-    /// together with its certificate is called a key.
+    /// PEM's labels (RFC 7468) and their meanings. If the content has several, the first one in this list counts. So a
+    /// key together with its certificate is called a key.
     private static let kinds: [(label: String, name: String)] = [
         ("ENCRYPTED PRIVATE KEY", "a private key that is protected by a password"),
         ("RSA PRIVATE KEY", "an RSA private key"), ("EC PRIVATE KEY", "an EC private key"),

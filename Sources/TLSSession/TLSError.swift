@@ -5,7 +5,7 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         /// A given key or certificate cannot be used. It may be of the wrong kind or on another curve, or key and
         /// certificate do not belong together.
         case badKeyMaterial
-        /// The certificate authorities cannot be read, or there is none in what was given.
+        /// The certificate authorities cannot be read, or the given file or text contains none.
         case badTrustRoots
         /// The peer's certificate was not accepted. `verifyCode` is OpenSSL's `X509_V_ERR_…`; `detail` explains it.
         case certificateRejected(verifyCode: Int)

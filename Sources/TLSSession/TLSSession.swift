@@ -85,8 +85,7 @@ public final class TLSSession {
 
     // MARK: From the peer
 
-    /// Begins the handshake. A client's first bytes can then be taken. On a server it only waits for the client's
-    /// bytes.
+    /// Begins the handshake. A client's first bytes can then be taken. On a server it has no effect.
     @discardableResult
     public func start() -> State {
         if self.state == .handshaking { self.shakeHands() }
@@ -94,7 +93,7 @@ public final class TLSSession {
     }
 
     /// Takes any number of bytes from the peer, cut anywhere, and passes the decrypted bytes to `plaintext` in large
-    /// pieces. A piece is valid only during that call, which must not call this object.
+    /// pieces. A piece is valid only during the call of `plaintext`, which must not call this object.
     @discardableResult
     public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {
         ciphertext.withUnsafeBytes { input in

@@ -192,7 +192,7 @@ struct RequestTests {
     @Test func templatesLiveAsLongAsTheirFrames() {
         let pipe = HTTP2Pipe()
         pipe.run()
-        // The encoder does not keep plans for as many templates as this.
+        // These are more templates than the encoder keeps plans for.
         for round in 0..<100 {
             for number in 0..<10 {
                 let template = HTTP2HeaderTemplate([

@@ -34,7 +34,8 @@ struct ChannelAttemptsTests {
         return attempts.map { Self.next(machine.ended($0, elapsedMillis: 0, using: &random)) }
     }
 
-    /// Each case has attempts in order, and what follows each of them for a creation, a question and a deletion.
+    /// Each case has attempts in order, and what follows each of them. The requests are a creation, a read and a
+    /// deletion.
     @Test(
         arguments: [
             ("an answer", [.answered(.channel(answer))], [.done], [.done], [.done]),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of `ProviderTokenStore` with real key files. The tests pass the time.
+/// Tests of `ProviderTokenStore` with real key files. Each test sets the time itself.
 @Suite struct ProviderTokenStoreTests {
     private static let gridMillis: Int64 = 2_700_000 * 629_000
 

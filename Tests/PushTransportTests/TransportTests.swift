@@ -260,8 +260,8 @@ struct TransportTests {
             pool: one, resends: .busy
         ) { server, bench in
             try await bench.expectAccepted(30)
-            // Until a key is accepted, a connection carries one request alone. Three refusals in a row pause the route.
-            // Each probe then uses a new connection.
+            // The first request of a connection goes alone. Three refusals in a row pause the route. Each probe then
+            // uses a new connection.
             let connections = try await server.connectionCount()
             #expect(connections >= 3)
             let credentialsRefused = try await bench.counters().credentialsRefused

@@ -29,11 +29,11 @@ public enum HTTP2StreamFailure: Equatable, Sendable {
 /// What happened on a client connection. Ranges of bytes refer to `HTTP2ClientEvents.bytes`.
 public enum HTTP2ClientEvent: Equatable, Sendable {
     /// A complete answer arrived. `tag` is the one passed to `submit`. `retryAfterSeconds` is -1 unless there was a
-    /// `retry-after` in whole seconds. `bodyByteCount` is more than `body.count` if a part of the body was dropped. It
-    /// is the last event of its stream, which no longer counts against the credit.
+    /// `retry-after` in whole seconds. `bodyByteCount` is more than `body.count` if a part of the body was dropped.
+    /// This event is the last of its stream, which no longer counts against the credit.
     case responseFinished(
         tag: UInt32, streamID: Int32, status: UInt16, body: Range<Int>, bodyByteCount: Int, retryAfterSeconds: Int64)
-    /// The stream ended without a complete answer. It is the last event of its stream, which no longer counts against
+    /// The stream ended without a complete answer. This event is the last of its stream, which no longer counts against
     /// the credit.
     case streamFailed(tag: UInt32, streamID: Int32, failure: HTTP2StreamFailure)
     /// The peer's SETTINGS arrived. `remoteConcurrentStreamsMax` and `credit` may have changed.

@@ -5,8 +5,8 @@ enum HPACKText {
     /// Maximum length of a coded number, bytes. Sessions write sizes and indexes below 2^28.
     static let integerByteCountMax = 6
 
-    /// Appends a coded number. It begins in the lower `prefixBits` bits of a byte; `first` has the other bits of that
-    /// byte.
+    /// Appends a coded number. The number begins in the lower `prefixBits` bits of a byte. `first` has the other bits
+    /// of that byte.
     static func appendInteger(_ value: Int, prefixBits: Int, first: UInt8, to output: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.integerByteCountMax, alignment: 1) { buffer in
             let count = Self.writeInteger(value, prefixBits: prefixBits, first: first, to: buffer.baseAddress!)
@@ -37,7 +37,7 @@ enum HPACKText {
     /// Codes a text that is sent many times as a string literal, with Huffman coding if that is shorter.
     ///
     /// Values that change with each message are written without Huffman coding. Coding a push's path, id and
-    /// authorization took 30 % of all its instructions, and saves only a quarter of path and id.
+    /// authorization took 30 % of all its instructions, and saves only a quarter of the bytes of path and id.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
@@ -48,8 +48,8 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Codes a text by Huffman. nghttp2's compressor writes a field `authorization: text`: two bytes for the name and
-    /// then the literal.
+    /// Codes a text with Huffman coding. nghttp2's compressor writes the field `authorization: text`, and the two bytes
+    /// of the field's name are dropped.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?
         guard nghttp2_hd_deflate_new(&made, 4_096) == 0, let deflater = made else { return nil }

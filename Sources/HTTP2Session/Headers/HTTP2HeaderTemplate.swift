@@ -1,4 +1,4 @@
-/// The header fields of a request or response, prepared once. A message then costs only its own values. Requests have a
+/// The header fields of a request or response, prepared once. A message then only adds its own values. Requests have a
 /// template per app, priority and provider token; responses have one per kind of answer.
 ///
 /// It is immutable, so sessions on several loops may share it. A session keeps a template alive while it needs it.

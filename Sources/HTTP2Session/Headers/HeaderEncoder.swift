@@ -5,8 +5,8 @@
 /// gets requests without fields. Its HEADERS frame is replaced by one of ours. Nothing else compresses in this
 /// direction, so the peer's table depends on this encoder alone.
 struct HeaderEncoder {
-    /// Number of templates from which on a new one replaces another that no message waits for. If messages wait for
-    /// all, the new one is added. A hundred apps with two priorities fit.
+    /// Maximum number of templates with plans. Beyond it, a new template replaces one that no message waits for. If
+    /// messages wait for all, the maximum is exceeded. A hundred apps with two priorities fit.
     static let plansMax = 256
     /// Size of the largest frame that every peer accepts, bytes (RFC 9113 §4.2). A longer block is continued in
     /// CONTINUATION frames.
@@ -18,7 +18,8 @@ struct HeaderEncoder {
 
     private var table = HeaderTable()
     private var plans = EntryTable<HeaderPlan>()
-    /// Index of each template's plan. A plan holds its template, so that no other object gets its identifier.
+    /// Index of each template's plan. A plan holds its template, so that no other object gets the template's
+    /// identifier.
     private var planIndexes: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1
     private var nextVictim = 0

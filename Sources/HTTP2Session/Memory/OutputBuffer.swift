@@ -1,4 +1,4 @@
-/// Frames that were serialised and not taken yet. It counts all bytes since the start, so that a stream can tell
+/// Frames that were serialised and not taken yet. The buffer counts all bytes of the session, so that a stream can tell
 /// whether its last byte has left.
 struct OutputBuffer {
     /// Maximum capacity that is kept when the buffer is empty, bytes.
@@ -6,11 +6,11 @@ struct OutputBuffer {
 
     private var storage = GrowingBytes()
     private var start = 0
-    /// Number of bytes appended since the start.
+    /// Number of bytes appended since the session began.
     private(set) var appendedByteCount: UInt64 = 0
 
     var count: Int { self.storage.count - self.start }
-    /// Number of bytes taken since the start.
+    /// Number of bytes taken since the session began.
     var takenByteCount: UInt64 { self.appendedByteCount - UInt64(self.count) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.storage.bytes[self.start...]) }
 

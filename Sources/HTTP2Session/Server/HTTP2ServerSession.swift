@@ -20,8 +20,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
             nghttp2_option_set_no_http_messaging(option, settings.checksMessages ? 0 : 1)
             nghttp2_option_set_no_auto_window_update(option, settings.acknowledgesData ? 0 : 1)
             nghttp2_option_set_no_closed_streams(option, 1)
-            // Some versions of nghttp2 end a connection with more than 1,000 resets in a burst, by GOAWAY
-            // INTERNAL_ERROR. A sender that gives up requests may reset that many.
+            // Some versions of nghttp2 send GOAWAY INTERNAL_ERROR after 1,000 resets in a burst, and so end the
+            // connection. A client that gives up requests may send more.
             mailboat_allow_any_stream_resets(option)
         }
         self.change(
@@ -93,7 +93,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         self.respond(streamID: streamID, template, values: values, body: body.span)
     }
 
-    /// Queues RST_STREAM for an open stream. Another stream id is ignored.
+    /// Queues RST_STREAM for a stream. Does nothing if the stream is not open.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode) {
         guard let index = entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID)) else { return }
         self.state.pointee.streams[index].pointee.isResetByOwner = true
@@ -135,7 +135,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Returns the window that the client has used so far. It does something only if `acknowledgesData` is off.
+    /// Gives the window that the client has used back to the client. Does nothing unless `acknowledgesData` is off.
     public func releaseWindows() {
         guard !self.state.pointee.settings.acknowledgesData else { return }
         nghttp2_session_consume_connection(self.session, self.state.pointee.unacknowledgedByteCount)

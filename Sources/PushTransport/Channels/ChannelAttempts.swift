@@ -15,7 +15,8 @@ enum ChannelAttempt: Sendable, Equatable {
 
 /// Decides what follows each attempt at one request: success, failure or another attempt. The caller passes the time.
 ///
-/// Questions and deletions may be sent again. A creation is sent again only if APNs certainly did not carry it out.
+/// A request that reads, lists or deletes channels may be sent again. A creation is sent again only if APNs certainly
+/// did not carry it out.
 struct ChannelAttempts {
     enum Step: Equatable {
         case done(ChannelAnswer)

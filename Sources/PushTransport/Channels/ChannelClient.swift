@@ -9,8 +9,8 @@ import Synchronization
 /// its own event loop, connects for the first request, and closes idle connections. It may be used from any task. Close
 /// it before releasing it.
 ///
-/// A question or a deletion without an answer is sent again. A creation without an answer is not: APNs may have made
-/// the channel, and an app may have only a limited number of channels.
+/// A request that reads, lists or deletes channels is sent again if it gets no answer. A creation is not: APNs may have
+/// made the channel, and an app may have only a limited number of channels.
 public final class ChannelClient: Sendable {
     /// The index of the route to each home's management service.
     public let homes: [ChannelHome: Int]

@@ -7,7 +7,7 @@ extension ChannelFailure {
         case notConfigured = "not-configured"
         /// There is no such channel.
         case channelNotFound = "channel-not-found"
-        /// The given id cannot be a channel's.
+        /// The given id does not have the form of a channel's id.
         case channelInvalid = "channel-invalid"
         /// Broadcasts are not enabled for the app.
         case featureNotEnabled = "feature-not-enabled"

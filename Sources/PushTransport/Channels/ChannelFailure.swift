@@ -9,7 +9,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
     public enum Cause: Sendable, Equatable {
         /// The app is not configured in this environment.
         case notConfigured
-        /// The given id cannot be a channel's.
+        /// The given id does not have the form of a channel's id.
         case invalidChannel
         /// APNs refused the request with this status and reason.
         case refused(status: UInt16, reason: String)

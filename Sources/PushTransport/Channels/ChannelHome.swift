@@ -37,7 +37,7 @@ public struct ChannelClientLimits: Sendable, Equatable {
     public var totalMillis: Int64 = 60_000
     /// How long an attempt waits for a connection, milliseconds.
     public var connectionWaitMillis: Int64 = 15_000
-    /// Maximum first delay between two attempts, milliseconds. The maximum doubles with each attempt, up to
+    /// Maximum delay before the second attempt, milliseconds. The maximum doubles with each further attempt, up to
     /// `backoffMaxMillis`.
     public var backoffMinMillis: Int64 = 500
     /// Maximum delay between two attempts, milliseconds. APNs may ask for a longer one with `retry-after`.

@@ -194,8 +194,8 @@ final class APNSConnection: ChannelInboundHandler {
     }
 
     /// Ends a connection that is broken or given up. Each remaining request gets its final answer, the connection's
-    /// number becomes free, and the channel is closed. `fault` says what the end tells about a peer that was not ready
-    /// yet.
+    /// number becomes free, and the channel is closed. `fault` says whether a peer that was not ready yet is not APNs,
+    /// or the network failed.
     func end(_ cause: String, fault: ConnectFault = .network) {
         guard !self.isEnded else { return }
         let context = self.context

@@ -99,12 +99,12 @@ struct ProviderCredential: Sendable {
 
     // MARK: Files
 
-    /// Takes what was found in the key files, newest first. Files that are no longer found are gone.
+    /// Takes what was found in the key files, newest first. A known file that is not among them is gone.
     mutating func look(_ found: [(path: String, finding: Finding)], now: EngineTime) throws(TLSError) -> [News] {
         var news: [News] = []
         let inUse = self.choice.current
         for path in self.files.keys where !found.contains(where: { $0.path == path }) { self.gone(path) }
-        // The newest is last, so that it is the one used.
+        // The newest file comes last here, so that its key is the one used.
         for (path, finding) in found.reversed() {
             guard let line = self.take(finding, path: path) else { continue }
             news.append(line)
@@ -126,7 +126,7 @@ struct ProviderCredential: Sendable {
         self.isDirectory = isDirectory
         self.files = [:]
         var news: [News] = []
-        // The newest is last, so that it is the one used.
+        // The newest file comes last here, so that its key is the one used.
         for (path, finding) in found.reversed() {
             guard !self.recognizes(finding, path: path), let line = self.take(finding, path: path) else { continue }
             news.append(line)
@@ -136,8 +136,8 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // Several signers may have this id: one file may have been read under several ids or teams. The last one read
-        // counts.
+        // Several signers may have the wanted id: one file may have been read under several ids or teams. The last one
+        // read counts.
         if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }

@@ -4,7 +4,7 @@ public import Redaction
 /// keys can be changed without a stop.
 public struct ProviderKey: Sendable, Equatable {
     /// The key id: 10 characters from Apple. `nil` takes it from the file's name. If `path` is a directory, this key is
-    /// used first; `nil` means the newest.
+    /// used first, and `nil` means the newest key.
     public var keyID: String?
     /// The id of the developer team: 10 characters.
     public var teamID: String
@@ -29,14 +29,14 @@ public struct ProviderKey: Sendable, Equatable {
     /// team's id.
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 
-    /// The path for messages. `nil` if the text does not look like a path: it may be the key itself, set by mistake. A
-    /// key given as text shows its setting.
+    /// The path for messages. `nil` if the text does not look like a path: it may be the key itself, set by mistake.
+    /// For a key given as text, it is the name of the setting.
     public var shownPath: String? { self.content.isEmpty ? ShownText.path(self.path) : self.setting }
 
     /// The name of the setting that has the key.
     public var setting: String { self.content.isEmpty ? "apns.key-file" : "apns.key" }
 
-    /// A key that was given as the text of its file.
+    /// Makes the configuration of a key that is given as the text of its file.
     public init(keyID: String?, teamID: String, content: [UInt8], environment: String = "production") {
         self.init(keyID: keyID, teamID: teamID, path: "", environment: environment)
         self.content = content
@@ -53,7 +53,7 @@ public struct ProviderToken: Sendable {
     /// The epoch of connections. It grows by one when the key changes, or a token is signed ahead of schedule.
     /// Connections of an older epoch must not send this token.
     public var connectionEpoch: UInt32
-    /// Whether this token was current before, and has replaced its successor.
+    /// Whether this token was current before, and is current again.
     public var isReturn = false
     /// The first generation of the token's key.
     public var keyGeneration: UInt32

@@ -1,8 +1,8 @@
 import APNSProtocol
 import Logging
 
-/// Decides which refusals get a line in the log. Each kind gets a line at once, and then at most one a minute. A line
-/// says how many refusals got none since the last. The caller passes the time.
+/// Decides which refusals get a line in the log. The first refusal of a kind gets a line at once. Further ones get at
+/// most one a minute. A line says how many refusals got none since the last. The caller passes the time.
 struct RefusalLog {
     struct Kind: Hashable {
         var status: UInt16

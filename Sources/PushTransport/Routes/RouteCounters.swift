@@ -51,7 +51,8 @@ public struct RouteCounters: Sendable, Equatable {
     public init() {}
 }
 
-/// Numbers of answers by status. A fixed list of statuses gives a fixed list of metrics.
+/// Number of answers by status. Statuses outside this fixed list count as `other`, so the list of metrics is fixed,
+/// too.
 public struct ResponseCounts: Sendable, Equatable {
     /// The push was accepted, or the request about channels succeeded.
     public var status200 = 0

@@ -28,7 +28,7 @@ public struct RouteStatus: Sendable, Equatable {
 }
 
 extension ConnectFault {
-    /// Tells from a TLS error whether the peer is not APNs, or the network may be at fault.
+    /// Derives the fault from a TLS error: the peer is not APNs, or the network failed.
     init(_ error: TLSError) {
         switch error.kind {
         case .certificateRejected, .noApplicationProtocol, .alertReceived, .handshakeFailed, .badRecord:
@@ -40,7 +40,7 @@ extension ConnectFault {
 
 /// Describes errors of connecting in an operator's words.
 package enum ConnectError {
-    /// Why no address could be connected to. Each text appears once, even if several addresses failed for it.
+    /// Says why connecting failed at all addresses. A reason that several addresses share appears once.
     package static func text(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.textOfOne(error) }
         var texts: [String] = []

@@ -44,8 +44,7 @@ public struct PeerCertificate: Equatable, Sendable {
 
 extension TLSSession {
     /// The certificate chain that OpenSSL has built from what the peer sent, beginning with the peer's own certificate.
-    /// A chain that was not accepted is as long as OpenSSL could build it. Empty before verification, and if the peer
-    /// sent no certificate.
+    /// A chain that was not accepted may be incomplete. Empty before verification, and if the peer sent no certificate.
     public var peerCertificates: [PeerCertificate] {
         guard let chain = SSL_get0_verified_chain(self.handle) else { return [] }
         return (0..<OPENSSL_sk_num(chain)).compactMap { index in
