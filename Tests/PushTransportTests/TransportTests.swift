@@ -340,7 +340,7 @@ struct TransportTests {
     @Test func atRestItAsksForNoTurn() async throws {
         try await withServer({ _ in .ok }) { _, bench in
             try await bench.expectAccepted(100)
-            // By then the last answers have no further effects.
+            // After these 20 calls, the last answers have no further effects.
             for _ in 0..<20 { try await bench.onLoop { _ in } }
             let before = try await bench.onLoop { $0.turnCount }
             for _ in 0..<200 { try await bench.onLoop { _ in } }

@@ -37,7 +37,7 @@ enum HPACKText {
     /// Codes a text that is sent many times as a string literal, with Huffman coding if that is shorter.
     ///
     /// Values that change with each message are written without Huffman coding. Coding a push's path, id and
-    /// authorization took 30 % of all its instructions, and saves only a quarter of the bytes of path and id.
+    /// authorization took 30 % of its instructions. It saves only a quarter of the bytes of path and id.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
