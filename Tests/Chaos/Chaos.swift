@@ -132,7 +132,8 @@ struct Chaos: AsyncParsableCommand {
     @Flag(help: "Keep what the processes wrote, also after a success.")
     var keepLogs = false
 
-    /// Number of records that the embedded Kafka holds in 64 partitions, state records included, with room to spare.
+    /// Maximum number of events in a run with the embedded Kafka. Its 64 partitions hold their records, state records
+    /// included, with room to spare.
     private static let embeddedEventsMax = 240_000.0
     private static let rateMax = 400
 

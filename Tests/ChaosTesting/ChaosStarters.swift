@@ -15,7 +15,8 @@ struct ChaosStarters {
     /// Cards by token, in hex.
     private(set) var cards: [String: [Card]] = [:]
     private(set) var pushCount = 0
-    /// Number of pushes to start members that are not starts or cannot be read, and so put up no card.
+    /// Number of pushes to start members that put up no card. They are not valid starts: for example, the alert is
+    /// missing.
     private(set) var strayCount = 0
 
     /// Registers a push-to-start token, before anything is pushed to it.

@@ -9,7 +9,7 @@ struct AudienceTrafficTests {
         var published: [Publication] = []
         var rotations = 0
         var killed: Set<String> = []
-        /// Phones that began or stopped listening, as APNs knows, and the number of publications by then.
+        /// Phones that began or stopped listening, and the number of publications before APNs learnt of it.
         var listened: [(token: String, channel: String?, publishedCount: Int)] = []
     }
 
@@ -107,7 +107,7 @@ struct AudienceTrafficTests {
             let membership = played.published[count].membership
             #expect(membership?.token == token)
             guard let channel else {
-                // A phone with a newer token has published this under that token.
+                // A listening phone that got a new token has published its channel under the new token.
                 let hasSaid = played.published[..<count].contains {
                     $0.membership?.token == token && $0.membership?.channel != nil
                 }
@@ -127,7 +127,7 @@ struct AudienceTrafficTests {
         #expect(ways.said > 100 && ways.unsaid > 0 && ways.left > 0 && ways.moved > 0, "\(ways)")
         let others = played.published.compactMap(\.membership).filter { $0.audience != "match-0" }
         #expect(others.allSatisfy { $0.channel == nil })
-        // A phone that gets another token still listens.
+        // A phone that gets a new token keeps listening.
         let joins = played.published.compactMap(\.membership).filter { $0.channel != nil }
         #expect(joins.contains { join in !played.listened.contains { $0.token == join.token } })
     }
@@ -157,7 +157,7 @@ struct AudienceTrafficTests {
         #expect(ChannelTidings.news(key: Array("channel/a".utf8), value: Array("{".utf8)) == nil)
     }
 
-    /// After an audience's end only joins are published for it, and they move no phone away from another audience.
+    /// After an audience's end no event is published for it. No phone moves from or to an ended audience.
     @Test func anEndIsTheLastEvent() {
         var ended: Set<String> = []
         var members: [String: String] = [:]

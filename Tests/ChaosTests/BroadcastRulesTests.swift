@@ -21,7 +21,7 @@ struct BroadcastRulesTests {
         ([], 0), ([1_000], 0), ([1_000, 2_000, 3_500], 0),
         // A distance of 700 ms may be due to transit, and 699 ms may not.
         ([1_000, 1_700], 0), ([1_000, 1_699], 1), ([1_000, 1_000, 1_000], 2),
-        // A paused worker went on at 20 s. Before that, and long after it, nothing is excused.
+        // A paused worker continued at 20 s. Before that, and long after it, nothing is excused.
         ([19_998, 19_999], 1), ([19_999, 20_000], 0), ([21_900, 22_010], 0), ([22_001, 22_002], 1),
     ]
 
@@ -47,14 +47,15 @@ struct BroadcastRulesTests {
     /// `apns-expiration` of broadcasts that are two seconds apart.
     private static let expirations: [(ChannelStorage, [Int64], faultCount: Int)] = [
         (.none, [0, 0, 0], 0), (.none, [0, 3_600], 1),
-        // At first no worker knows that the channel stores. Then all do.
+        // At first no worker knows that the channel stores messages. Later all workers know it.
         (.mostRecent, [0, 0, 3_600, 3_600], 0),
-        // The first worker that knew died. The second cannot have forgotten.
+        // The first owner that knew of the storage may die after one broadcast. After two broadcasts to be kept, every
+        // successor knows.
         (.mostRecent, [3_600, 0, 3_600], 0), (.mostRecent, [3_600, 3_600, 0], 1),
         (.mostRecent, [3_600, 0, 3_600, 0], 1),
-        // The second expiration is later than eight hours.
+        // APNs keeps a broadcast for eight hours at most. The second expiration is later.
         (.mostRecent, [28_802], 0), (.mostRecent, [30_000], 1),
-        // No worker ever learned that the channel stores.
+        // No worker learns of the storage, which is a fault from the 20th broadcast on.
         (.mostRecent, Array(repeating: 0, count: 19), 0), (.mostRecent, Array(repeating: 0, count: 20), 1),
     ]
 

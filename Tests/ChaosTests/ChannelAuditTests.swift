@@ -11,7 +11,7 @@ struct ChannelAuditTests {
     private static let channel = "AAAA"
     private static let (steady, sleepy) = ("0a", "0b")
 
-    /// A channel that stores, three updates, and two phones. One phone is away for the last update.
+    /// A channel that stores messages, three updates, and two phones. One phone is away for the last update.
     private struct Scene {
         var publications: [Publication] = []
         var outcomes: [[String]] = [["superseded"], ["delivered"], ["delivered"]]
@@ -19,7 +19,7 @@ struct ChannelAuditTests {
         var entries: [JournalEntry]
         var deleted: Set<String> = []
         var published: Set<String>?
-        /// Phones that differ from what the journal makes of them.
+        /// Phones that replace those made from the journal, by token.
         var phones: [String: Device] = [:]
 
         static func event(_ number: Int) -> StoryEvent {
@@ -91,7 +91,7 @@ struct ChannelAuditTests {
         expected.listenersEquivalent = 2
         (expected.listenersAway, expected.absences, expected.closestMillis) = (1, 1, 1_000)
         #expect(audit.channelCounts == expected)
-        // Phones that listen have no tokens of their own to check.
+        // Phones that only listen do not count as checked devices.
         #expect(audit.devicesChecked == 0)
     }
 
@@ -106,8 +106,7 @@ struct ChannelAuditTests {
         #expect(audit.faults.count == 1 && audit.faults[0].hasPrefix("a phone that listens to AAAA: content-state is"))
     }
 
-    /// The worker treated the channel as one that keeps nothing. The phone that was away shows what such a channel
-    /// promises, but not what this one does.
+    /// The worker treated a channel with storage as one that keeps nothing.
     @Test func aWrongPolicyIsFound() throws {
         var scene = Scene()
         scene.entries = Array(scene.entries[..<3])

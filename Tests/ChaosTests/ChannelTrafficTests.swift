@@ -12,7 +12,7 @@ struct ChannelTrafficTests {
         return ChannelTraffic.Channel(id: "AAA\(number)", app: app, storage: storage)
     }
 
-    /// Everything that one run of the traffic brings, each with its time.
+    /// Publications and notices of one run of the traffic, with their times.
     private struct Run {
         var published: [(millis: Int64, Publication)] = []
         var told: [(millis: Int64, ChannelTraffic.Notice)] = []

@@ -159,7 +159,7 @@ struct ChaosAuditTests {
         #expect(try scene.audit().faults == ["5 records were acknowledged, but the log has only 4"])
     }
 
-    /// A producer that did not hear of its first attempt writes a record twice. The second may find the work done.
+    /// A producer writes a record twice when the first acknowledgement is lost. The second copy may be a duplicate.
     @Test func aRecordWrittenTwiceMayBeADuplicate() throws {
         var scene = try Scene()
         scene.logs.events.append(Self.record(offset: 4, key: "order", value: scene.publications[0].value))
@@ -167,7 +167,7 @@ struct ChaosAuditTests {
         #expect(try scene.audit().faults == [])
     }
 
-    /// The outcome is `unknown`, so the card may be up or not. What it shows must be right.
+    /// The outcome is `unknown`, so the card may be up or not. A card that is up must show the right content.
     @Test(arguments: [false, true])
     func aStartWhoseAnswerWasLost(isUp: Bool) throws {
         var scene = try Scene()

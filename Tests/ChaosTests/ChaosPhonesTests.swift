@@ -6,8 +6,8 @@ import Testing
 @testable import ChaosTesting
 
 struct ChaosPhonesTests {
-    /// The judge counts what came both over the channel and by token. It looks up the token that a phone has at the
-    /// end.
+    /// The judge counts contents that came both over a channel and by push. It finds a phone by its last token, so that
+    /// token must count as one that listened.
     @Test func aPhoneHasListenedUnderItsNewToken() throws {
         let path = NSTemporaryDirectory() + "mailboat-phones-\(UInt64.random(in: 0...UInt64.max))"
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -40,7 +40,7 @@ struct ChaosPlanTests {
         }
     }
 
-    /// Kafka cannot remove partitions again.
+    /// Kafka cannot remove partitions again, so a topic grows only once in a run.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func aTopicGrowsOnceAboutTheMiddle(seed: UInt64) {
         let grown = Self.plan(seed: seed, minutes: 3).faults.filter { $0.kind == .topicGrown }

@@ -13,7 +13,7 @@ struct ChaosSummaryTests {
         startOrders: 10, startCards: 95, startSecondCards: 0, startersChecked: 100, startersStarted: 90,
         startersAccounted: 100)
 
-    /// Other programs read this file, so its names are a promise.
+    /// Other programs read this file, so its keys must not change.
     @Test func theFileHasExactlyTheseKeys() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("chaos-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }

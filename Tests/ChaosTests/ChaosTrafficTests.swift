@@ -64,8 +64,8 @@ struct ChaosTrafficTests {
         #expect(published.contains { $0.event == nil && $0.token != nil })
     }
 
-    /// Kafka can be set to refuse these records and no others. Each of them alone is larger than any other record with
-    /// its batch.
+    /// Kafka can be set to refuse only certain records: large ones, or ones without a key. Every other record is less
+    /// than half as large as `byteCountMax`.
     @Test func refusablesStandOut() throws {
         let published = Self.publications(seed: 5, seconds: 120, hasRefusables: true)
         let large = published.filter { $0.value.count > ChaosRefusal.byteCountMax }

@@ -17,7 +17,8 @@ import Testing
         #expect(!worker.isStopOverdue(at: start + ChaosWorker.stopDurationMax))
         #expect(worker.isStopOverdue(at: start + ChaosWorker.stopDurationMax + .milliseconds(1)))
 
-        // The worker cannot be started here, but a new life has begun, and it was not told to stop.
+        // The start fails, because the executable does not exist. It still begins a new life, in which the worker was
+        // not told to stop.
         #expect(throws: (any Error).self) { try worker.start() }
         #expect(!worker.isStopOverdue(at: start + .seconds(3_600)))
     }

@@ -137,8 +137,8 @@ struct MemberAuditTests {
         #expect(try scene.audit().faults == [] && scene.audit().memberCounts.excused == 1)
     }
 
-    /// The first push left at the end of a long turn, and counts as sent at its beginning. A push after the turn has no
-    /// such excuse.
+    /// A push in a long turn counts as sent at the turn's beginning, so the next push may come too soon. After the turn
+    /// this is a fault.
     @Test(arguments: [(20_000, 0), (19_600, 1)])
     func aLongTurnExcusesWhatLeftInIt(endedMillis: Int64, faultCount: Int) throws {
         var scene = Scene()
@@ -191,7 +191,7 @@ struct MemberAuditTests {
         #expect(audit.memberCounts.held == 0...0)
     }
 
-    /// The phone ignores what has an older stamp than what it shows. It must have been pushed to all the same.
+    /// The phone ignores a push whose stamp is older than what it shows. The push must come all the same.
     @Test(arguments: [true, false])
     func whoHasMovedMayShowWhatWasStampedLater(isPushed: Bool) throws {
         var scene = Scene()
@@ -230,7 +230,7 @@ struct MemberAuditTests {
         #expect(audit.outcomeCounts == ["fanned-out": 1] && event.audience == "match")
     }
 
-    /// The outcome of a join or a leave is about the record, not about a push.
+    /// The outcome of a join or a leave is about its record, and is not a failure of a push to the member.
     @Test(arguments: ["applied", "duplicate"])
     func whatBecameOfAJoinIsNoFailure(outcome: String) throws {
         var scene = Scene()

@@ -19,7 +19,7 @@ struct PartitionHaltTests {
     ])
     func otherLinesSayNothing(line: String) { #expect(PartitionHalt(line: line) == nil) }
 
-    /// A refusal by Kafka is excused only by a fault that makes Kafka refuse records that must not be lost.
+    /// A halt after a refusal is excused only if the run made Kafka refuse records of `state` or `routed`.
     @Test func onlyARefusalIsAnExcuse() throws {
         let refused = try #require(
             PartitionHalt(

@@ -7,8 +7,8 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// Tests of the judge of records that Kafka refused for good. What the contract allows passes. The same without the
-/// allowed reason is a fault.
+/// Tests of the judge of records that Kafka refused for good. What the contract allows passes. Without the refusal that
+/// allows it, it is a fault.
 struct RefusalAuditTests {
     private static let token = "0a0b"
     private static let routed = ChaosRefusal(topics: [.routed], way: .size, fromMillis: 100_000, toMillis: 110_000)
@@ -84,7 +84,7 @@ struct RefusalAuditTests {
         #expect(audit.devicesEquivalent == 1)
     }
 
-    /// The worker died before the dead letter was committed, so the next owner may forward the event.
+    /// The worker died before the event's offset was committed, so the next owner may forward the event.
     @Test func itMayBeForwardedToo() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("delivered", offset: 2))
@@ -94,7 +94,8 @@ struct RefusalAuditTests {
         #expect(audit.faults == [] && audit.refusalCounts.eventsForwardedToo == 1)
     }
 
-    /// The partition halts, and the next owner forwards the event.
+    /// If neither `routed` nor `dead-letters` takes an event, its partition halts, and the next owner forwards the
+    /// event.
     @Test func whereNeitherTopicTakesItItIsForwardedLater() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()
@@ -136,11 +137,11 @@ struct RefusalAuditTests {
         var scene = try Scene()
         scene.publications[2].isMisplaced = false
         #expect(try scene.audit().faults.count == 1)
-        // A record on an added partition is forwarded.
+        // By a count of 3 the record lies on an added partition, so it is forwarded.
         #expect(try scene.audit(partitionCount: 3).faults == [])
     }
 
-    /// The phone shows the refused event, although the event was only set aside.
+    /// The phone shows the refused event, although the event became only a dead letter.
     @Test func aPhoneThatShowsItIsFound() throws {
         var scene = try Scene()
         try scene.phone.push(
@@ -171,7 +172,7 @@ struct RefusalAuditTests {
         scene.refusals = ChaosAudit.RefusalScene(refusals: [Self.routed, Self.outcomes], outcomesUnpublished: 9)
         scene.logs.outcomes.remove(at: 1)
         #expect(try scene.audit().eventsLost == 1)
-        // An event without its dead letter is wrong, too.
+        // A bad record without its dead letter counts as lost, too.
         scene.logs.deadLetters.removeLast()
         #expect(try scene.audit().eventsLost == 2)
     }
@@ -210,8 +211,8 @@ struct RefusalAuditTests {
         #expect(count.sum == 8)
     }
 
-    /// Each refusal refuses some of the traffic. The embedded Kafka refuses only records of `dead-letters` or of
-    /// `state`, so it never refuses a good event.
+    /// A real Kafka refuses records of `routed`, `dead-letters`, `state` or `outcomes`. The embedded Kafka refuses only
+    /// records of `dead-letters` or `state`.
     @Test func everyWayIsDrawn() {
         let real = (0..<6).map { ChaosRefusal.drawn($0, kafkaIsEmbedded: false) }
         for topic in [TopicRole.routed, .deadLetters, .state, .outcomes] {

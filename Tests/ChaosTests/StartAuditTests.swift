@@ -68,8 +68,8 @@ struct StartAuditTests {
             #expect(isTaken)
         }
 
-        /// Writes the partition's counts for the start at offset `start`, and the counts of the audience's owner after
-        /// them.
+        /// Writes the partition's counts for the start of version `start`, and then the same counts of the audience's
+        /// owner.
         mutating func record(of start: Int64, _ counts: StartRecords.Counts) {
             self.recordPass(of: start, counts, at: 90)
             self.recordSum(of: start, counts, at: 90)
@@ -194,7 +194,7 @@ struct StartAuditTests {
         #expect(counts.orders == 2 && counts.started == 2 && counts.calledOff == 2)
     }
 
-    /// The record of one phone names it by its hash, and explains no other phone.
+    /// The record about one phone names it by its token's hash, and explains no other phone.
     @Test(arguments: [(StartAuditTests.second, 0), (StartAuditTests.first, 1)])
     func aRecordOfOnePhoneIsItsReason(token: String, faultCount: Int) throws {
         var scene = Self.begun()
@@ -222,7 +222,7 @@ struct StartAuditTests {
         #expect(try scene.audit().faults == [])
     }
 
-    /// A phone that left before the start must get no card.
+    /// A phone that left after the start must get no card long after its leave.
     @Test(arguments: [(21, 0), (60, 1)])
     func whoHasLeftIsLeftAlone(shownSeconds: Int64, faultCount: Int) throws {
         var scene = Self.begun()

@@ -38,7 +38,7 @@ struct StartTrafficTests {
         #expect(Set(attributes).count == attributes.count && attributes.count == 10)
     }
 
-    /// Two of three audiences are started twice or never end. Only a start follows an end.
+    /// Four of the six audiences are started twice, and three are never ended for good. Only a start follows an end.
     @Test func livesBeginAndEnd() {
         var living: [String: Bool] = [:]
         var starts: [String: Int] = [:]

@@ -50,7 +50,8 @@ struct TraceAuditTests {
         #expect(audit.passCount == 1 && audit.pushCount == 2 && audit.orphanCount == 0)
     }
 
-    /// The event may have ended otherwise on the next worker, and a killed worker's unsent spans are lost.
+    /// In a run with faults, the event may have another outcome on the next worker, and a killed worker's unsent spans
+    /// are lost.
     @Test(arguments: [false, true]) func faultsExcuseWhatIsLost(isUndisturbed: Bool) {
         let audit = Self.audit(
             [Self.event, Self.span("push", id: 2, below: 9, from: 1, to: 2)], isUndisturbed: isUndisturbed,
@@ -103,7 +104,7 @@ struct TraceAuditTests {
         #expect(audit.faults == ["traces: no event was traced", "traces: no push was traced"])
     }
 
-    /// All passes of an audience's event may have been on a killed worker.
+    /// In a run with faults, all passes of an audience's event may have been on a killed worker.
     @Test(arguments: [false, true]) func aVersionWithoutPassesIsFound(isUndisturbed: Bool) {
         let event = Self.event.replacing("delivered", with: "fanned-out")
         var audit = Self.audit([event, Self.push], outcome: "fanned-out")

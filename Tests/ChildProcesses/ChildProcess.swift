@@ -57,7 +57,7 @@ package final class ChildProcess: Sendable {
     /// Suspends the process until `resume`.
     package func pause() { self.signal(SIGSTOP) }
 
-    /// Lets the process go on after `pause`.
+    /// Lets the process continue after `pause`.
     package func resume() { self.signal(SIGCONT) }
 
     private func signal(_ number: Int32) {

@@ -2,10 +2,10 @@ import CommandSupport
 package import Foundation
 import KafkaLog
 
-/// A process that was started, waited for and has ended.
+/// Result of a process that has run to its end.
 ///
-/// It reads and writes files, not pipes. A process that is started at the same moment may inherit the end of a pipe. A
-/// reader of the pipe then waits for that process, too.
+/// The process reads and writes files instead of pipes. Another process that is started at the same moment could
+/// inherit an end of a pipe. Then a reader of the pipe would wait for that process, too.
 package struct EndedProcess: Sendable {
     /// Where the standard output of the process goes.
     package enum Output: Sendable {

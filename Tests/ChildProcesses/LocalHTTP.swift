@@ -17,7 +17,7 @@ package enum LocalHTTP {
     }
 
     /// Gets a page.
-    /// - Parameter accept: which kinds of answer are wanted.
+    /// - Parameter accept: value of the `accept` header.
     /// - Returns: `nil` when nobody listens on the port, or when the answer is cut short or takes too long.
     package static func get(_ path: String, port: Int, accept: String = "*/*") async throws -> Answer? {
         try await self.exchange(

@@ -1,5 +1,5 @@
-/// Rows of one event to all members of an audience. They show the cost of a member's push beside the transport alone, and
-/// the times of the first and the last acceptance. They also show the cost of the joins before.
+/// Rows of one event to all members of an audience. They show the cost of a member's push beside the transport alone,
+/// and the times of the first and the last acceptance. They also show the cost of the joins.
 struct FanoutRows {
     let bench: Bench
 
