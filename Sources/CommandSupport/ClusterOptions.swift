@@ -10,7 +10,9 @@ import Redaction
 /// `--config`, `--properties`, `--bootstrap`, `-X`.
 package struct ClusterOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."),
+        help: ArgumentHelp(
+            "Brokers, separated by commas; instead of those of --config. A host without a port means port 9092.",
+            valueName: "host:port,..."),
         form: .brokers)
     var bootstrap: String?
 

@@ -8,7 +8,7 @@ package enum OutcomeAgreement: Equatable {
     /// All outcomes are equal, apart from `duplicate`.
     case agree
     /// The outcomes differ, and this one counts. It is `delivered` or `fanned-out` if there is one. Otherwise it is the
-    /// last that is not `unknown`.
+    /// last that is neither `unknown` nor `duplicate`.
     case counts(String)
     /// The outcomes contradict each other.
     case contradict([String])

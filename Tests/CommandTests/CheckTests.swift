@@ -377,10 +377,16 @@ import Testing
             """#)
         { tally.count(report) }
         #expect(tally.text == "2 events, 1 refused")
+        #expect(tally.fails(isStrict: false) && !Check.Tally().fails(isStrict: true))
+        var doubts = Check.Tally()
         let doubtful = Self.reports(
             #"{"event":"update","content-state":{"at":1795840000,"eta":1795840000}} {"event":"update","content-state":{"at":1795840000}}"#
         )
-        for report in doubtful { tally.count(report) }
+        for report in doubtful {
+            tally.count(report)
+            doubts.count(report)
+        }
+        #expect(!doubts.fails(isStrict: false) && doubts.fails(isStrict: true))
         #expect(tally.text == "4 events, 1 refused, 3 warnings")
         #expect(doubtful[1].warnings.first?.hasPrefix("warning: at = 1795840000 (") == true)
     }

@@ -36,7 +36,7 @@ extension [ConfigurationFault] {
 
 /// All faults of a configuration at once.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The faults, in the order they were found; at least one.
+    /// The faults, those of the file in the order of its lines; at least one.
     public var faults: [ConfigurationFault]
 
     public init(faults: [ConfigurationFault]) { self.faults = faults }

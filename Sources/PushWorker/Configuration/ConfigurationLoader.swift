@@ -86,9 +86,28 @@ public struct ConfigurationLoader {
         // A value that could not be read has been replaced by its default. Checks across settings would then report
         // faults that do not exist.
         self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
-        guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
+        guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faultsToShow) }
         return Loaded(configuration: self.configuration, warnings: self.warnings)
     }
+
+    /// The faults in the order of the file's lines. Faults of variables and of missing settings follow. Only the last
+    /// unknown setting names the command that lists all settings.
+    private var faultsToShow: [ConfigurationFault] {
+        func line(_ fault: ConfigurationFault) -> Int {
+            guard let file = self.file, let location = fault.location, location.hasPrefix("\(file.name):") else {
+                return .max
+            }
+            return Int(location.dropFirst(file.name.count + 1)) ?? .max
+        }
+        var faults = self.faults.enumerated().sorted {
+            (line($0.element), $0.offset) < (line($1.element), $1.offset)
+        }.map(\.element)
+        for index in faults.indices.filter({ faults[$0].text.hasSuffix(Self.listAdvice) }).dropLast() {
+            faults[index].text.removeLast(Self.listAdvice.count)
+        }
+        return faults
+    }
+    private static let listAdvice = "; 'mailboat run --print-settings' lists them"
 
     // MARK: The file
 
@@ -135,7 +154,7 @@ public struct ConfigurationLoader {
         if !isOfApp { names += WorkerConfiguration.settings.map(\.description.name) + ["apps"] }
         if let near = NearSpelling.of(name, among: names) { return "is not a setting; did you mean \(near)?" }
         guard !isOfApp, let property = Self.property(meantBy: name) else {
-            return "is not a setting; 'mailboat run --print-settings' lists them"
+            return "is not a setting\(Self.listAdvice)"
         }
         let setting = "kafka.properties.\(property)"
         return "is not a setting; did you mean \(setting)?"
@@ -167,6 +186,9 @@ public struct ConfigurationLoader {
             switch entry.text {
             case .one(let text): self.bundleIDs.append(text)
             case .list(let texts): self.bundleIDs += texts
+            }
+            if entry.text == .list([]), self.bundleIDs.isEmpty, self.variable("apps", isList: true) == nil {
+                self.fault(entry, "is empty: expected \(WorkerConfiguration.expectedApps)")
             }
         }
         if let (text, _) = self.variable("apps", isList: true), case .list(let texts) = text {

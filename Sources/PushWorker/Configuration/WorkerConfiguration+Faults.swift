@@ -10,9 +10,9 @@ extension WorkerConfiguration {
     public var faults: [ConfigurationFault] {
         self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.proxyFaults
             + self.apps.flatMap(\.faults).eachOnce
-            + (self.apps.isEmpty
-                ? [Self.missing("apps", "the bundle id of at least one app, with its settings below")] : [])
+            + (self.apps.isEmpty ? [Self.missing("apps", Self.expectedApps)] : [])
     }
+    static let expectedApps = "the bundle id of at least one app, with its settings below"
 
     private static func missing(_ setting: String, _ expected: String) -> ConfigurationFault {
         ConfigurationFault(setting: setting, text: "is missing: expected \(expected)")

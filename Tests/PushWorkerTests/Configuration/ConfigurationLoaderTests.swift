@@ -34,6 +34,28 @@ struct ConfigurationLoaderTests {
         #expect(loaded.warnings.isEmpty)
     }
 
+    /// Faults stand in the order of the file's lines, those of variables last. Only the last unknown setting names the
+    /// command that lists all settings.
+    @Test func faultsStandInTheOrderOfTheFile() {
+        let text = "nonsuch: 1\nkafka.bootstrap: localhost:9092\nbudget.per-hour: many\nother-thing: 2\napps: []"
+        let faults = Loading.faults(text, environment: ["MAILBOAT_DRAIN_TIMEOUT": "soon"])
+        #expect(faults.map(\.setting) == ["nonsuch", "budget.per-hour", "other-thing", "apps", "drain-timeout"])
+        #expect(faults.dropLast().map(\.location) == [1, 3, 4, 5].map { "worker.yaml:\($0)" })
+        #expect(faults[0].text == "is not a setting")
+        #expect(faults[2].text == "is not a setting; 'mailboat run --print-settings' lists them")
+    }
+
+    /// A list of apps that is there and empty is named with its line, unless a variable names apps.
+    @Test func anEmptyListOfAppsIsNamedWithItsLine() {
+        let text = (Loading.lines.dropLast() + ["apps: []"]).joined(separator: "\n")
+        let faults = Loading.faults(text)
+        #expect(
+            faults.map(\.description) == [
+                "worker.yaml:3: apps: is empty: expected the bundle id of at least one app, with its settings below"
+            ])
+        #expect(Loading.faults(text, environment: ["MAILBOAT_APPS": "com.example.pizza"]).isEmpty)
+    }
+
     /// A capital letter in a bundle id adds no underscore to the name of a variable. Spaces around a comma do not
     /// belong to a topic.
     @Test func variablesAreNamedAfterTheirSettings() throws {

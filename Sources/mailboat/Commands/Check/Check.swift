@@ -33,7 +33,7 @@ struct Check: ParsableCommand {
             phone shows nothing.
 
             Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, 64 when the \
-            command line is wrong.
+            command line is wrong. With --strict it is 1 after a warning, too.
 
             EXAMPLES
               mailboat check events.ndjson
@@ -74,6 +74,9 @@ struct Check: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Show only refused events, and warnings on stderr.")
     var quiet = false
 
+    @Flag(help: "End with status 1 after a warning, too.")
+    var strict = false
+
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
 
     @Option(help: "Text for a person, or one JSON object for each event.")
@@ -109,14 +112,17 @@ struct Check: ParsableCommand {
             }
         }
         StandardError.print("\(input.name): \(tally.text)")
-        if tally.refusedCount > 0 { throw ExitCode(1) }
+        if tally.fails(isStrict: self.strict) { throw ExitCode(1) }
     }
 
     /// Counts of all events of the input.
     struct Tally {
         private var eventCount = 0
-        private(set) var refusedCount = 0
+        private var refusedCount = 0
         private var warningCount = 0
+
+        /// Whether the command ends with status 1.
+        func fails(isStrict: Bool) -> Bool { self.refusedCount > 0 || isStrict && self.warningCount > 0 }
 
         mutating func count(_ report: Report) {
             self.eventCount += 1
