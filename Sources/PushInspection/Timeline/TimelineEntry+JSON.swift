@@ -173,7 +173,8 @@ extension Timeline {
         case .late where outcome.reason == "the activity has ended":
             return "Late\(because): start it again, or use a new key."
         case .duplicate where asked?.kind == .start && outcome.reason.hasPrefix("the activity was already started"):
-            return "Duplicate\(because). Publish it with another key: each start needs an id of its own."
+            return "Duplicate\(because). Publish it with another key: each start needs an id of its own. "
+                + "If its card is gone, {\"event\": \"unregister\"} with this key ends the activity, and it can start again."
         // A later release may know other outcomes.
         case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:
             return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
