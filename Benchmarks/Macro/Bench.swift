@@ -1,6 +1,6 @@
 import Foundation
 
-/// What all rows of a run share: programs, cores, a directory for files, and the rows measured so far.
+/// Things that all rows of a run share: programs, cores, a directory for files, and the rows measured so far.
 final class Bench {
     let mailboat: String
     /// Path of this program, which also runs some of the measured processes.
@@ -20,7 +20,7 @@ final class Bench {
     var pacedPerSecond: [Int] = []
     /// A real Kafka, `host:port`, that the rows use instead of an embedded one.
     var bootstrap: String?
-    /// librdkafka properties of the workers' consumers, instead of their defaults.
+    /// librdkafka properties that replace defaults of the workers' consumers.
     var consumerProperties: [(name: String, value: String)] = []
     var isOnRealBroker: Bool { self.bootstrap != nil }
     private let startMicros = Clock.nowMicros
@@ -31,7 +31,7 @@ final class Bench {
         self.own = CommandLine.arguments[0]
         self.isQuick = isQuick
         self.preloadedSources = preloadedSources
-        // The number always has the same length, because counted processes keep it on their heap.
+        // Counted processes keep this number on their heap, so it always has the same length.
         let number = String(format: "%010d", ProcessInfo.processInfo.processIdentifier)
         self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(number)"
         try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)
@@ -55,7 +55,7 @@ final class Bench {
         self.rows.append(row)
     }
 
-    /// Prints a line that says what happens now.
+    /// Prints a line of progress, after the seconds since the run began.
     func say(_ text: String) {
         let seconds = (Clock.nowMicros - self.startMicros) / 1_000_000
         let time = String(repeating: " ", count: max(0, 4 - "\(seconds)".count)) + "\(seconds)"

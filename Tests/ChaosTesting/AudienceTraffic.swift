@@ -35,7 +35,7 @@ struct AudienceTraffic {
         var withdrawalMillis: Int64?
     }
 
-    /// State of a phone's membership. While it is `changing`, APNs is informed first, and the app publishes the change
+    /// State of a phone's membership. While it is `changing`, APNs is informed first. The app publishes the change
     /// afterwards.
     private enum Membership { case member, changing, left, gone }
 
@@ -216,7 +216,7 @@ struct AudienceTraffic {
                 records: [self.leave(old, isNamed: true), self.join(new)]))
     }
 
-    /// Ends the change of a phone whose records have been published.
+    /// Ends the change of the phone behind `token`. Its records have been published.
     mutating func hasChanged(_ token: String) {
         guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
         self.phones[index].membership = self.phones[index].next

@@ -75,9 +75,9 @@ struct BroadcastRules {
     /// Judges `apns-expiration`. On a channel without storage, only 0 is right. On a channel with storage, 0 is right
     /// until the worker knows of the storage. APNs may answer the worker's question too late.
     ///
-    /// The answer is in `state` before the worker's next broadcast leaves. Only an owner that dies right after its
-    /// first broadcast to be kept can leave its successor without the answer. After the second such broadcast, APNs
-    /// must be asked to keep every broadcast.
+    /// The answer is in `state` before the worker's next broadcast leaves. An owner that dies right after its first
+    /// stored broadcast may leave its successor without the answer. After two stored broadcasts, every later one must
+    /// be stored, too.
     private func expirationFaults(
         _ broadcasts: [ChaosListeners.Broadcast], _ storage: ChannelStorage
     ) -> [String] {

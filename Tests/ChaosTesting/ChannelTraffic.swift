@@ -29,7 +29,7 @@ struct ChannelTraffic {
         case send(Notice)
     }
 
-    /// One of this number of events is for a channel, the others are for activities.
+    /// One event in this number is for a channel. The others are for activities.
     static let eventsPerChannelEvent = 16
     /// Numbers of phones per channel: always online, offline now and then, and listening only from some later time.
     static let (steadyCount, sleepyCount, lateCount) = (2, 3, 1)
@@ -65,7 +65,7 @@ struct ChannelTraffic {
     /// Notices for APNs before the first event.
     private(set) var beginning: [Notice] = []
     private var sequence = 0
-    /// Progress towards the next event: elapsed milliseconds times the rate. The event is due at 1,000 times
+    /// Progress towards the next event: elapsed milliseconds times the rate. An event is due at 1,000 times
     /// `eventsPerChannelEvent`.
     private var due: Int64 = 0
     private var lastMillis: Int64?

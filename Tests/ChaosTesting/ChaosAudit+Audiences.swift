@@ -24,8 +24,8 @@ extension ChaosAudit {
         /// How often a card got the same content twice, over its channel and by a push. The key is the token of a
         /// member that has listened.
         var bothWays: [String: Int] = [:]
-        /// Number of high-priority contents that a phone got twice because it began to listen or got a new token
-        /// (`ChaosRepeats`). The key is the token.
+        /// Number of high-priority contents that a phone got twice because it began to listen or got a new token. The
+        /// key is the token (`ChaosRepeats`).
         var repeats: [String: Int] = [:]
         /// Phones that only listen, because no worker gets their tokens. The list is empty in runs with a former
         /// release, which may leave such phones without updates.
@@ -65,7 +65,7 @@ extension ChaosAudit {
         var silent = 0
         /// Number of times that a card got the same content over the channel and by token.
         var bothWays = 0
-        /// Least and greatest number of memberships that the workers together may hold.
+        /// Range of the number of memberships that all workers together may hold.
         var held = 0...0
     }
 
@@ -122,7 +122,7 @@ extension ChaosAudit {
         /// Audiences that the member was in, in order.
         var audiences: [String] = []
         var isFrequent = false
-        /// The channel that the member said it listens on.
+        /// The channel that the member's latest record names. `nil` means that the member does not listen.
         var channel: String?
         /// Whether the member came back after it had left. It is then shown the newest version, which it may have been
         /// shown before.

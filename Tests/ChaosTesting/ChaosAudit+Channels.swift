@@ -37,7 +37,7 @@ extension ChaosAudit {
 
     /// What a phone on the channel would show after each event if every event were broadcast alone and in order.
     struct ChannelExpectation {
-        /// States after no event, after the first event, and so on.
+        /// States in order: before the first event, after the first event, and so on.
         private(set) var states = [ReferenceDevice()]
         /// Index in `states` of the state after the last delivered event.
         private var deliveredIndex = 0

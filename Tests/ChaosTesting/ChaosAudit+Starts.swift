@@ -58,7 +58,7 @@ extension ChaosAudit {
         var accounted: Int { self.started + self.unknown + self.calledOff + self.heldBack + self.refused }
     }
 
-    /// The phones of one partition that an order may be for.
+    /// Phones of one partition that may be due an order's card.
     private struct StartPartition {
         /// Number of phones that have a card.
         var reached = 0
@@ -322,7 +322,7 @@ extension ChaosAudit {
             self.memberCounts.held.lowerBound + certain...self.memberCounts.held.upperBound + possible
     }
 
-    /// A token as records name it: the FNV-1a hash of its bytes, in hex.
+    /// Hash by which records name a token: FNV-1a of its bytes, in hex.
     static func tokenHash(_ token: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var bytes: [UInt8] = []

@@ -80,14 +80,14 @@ struct ChaosAudit {
 
     /// Judges a run.
     /// - Parameters:
-    ///   - publications: everything that was published. No two have the same key and value.
+    ///   - publications: all published records. No two have equal keys and values.
     ///   - acknowledgedCount: records that Kafka said it took.
     ///   - topic: the events topic.
     ///   - partitionCount: the topic's count at first, or `nil` when no partition was added.
-    ///   - refusals: what is known of records that Kafka refused for good.
-    ///   - channels: what else is known of channels.
-    ///   - audiences: what else is known of the members of audiences.
-    ///   - starts: what else is known of start members.
+    ///   - refusals: facts about records that Kafka refused for good.
+    ///   - channels: facts about channels that the logs do not contain.
+    ///   - audiences: facts about members of audiences that the logs do not contain.
+    ///   - starts: facts about start members that the logs do not contain.
     ///   - phone: the phone behind a token, or `nil` when nothing was ever pushed to it.
     init(
         _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String,

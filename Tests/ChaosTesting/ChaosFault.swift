@@ -1,6 +1,6 @@
 import PushModel
 
-/// Something that goes wrong, for a while or for a moment.
+/// Something that the run makes go wrong, for a while or for a moment.
 package struct ChaosFault: Equatable, Sendable {
     /// What goes wrong. The names are those of `--faults` and the summary.
     package enum Kind: String, CaseIterable, Sendable {
@@ -10,12 +10,12 @@ package struct ChaosFault: Equatable, Sendable {
         case workerStopped
         /// SIGSTOP of a worker for less than the group's session timeout.
         case workerPaused
-        /// SIGSTOP of a worker for longer than the session timeout. Others take over meanwhile, and the worker wakes up
-        /// believing that it still owns its partitions.
+        /// SIGSTOP of a worker for longer than the session timeout. Other workers take over meanwhile. The paused
+        /// worker then continues as if it still owned its partitions.
         case workerPausedPastSession
         /// kill -9 of the simulated APNs, which is started again after the duration. Its phones stay.
         case apnsKilled
-        /// APNs sends GOAWAY at a few requests, and does not process requests that were sent after these.
+        /// GOAWAY of APNs at a few requests. APNs does not process requests that were sent after these.
         case apnsGoAway
         /// A cut of every connection to APNs.
         case apnsCut
@@ -39,8 +39,8 @@ package struct ChaosFault: Equatable, Sendable {
         /// Kafka refuses some records for good, for example because they are too large or have no key. Workers whose
         /// partitions halt are started again afterwards.
         case kafkaRefuses
-        /// `events` gets more partitions while traffic goes on, and in some runs so does `routed` or `state`. This
-        /// happens once.
+        /// `events` gets more partitions under traffic, and in some runs `routed` or `state` does, too. This happens
+        /// once.
         case topicGrown
         /// `events` or `state` is deleted and made anew under running workers, at the very end, after everything else
         /// has been judged.
@@ -74,7 +74,7 @@ package struct ChaosFault: Equatable, Sendable {
         /// Whether the fault happens once in a run, at a time of its own.
         var isOnce: Bool { self == .topicGrown || self == .topicMadeAnew }
 
-        /// Whether only the present release survives the fault as it should.
+        /// Whether the fault needs the present release, because former releases do not handle it rightly.
         package var needsPresentRelease: Bool {
             self.isOnce || self == .kafkaRefuses || self == .broadcastsRefused
         }
@@ -85,7 +85,7 @@ package struct ChaosFault: Equatable, Sendable {
     var atMillis: Int64
     /// How long the fault lasts. 0 means a moment.
     var durationMillis: Int64
-    /// A number that decides the choices of the fault: which worker, which error.
+    /// A random number that chooses details of the fault, such as the worker or the error.
     var choice: Int
 }
 

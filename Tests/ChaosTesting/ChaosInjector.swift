@@ -165,7 +165,8 @@ final class ChaosInjector {
         }
     }
 
-    /// Ends the faults whose time is over, and starts workers that ended by themselves.
+    /// Ends the faults whose time is over, and restarts workers that ended by themselves, have halted partitions or
+    /// change their release.
     func advance(nowMillis: Int64) async throws {
         let due = self.remedies.filter { $0.dueMillis <= nowMillis }
         self.remedies.removeAll { $0.dueMillis <= nowMillis }
@@ -184,7 +185,7 @@ final class ChaosInjector {
         if !self.stage.kafkaIsRunning { throw CommandFailure("the embedded Kafka has ended: see kafka.log") }
     }
 
-    /// Stops workers that are to run the other release. They are then started as that release.
+    /// Stops workers that must run the other release. They are then started with that release.
     private func changeReleases(nowMillis: Int64) {
         guard let releases = self.releases else { return }
         for (index, worker) in self.stage.workers.enumerated()

@@ -38,7 +38,7 @@ struct ChaosMembers {
     }
 
     /// Begins without tokens.
-    /// - Parameter distanceMillis: the least time between two pushes to a token, as the workers are configured.
+    /// - Parameter distanceMillis: shortest time between two pushes to a token, as the workers are configured.
     init(distanceMillis: Int64) {
         // Half of the distance is left for differences in transit, because one push may be on its way for longer than
         // the next. Hundreds of pushes leave at once, and test machines are shared.
@@ -49,7 +49,7 @@ struct ChaosMembers {
     mutating func know(token: String) { if self.tokens[token] == nil { self.tokens[token] = Token() } }
 
     /// Counts a push that APNs accepted.
-    /// - Parameter reaction: what the phone made of it, or `nil` when it could not read it.
+    /// - Parameter reaction: the phone's reaction to the push, or `nil` when it could not read the push.
     /// - Returns: `false` when the token is not a member's.
     mutating func take(token: String, atMillis: Int64, body: [UInt8], reaction: Device.Reaction?) -> Bool {
         guard var known = self.tokens[token] else { return false }

@@ -14,7 +14,7 @@ struct ChaosPhones: ~Copyable {
     /// these repeats.
     private(set) var repeats = ChaosRepeats()
     private var reader: JournalReader
-    /// Activities by token, for every token there ever was.
+    /// Activities by token, for every token that an activity ever had.
     private var activities: [String: String] = [:]
     /// What was pushed to each phone so far: kind with content, and alerts.
     private var seen: Set<Seen> = []
@@ -35,7 +35,7 @@ struct ChaosPhones: ~Copyable {
     }
 
     /// Opens the journal. Throws when it cannot be read.
-    /// - Parameter distanceMillis: the least time between two pushes to a member.
+    /// - Parameter distanceMillis: shortest time between two pushes to a member.
     init(journalPath: String, distanceMillis: Int64) throws(JournalReader.Fault) {
         self.reader = try JournalReader(path: journalPath)
         self.members = ChaosMembers(distanceMillis: distanceMillis)

@@ -16,7 +16,7 @@ struct ChaosRefusal: Equatable {
     var way: Way
     /// When the refusal began, milliseconds since 1970.
     var fromMillis: Int64 = 0
-    /// When the refusal ended, milliseconds since 1970, or `.max`.
+    /// When the refusal ended, milliseconds since 1970. `.max` means that its end is not known.
     var toMillis = Int64.max
 
     /// A limit in bytes that only the largest events of `ChaosTraffic` exceed.
@@ -28,7 +28,8 @@ struct ChaosRefusal: Equatable {
     /// The refusal that a random number chooses.
     static func drawn(_ choice: Int, kafkaIsEmbedded: Bool) -> ChaosRefusal {
         if kafkaIsEmbedded {
-            // 10 is Kafka's MESSAGE_TOO_LARGE, 87 its INVALID_RECORD. Each of these topics has its own leading broker.
+            // 10 is Kafka's MESSAGE_TOO_LARGE, 87 its INVALID_RECORD. Each of these topics has its own leading broker,
+            // so its requests can fail alone.
             let code = choice / 2 % 2 == 0 ? 10 : 87
             return ChaosRefusal(
                 topics: [choice % 2 == 0 ? .deadLetters : .state], way: .anything(code: code, count: 4 + choice % 9))

@@ -58,7 +58,7 @@ final class ChaosRefusals {
         }
     }
 
-    /// Sets a worker's counts back to 0, because the worker has ended.
+    /// Keeps an ended worker's counts in the sums. Its next life counts from 0.
     func hasEnded(_ worker: ChaosWorker) {
         self.outcomesUnpublished.hasEnded(worker.name)
         self.lettersGivenUp.hasEnded(worker.name)
@@ -67,7 +67,7 @@ final class ChaosRefusals {
     /// Remembers that a worker ends with counts that were not read.
     func losesCounts() { if !self.refusals.isEmpty { self.countsAreWhole = false } }
 
-    /// What the judge has to know of the refusals.
+    /// Facts about the refusals for the judge.
     var scene: ChaosAudit.RefusalScene {
         ChaosAudit.RefusalScene(
             refusals: self.refusals, outcomesUnpublished: self.outcomesUnpublished.sum,

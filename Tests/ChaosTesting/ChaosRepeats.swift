@@ -9,18 +9,18 @@ import DeviceModel
 struct ChaosRepeats {
     /// Tokens of phones that have begun to listen since the last broadcast of a channel, by the channel's id.
     private var beginners: [String: Set<String>] = [:]
-    /// Tokens that replaced another one and have not got a push yet. Their partition may be another one, which cannot
-    /// know what the former token was sent.
+    /// New tokens that have replaced another one and have not got a push yet. Another partition may serve them, and
+    /// cannot know what the former token was sent.
     private var newTokens: Set<String> = []
     /// Number of repeats by token.
     private(set) var counts: [String: Int] = [:]
 
-    /// Takes the next entry of the journal, before the phones do.
+    /// Takes the next entry of the journal. The phones take the entry only afterwards.
     mutating func take(_ entry: JournalEntry, on phones: JournaledPhones) {
         self.take(entry) { phones.device(token: $0)?.device.stampSeconds }
     }
 
-    /// Takes the next entry of the journal, before the phones do.
+    /// Takes the next entry of the journal. The phones take the entry only afterwards.
     /// - Parameter stamp: stamp of what the phone behind a token shows, seconds since 1970, or `nil` when it shows
     ///   nothing.
     mutating func take(_ entry: JournalEntry, stamp: (_ token: String) -> Int64?) {

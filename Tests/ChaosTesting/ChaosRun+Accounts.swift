@@ -60,8 +60,8 @@ extension ChaosRun {
     /// Whether no fault was injected.
     var isUndisturbed: Bool { self.wish.kinds.isEmpty && !self.wish.isRollingRestart }
 
-    /// Counts of starts that workers have not published yet, in words. `nil` means that nothing is missing. Records
-    /// about many members are written once a minute at most.
+    /// The first missing record about starts, in words. `nil` means that no record is missing. Workers write records
+    /// about many members once a minute at most.
     func unreportedStarts() async throws -> String? {
         guard self.wish.startMemberCount > 0 else { return nil }
         let records = try StartRecords(

@@ -113,7 +113,7 @@ extension ChaosRun {
         return halted
     }
 
-    /// Judges that nothing is pushed or committed for halted partitions, although there are events.
+    /// Judges that nothing is pushed or committed for halted partitions, although new events are published for them.
     private func staysStill(_ tracks: [Track], _ halted: Set<Int32>) async throws {
         // Requests that were on their way when the partitions halted arrive within this time.
         try await Task.sleep(for: .seconds(2))
@@ -193,7 +193,7 @@ extension ChaosRun {
         }
     }
 
-    /// Offsets of the group in these partitions of `events`. Partitions without an offset are missing.
+    /// Offsets of the group in these partitions of `events`. Partitions without an offset are left out.
     private func committed(_ partitions: Set<Int32>) async throws -> [Int32: Int64] {
         let positions = try await ChaosReading.positions(self.stage).filter {
             $0.topicPartition.topic == self.stage.topics.events[0]

@@ -18,7 +18,7 @@ extension ChaosRun {
         var startMemberCount: Int
         /// Kinds of faults. Empty means no faults.
         var kinds: [ChaosFault.Kind]
-        /// Whether every worker is restarted once in good order, instead of faults. The run ends after these restarts.
+        /// Whether the run has no faults and restarts every worker once, in good order. It ends after these restarts.
         var isRollingRestart: Bool
         /// Another release, which workers run at first and again in the third quarter. `nil` means none.
         var former: Former?
@@ -34,7 +34,7 @@ extension ChaosRun {
             }
         }
 
-        /// Asks for a run.
+        /// Makes the options of a run.
         /// - Parameters:
         ///   - minutes: how long events are published and faults injected.
         ///   - seed: seed of events and faults.
@@ -45,7 +45,7 @@ extension ChaosRun {
         ///   - memberCount: phones of all audiences together, before any join or leave.
         ///   - startMemberCount: start members of all their own audiences together, 0 for none.
         ///   - kinds: kinds of faults, empty for none.
-        ///   - isRollingRestart: whether every worker is restarted once in good order, instead of faults.
+        ///   - isRollingRestart: whether the run has no faults and restarts every worker once, in good order.
         ///   - former: another release, which workers run at first and again in the third quarter, or `nil` for none.
         package init(
             minutes: Double, seed: UInt64, activityCount: Int, rate: Int, channelCount: Int,

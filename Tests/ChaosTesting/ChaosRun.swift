@@ -36,7 +36,7 @@ package final class ChaosRun {
     private let audiences: ChaosAudiences
     var phones: ChaosPhones
     private(set) var publications: [Publication] = []
-    /// Rotations that APNs does not know of yet, oldest first, and registrations that wait for their time.
+    /// Rotations that APNs does not know yet, oldest first, and registrations of new tokens that are published later.
     private var rotations: [(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)] =
         []
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
@@ -354,7 +354,7 @@ package final class ChaosRun {
         for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
             faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
         }
-        // A worker may end by itself with a reason, ready to be started again. A crash is a fault.
+        // A worker may end by itself, and is started again. A crash is a fault.
         faults += self.injector.crashes
         faults += self.releaseFaults()
         faults += self.haltFaults()

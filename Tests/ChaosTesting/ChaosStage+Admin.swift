@@ -3,7 +3,7 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// What an operator may do to topics, also by mistake.
+/// Changes to topics as an operator may make them, also by mistake.
 extension ChaosStage {
     private static let adminDurationMax = Duration.seconds(30)
 

@@ -33,7 +33,7 @@ package final class ChaosStage {
     /// The `mailboat` that all processes run.
     private let mailboat: URL
     let tracing: Tracing?
-    /// Whether Kafka was started by the run, and forgets everything when it ends.
+    /// Whether the run has started its own Kafka, which keeps everything only in memory.
     let kafkaIsEmbedded: Bool
     let kafkaSettings: KafkaSettings
     let topics: WorkerConfiguration.Topics
@@ -95,8 +95,8 @@ package final class ChaosStage {
         self.group = name
         self.kafkaIsEmbedded = real == nil
         self.membershipIsStatic = real != nil
-        // A real broker's lower limit is 6 s by default. The embedded one needs a second less than this timeout for
-        // each rebalance.
+        // A real broker allows no session timeout below 6 s by default. The embedded one takes a second less than the
+        // timeout for each rebalance.
         self.sessionTimeoutMillis = real == nil ? 4_000 : 10_000
         if let real {
             self.kafkaSettings = real

@@ -24,7 +24,7 @@ struct ChaosStarters {
 
     func knows(_ token: String) -> Bool { self.cards[token] != nil }
 
-    /// Takes a push that APNs took.
+    /// Counts a push that APNs accepted.
     /// - Returns: `false` when the token is not a start member's.
     mutating func take(token: String, atMillis: Int64, body: [UInt8]) -> Bool {
         guard self.knows(token) else { return false }

@@ -97,7 +97,7 @@ package struct ChaosSummary: Codable, Equatable {
     /// Writes the summary as JSON. Throws a `CommandFailure` with the path and what the file system says.
     package func write(to path: String) throws { try SummaryFile.write(self, to: path) }
 
-    /// The summary for a reader.
+    /// The summary as lines for a reader.
     package var lines: [String] {
         let faults = self.faults.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         let grouped = NumberText.grouped

@@ -52,7 +52,7 @@ struct ChaosTraffic {
     private let hasRefusables: Bool
     private var random: SplitMix64
     private var activities: [Activity] = []
-    /// Index into `activities`, by name, of those that wait for a card or a token.
+    /// Indices into `activities`, by name, of activities that wait for a card or a new token.
     private var indices: [String: Int] = [:]
     private var bornCount = 0
     private var sequence = 0
@@ -207,7 +207,7 @@ struct ChaosTraffic {
     ) -> Publication {
         guard activity.kind == .untimed, Bool.random(using: &self.random) else { return publication }
         var publication = publication
-        // A broker takes no time that is more than an hour ahead.
+        // A broker refuses a record time that is more than an hour ahead, so the latest one is half an hour ahead.
         publication.recordMillis = [1, max(1, nowMillis / 1_000), max(1, nowMillis + 1_800_000)].randomElement(
             using: &self.random)
         return publication

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// One worker over all its lives.
+/// One worker over all its lives. Each start begins a new life.
 final class ChaosWorker {
     let name: String
     /// Number of the worker, from 1 on.
@@ -15,7 +15,7 @@ final class ChaosWorker {
     var isPaused = false
     /// Whether the worker was told to end, by stop or kill.
     var isExpectedToEnd = false
-    /// When the worker was told to stop. `nil` means not in this life.
+    /// When the worker was told to stop. `nil` means that it was not told to stop in this life.
     private var stopAskedAt: ContinuousClock.Instant?
 
     /// The longest time that a stop may take. It is twice the drain timeout.

@@ -4,7 +4,7 @@ import KafkaLog
 /// A partition that a worker halted, as its log says.
 struct PartitionHalt: Equatable {
     var partition: Int32
-    /// Cause of the halt, without what differs between partitions: `bytes behind the last pass`.
+    /// Cause of the halt, without details that differ between partitions, such as `bytes behind the last pass`.
     var cause: String
     /// Whether the partition halted because Kafka refused a record for good.
     var isOfRefusal: Bool

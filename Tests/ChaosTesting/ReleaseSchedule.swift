@@ -14,7 +14,7 @@ struct ReleaseSchedule: Equatable, Sendable {
     /// Number of changes: forward, back, and forward again.
     static let changeCount = 3
 
-    /// Release that a worker runs at a time.
+    /// Executable of the release that a worker runs at some time.
     /// - Parameter millis: time since the run began.
     func executable(worker: Int, atMillis millis: Int64) -> URL {
         let changes = (0..<Self.changeCount).count { self.changeMillis($0, worker: worker) <= millis }

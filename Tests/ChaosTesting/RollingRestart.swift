@@ -2,8 +2,8 @@ import ChildProcesses
 import Foundation
 import PushModel
 
-/// Restarts one worker after the other in good order, as a deployment does, and measures how long their activities wait
-/// for a push. Only the task of the run uses it.
+/// Restarts one worker after the other in good order, as a deployment does. It measures how long activities of a
+/// restarted worker wait for a push. Only the task of the run uses it.
 final class RollingRestart {
     /// Times for the partitions of one stopped worker. Times are milliseconds since 1970.
     private struct Gap {

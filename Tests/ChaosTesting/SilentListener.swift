@@ -9,8 +9,7 @@ struct SilentListener: Equatable, Sendable {
     /// When APNs learnt that the phone listens, milliseconds since 1970. `nil` means that APNs does not know it yet.
     var listensMillis: Int64?
 
-    /// How long an owner may take to learn of its audience's channel, if its worker dies meanwhile and others take
-    /// over.
+    /// Maximum time until an audience's owner knows the channel, milliseconds, even if its worker dies meanwhile.
     private static let openingMillisMax: Int64 = 45_000
 
     init(audience: String, channel: String, number: Int) {

@@ -9,7 +9,7 @@ extension ChaosAudit {
         var startMillis: Int64
         /// When an `end` was published. `nil` means never.
         var endMillis: Int64?
-        /// Contents that its cards may show at first.
+        /// Contents that the start's cards may show at first.
         var contents: Set<[UInt8]>
     }
 
@@ -24,8 +24,8 @@ extension ChaosAudit {
                 .map { ($0.membership.isJoin, $0.recordMillis, $0.appliedMillis) }
         }
 
-        /// Whether the order has to reach this token. The token must have joined before the order's end, and must not
-        /// have left between then and the end.
+        /// Whether the order has to reach this token. The token's last record before the order's end must be a join,
+        /// and must have been applied before that end.
         func isDue(_ order: StartOrder) -> Bool {
             let end = order.endMillis ?? .max
             guard let last = self.movements(of: order.audience).last(where: { $0.recordMillis <= end }), last.isJoin,

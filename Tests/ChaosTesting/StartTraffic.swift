@@ -39,11 +39,11 @@ struct StartTraffic {
     /// Number of joins per second while audiences fill, and number of later joins, leaves and other changes per second.
     static let (joinsPerSecond, changesPerSecond) = (300, 15)
     private static let eventDistanceMillis: ClosedRange<Int64> = 1_000...10_000
-    /// Time between an end and the next start. A start that is read before the end has gone out is a duplicate, and an
+    /// Time between an end and the next start. A start that is read before the end was sent is a duplicate, and an
     /// outage may delay the end.
     private static let restMillis: ClosedRange<Int64> = 25_000...35_000
     /// How long before the end of the run phones stop joining and leaving, because counts of members are written once a
-    /// minute. Short runs stop later.
+    /// minute. In short runs they stop later.
     private static let calmMillis: Int64 = 30_000
 
     private var random: SplitMix64

@@ -1,7 +1,7 @@
 import TraceCollecting
 import Upstream
 
-/// Judges what workers sent to a collector about the events they traced.
+/// Judges the spans that workers sent to a collector.
 ///
 /// A killed worker loses the spans it had not sent. So a span's parent may be missing, and the event may have another
 /// outcome on the next worker. Only the spans of a run without faults have to be complete.
@@ -30,7 +30,7 @@ struct TraceAudit {
     /// - Parameters:
     ///   - bodies: bodies of the collector's requests.
     ///   - topic: topic of events.
-    ///   - isUndisturbed: whether nothing may be missing.
+    ///   - isUndisturbed: whether the run had no faults. Then no span may be missing.
     ///   - tokens: tokens of all phones. No span may hold one.
     ///   - outcomes: outcomes of an event, by its position in `topic`.
     init(

@@ -19,7 +19,8 @@ struct WorkerStall: Equatable {
         (self.beganMillis, self.endedMillis) = (ended - millis, ended)
     }
 
-    /// Whether a push that APNs took at `millis` may have counted as sent much earlier.
+    /// Whether a push that APNs took at `millis` may have left in this turn, long after the time at which it counts as
+    /// sent.
     func covers(_ millis: Int64) -> Bool {
         (self.beganMillis...self.endedMillis + BroadcastRules.transitMillisMax).contains(millis)
     }

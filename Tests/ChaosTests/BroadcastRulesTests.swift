@@ -49,8 +49,8 @@ struct BroadcastRulesTests {
         (.none, [0, 0, 0], 0), (.none, [0, 3_600], 1),
         // At first no worker knows that the channel stores messages. Later all workers know it.
         (.mostRecent, [0, 0, 3_600, 3_600], 0),
-        // The first owner that knew of the storage may die after one broadcast. After two broadcasts to be kept, every
-        // successor knows.
+        // The first owner that knows of the storage may die after one stored broadcast. After two stored broadcasts
+        // every successor knows.
         (.mostRecent, [3_600, 0, 3_600], 0), (.mostRecent, [3_600, 3_600, 0], 1),
         (.mostRecent, [3_600, 0, 3_600, 0], 1),
         // APNs keeps a broadcast for eight hours at most. The second expiration is later.

@@ -91,7 +91,8 @@ struct ChaosAuditTests {
             ])
     }
 
-    /// A successor cannot know what the former owner sent but did not write down. One of the two outcomes counts.
+    /// A successor cannot know which push a former owner sent without writing it down. The two owners then write
+    /// different outcomes, and one counts.
     @Test func whatTwoOwnersSayDifferentlyIsCounted() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("superseded", offset: 2))

@@ -15,7 +15,7 @@ struct ChaosListenersTests {
             body: Self.update(goal, stamp: 100 + goal))
     }
 
-    /// All entries have the same millisecond, or times that seem to go back. Their order says what reached the phone.
+    /// All entries have the same millisecond, or times that go back. Their order decides what reached the phone.
     private static let orders: [([JournalEntry], content: String)] = [
         ([Self.broadcast(1)], "{\"goal\":1}"),
         ([Self.broadcast(1), Self.gone, Self.broadcast(2)], "{\"goal\":1}"),

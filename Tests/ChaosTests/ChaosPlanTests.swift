@@ -48,8 +48,8 @@ struct ChaosPlanTests {
         #expect(Self.plan(seed: seed, minutes: 3, kinds: [.topicGrown]).faults.map(\.kind) == [.topicGrown])
     }
 
-    /// A run with a former release leaves out faults that the release does not survive. No kind needs both an embedded
-    /// and a real Kafka.
+    /// A run with a former release leaves out faults that a former release does not survive. No kind needs both an
+    /// embedded and a real Kafka.
     @Test func kindsSayWhatTheyNeed() {
         for kind in ChaosFault.Kind.allCases { #expect(!kind.needsEmbeddedKafka || !kind.needsRealKafka) }
         let present = ChaosFault.Kind.allCases.filter(\.needsPresentRelease)

@@ -12,7 +12,7 @@ struct MemberAuditTests {
     private static let app = "com.example.pizza"
     private static let (token, audience) = ("0a0b", "match")
 
-    /// The log of one audience, its one member, and what APNs took for the member. Times are in seconds.
+    /// The log of one audience, its one member, and the pushes to it that APNs took. Times are in seconds.
     private struct Scene {
         var publications: [Publication] = []
         var logs = ChaosAudit.Logs()

@@ -7,8 +7,8 @@ import Upstream
 
 @testable import ChaosTesting
 
-/// Tests of the judge of records that Kafka refused for good. What the contract allows passes. Without the refusal that
-/// allows it, it is a fault.
+/// Tests of the judge of records that Kafka refused for good. A loss that the contract allows passes. Without a refusal
+/// that explains it, the loss is a fault.
 struct RefusalAuditTests {
     private static let token = "0a0b"
     private static let routed = ChaosRefusal(topics: [.routed], way: .size, fromMillis: 100_000, toMillis: 110_000)

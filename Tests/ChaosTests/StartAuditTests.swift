@@ -10,7 +10,7 @@ struct StartAuditTests {
     private static let (app, audience) = ("com.example.pizza", "kick-off")
     private static let (first, second) = ("0a0b", "0c0d")
 
-    /// The log of an audience, its start members, and what APNs took for them. Times are in seconds.
+    /// The log of an audience, its start members, and the pushes to them that APNs took. Times are in seconds.
     private struct Scene {
         var publications: [Publication] = []
         var logs = ChaosAudit.Logs()

@@ -2,7 +2,7 @@ import CommandSupport
 package import Foundation
 import Synchronization
 
-/// A process of an executable, whose output goes to a file. It is killed when nothing refers to it.
+/// A process of an executable, whose output goes to a file. It is killed when the object goes away.
 package final class ChildProcess: Sendable {
     /// Name of the process in messages.
     package let name: String

@@ -9,7 +9,7 @@ import KafkaLog
 package struct EndedProcess: Sendable {
     /// Where the standard output of the process goes.
     package enum Output: Sendable {
-        /// Kept in `output`.
+        /// Standard output is kept in `output`.
         case kept
         /// Dropped.
         case dropped
@@ -30,7 +30,7 @@ package struct EndedProcess: Sendable {
     /// - Parameters:
     ///   - input: its standard input.
     ///   - environment: variables in addition to those of this process.
-    ///   - workingDirectory: its working directory, or `nil` for that of this process.
+    ///   - workingDirectory: its working directory. `nil` means the working directory of this process.
     ///   - limit: how long the process may run. It is killed afterwards.
     /// - Throws: when the process cannot be started, or has not ended within `limit`.
     package static func run(

@@ -24,17 +24,17 @@ package enum LocalHTTP {
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\naccept: \(accept)\r\nconnection: close\r\n\r\n", port: port)
     }
 
-    /// Sends a body of JSON, which may be empty. It answers as `get` does.
+    /// Sends a body of JSON, which may be empty. Returns `nil` in the same cases as `get`.
     package static func post(_ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.send("POST", path, body: body, port: port)
     }
 
-    /// Deletes a resource. It answers as `get` does.
+    /// Deletes a resource. Returns `nil` in the same cases as `get`.
     package static func delete(_ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.send("DELETE", path, body: body, port: port)
     }
 
-    /// Sends a body of JSON, which may be empty. It answers as `get` does.
+    /// Sends a body of JSON, which may be empty. Returns `nil` in the same cases as `get`.
     /// - Parameter method: the HTTP method, such as `PUT`.
     package static func send(_ method: String, _ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.exchange(

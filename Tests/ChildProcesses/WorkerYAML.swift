@@ -16,7 +16,7 @@ package enum WorkerYAML {
             .joined(separator: "\n")
     }
 
-    /// The group `kafka.oauth` after a line end, if the settings log in by tokens. Otherwise an empty text.
+    /// The group `kafka.oauth`, after a line end. The text is empty if the settings do not log in with tokens.
     package static func login(_ settings: KafkaSettings) -> String {
         let lines = settings.oauthSettings.map { name, texts in
             let values = texts.map { JSONLine.text($0) }

@@ -4,7 +4,7 @@ import Glibc
 /// Counts the allocations of this process's steps, if `allocation-counter` was preloaded into it. Reading the counts
 /// allocates nothing.
 struct AllocationMeter {
-    /// What a step did: operations, and all heap allocations of the process.
+    /// Number of operations in a step, and number of all heap allocations of the process meanwhile.
     struct Step: Codable {
         var operations = 0
         var allocations = 0
@@ -32,7 +32,7 @@ struct AllocationMeter {
     }
 
     /// Counts a step.
-    /// - Parameter step: does the operations, and returns which they were.
+    /// - Parameter step: does the operations, and returns their kind.
     mutating func count(_ operations: Int, _ step: () -> CountedOperation) {
         let before = self.total
         let operation = step()

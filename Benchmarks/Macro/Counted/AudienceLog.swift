@@ -29,7 +29,7 @@ final class AudienceLog: ShardLog {
     func offerEvent(_ value: [UInt8], timestampMillis: Int64) {
         self.events.offer(key: AudienceWorkload.audience, value: value, timestampMillis: timestampMillis)
     }
-    /// Whether every record that was written has been acknowledged and read.
+    /// Whether every written record has been acknowledged, and every record of `routed` and every event has been read.
     var isStill: Bool { self.memory.unreportedCount == 0 && self.routed.isEmpty && self.events.isEmpty }
 
     var leaseEndsMillis: Int64 { self.memory.leaseEndsMillis }

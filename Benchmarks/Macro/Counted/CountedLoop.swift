@@ -26,7 +26,7 @@ struct CountedLoop: ~Copyable {
             settings: EngineSettings(), apps: [app], inputTopics: inputTopics,
             routedTopicIndex: UInt16(inputTopics.count - 1),
             partitionCount: partitionCount)
-        // Virtual time passes fast, so markers would be renewed often. They are not part of a push.
+        // Virtual time passes fast, so markers would be renewed often. Their cost does not belong to a push.
         engine.settings.markerRefreshMillis = 1_000_000_000
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(
@@ -40,7 +40,7 @@ struct CountedLoop: ~Copyable {
         self.loop.carryOut(.assign((0..<count).map { PartitionGrant(number: $0, starts: [], logEnds: []) }), now: now)
     }
 
-    /// Takes turns until one of them leaves nothing undone.
+    /// Takes turns until the loop has no more work now.
     mutating func turn(now: EngineTime) {
         repeat {
             self.tracing?.turnBegan(now: now)

@@ -147,7 +147,7 @@ struct CountedMembers: ~Copyable {
     /// Takes turns until a number of pushes are answered and all results are written down.
     private mutating func turnUntilAnswered(_ wanted: Int) -> Bool {
         let isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
-        // Passes write down their progress once a second.
+        // Passes write down their progress once a second, so more than a second has to pass.
         self.move(millis: 1_100)
         _ = self.turn { $0.log.isStill }
         return isDone

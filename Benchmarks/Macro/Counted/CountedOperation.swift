@@ -1,5 +1,5 @@
-/// A part of a push whose instructions and allocations are counted. Each part is a function of `CountedShard`,
-/// `CountedMembers` or `CountedSession` that is never inlined, so that a profile names it.
+/// An operation whose instructions and allocations are counted, such as a part of a push. Each operation is a function
+/// of `CountedShard`, `CountedMembers` or `CountedSession` that is never inlined, so that a profile names it.
 enum CountedOperation: String, CaseIterable, Codable {
     case decode
     case take

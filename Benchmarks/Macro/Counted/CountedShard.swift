@@ -33,7 +33,7 @@ struct CountedShard: ~Copyable {
         repeat { self.loop.turn(now: self.now) } while self.log.unreportedCount > 0
     }
 
-    /// Tracing for this shard's app and topics, as traces name them. `nil` when the share is not valid.
+    /// Makes tracing for this shard's app and topics. `nil` when the share is not valid.
     static func tracing(share: Double) -> MeasuredTracing? {
         MeasuredTracing(
             inputTopics: [Workload.topic, "routed"], bundleIDs: [SampleRequest.bundleID], share: share)
@@ -48,7 +48,7 @@ struct CountedShard: ~Copyable {
     var pushCount: Int { self.loop.push.pushCount }
     /// Records written to `state` while records were kept.
     var state: [[StateRecord]] { self.log.state }
-    /// Sets whether records written to `state` from here on are kept.
+    /// Sets whether records that are written to `state` after this call are kept.
     mutating func keepState(_ keeps: Bool) { self.log.keepsState = keeps }
 
     /// Registers activities, and takes turns until all their registrations are committed.
@@ -124,7 +124,8 @@ struct CountedShard: ~Copyable {
         meter.count(count) { self.countedAnswer() }
 
         try self.handOver(count, "outcomes", &meter)
-        // Without the lease the loop takes Kafka's answers and writes nothing, so the two steps can be told apart.
+        // Without the lease the loop takes Kafka's answers and writes nothing. So taking answers and writing states are
+        // two steps.
         self.log.leaseEndsMillis = self.now.steadyMillis
         meter.count(count) { self.countedAcknowledgeOutcomes() }
         self.log.leaseEndsMillis = .max
@@ -164,7 +165,7 @@ struct CountedShard: ~Copyable {
 
     // MARK: Counted functions
 
-    // Each function returns its own operation. Otherwise the compiler would merge functions that do the same.
+    // Each function returns its own operation. Otherwise the compiler would merge functions with equal bodies.
 
     @inline(never) private mutating func countedDecode(_ count: Int) -> CountedOperation {
         let update = self.update

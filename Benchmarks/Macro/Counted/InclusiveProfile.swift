@@ -1,5 +1,5 @@
-/// Instructions by function, callees included, from a profile of callgrind (its manual, "Callgrind Format
-/// Specification").
+/// Instructions by function, callees included, from a profile of callgrind (format: "Callgrind Format Specification" in
+/// valgrind's manual).
 struct InclusiveProfile {
     /// Instructions of all calls of a function, by its mangled symbol.
     private(set) var instructions: [Substring: Int] = [:]
@@ -29,7 +29,7 @@ struct InclusiveProfile {
         self.instructions.reduce(0) { $0 + ($1.key.contains(symbolPart) ? $1.value : 0) }
     }
 
-    /// The name in "(12) name", or the one that was given for "(12)" before.
+    /// Reads a name. It is in the text, as in "(12) name", or an earlier line has given it for "(12)".
     private static func name(_ text: Substring, _ names: inout [Substring: Substring]) -> Substring {
         guard let end = text.firstIndex(of: ")") else { return text }
         let number = text[...end]

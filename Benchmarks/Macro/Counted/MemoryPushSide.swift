@@ -1,7 +1,7 @@
 import APNSProtocol
 import ShardLoop
 
-/// An APNs in memory that accepts what it gets, at once or when there is credit again. Its answers are ready for the
+/// An APNs in memory that accepts every push. It takes pushes while `hasCredit` is set. Its answers are ready for the
 /// next turn.
 final class MemoryPushSide: PushSide {
     var hasCredit = true
@@ -22,8 +22,7 @@ final class MemoryPushSide: PushSide {
 
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
         guard self.hasCredit else { return 0 }
-        // The request is a local variable meanwhile, because each access of a class property is checked for conflicting
-        // accesses.
+        // The request is moved to a local variable, because Swift checks each access to a class property for conflicts.
         var request = PushRequest()
         var answers: [PushAnswer] = []
         swap(&request, &self.request)

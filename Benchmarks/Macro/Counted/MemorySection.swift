@@ -8,8 +8,8 @@ struct StateRecord {
 
 /// A partition of `state` in memory, read from its beginning.
 final class MemorySection: StateSection {
-    /// How much of the sections can be read. The end is a stage of its own, so that a restore can be counted without
-    /// what follows it.
+    /// How much of the sections can be read. The end is a separate stage, so that a restore can be counted without the
+    /// work that follows it.
     enum Stage { case nothing, records, end }
 
     private let log: MemoryLog

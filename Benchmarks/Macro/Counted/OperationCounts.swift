@@ -1,6 +1,6 @@
 import Foundation
 
-/// Counts by the name of their row. Thresholds have the same form.
+/// Counted values, or thresholds for them, by the name of the row.
 struct OperationCounts: Codable, Equatable {
     struct Row: Codable, Equatable {
         var value: Double

@@ -1,4 +1,4 @@
-/// Results of a consumer, and the line that reports them.
+/// Results of an `ingest` or `raw-consumption` process, and the line that reports them.
 struct IngestMeasurement: Equatable {
     var eventCount = 0
     var pushCount = 0

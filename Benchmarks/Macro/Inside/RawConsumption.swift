@@ -3,7 +3,8 @@ import CRDKafka
 import Glibc
 
 /// Consumes with librdkafka alone, as fast as possible. There is a queue for each partition, and each call takes up to
-/// a thousand records, which are counted and dropped. Our wrapper is not used, because it is compared with this.
+/// a thousand records, which are counted and dropped. Mailboat's own wrapper is not used here, because it is compared
+/// with these results.
 struct RawConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "raw-consumption", abstract: "Count the records of a topic with librdkafka alone.",
@@ -51,7 +52,7 @@ struct RawConsumptionCommand: ParsableCommand {
             if count == before { usleep(1_000) }
         }
         print(meter.measured(eventCount: count, pushCount: 0).line)
-        // The process ends here, so the client is not taken apart.
+        // The process ends here, so the client is not destroyed.
     }
 
     private func makeClient() throws -> OpaquePointer {

@@ -24,7 +24,7 @@ struct TransportClientCommand: ParsableCommand {
     @Option var pushes: Int
     /// Number of pushes before the measurement begins.
     @Option var warmUp: Int
-    /// The server's process, whose CPU is read at the same moments.
+    /// Process id of the server. Its CPU is read at the same moments as this process's.
     @Option var serverPid: Int32
 
     func run() throws {
@@ -99,7 +99,7 @@ struct TransportMeasurement: Equatable {
     }
 }
 
-/// A load that keeps every stream busy. Confined to the transport's loop.
+/// A load that keeps every stream busy. It is used only on the transport's event loop.
 final class TransportLoad {
     private let transport: ShardTransport
     private let pushes: Int

@@ -4,7 +4,7 @@ import LocalFiles
 /// Counts the heap allocations of a process. A library is preloaded into the process, and its counts are read from
 /// outside.
 struct AllocationCounter {
-    /// The environment of the process to be counted.
+    /// Environment of the process whose allocations are counted.
     let environment: [String: String]
     let countsPath: String
 

@@ -4,7 +4,7 @@ import PushModel
 enum SampleRequest {
     static let bundleID = "com.example.pizza"
     static let topic = "com.example.pizza.push-type.liveactivity"
-    /// Hex digits of a device token of 32 bytes.
+    /// Number of hex digits of a device token of 32 bytes.
     static let tokenHexCount = 64
     static let expirationSeconds: Int64 = 1_900_000_000
     static let apnsID = "eabeae54-14a8-11e5-b60b-1697f925ec7b"

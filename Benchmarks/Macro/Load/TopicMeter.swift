@@ -17,7 +17,7 @@ struct TopicMeter {
         try self.reader.positions(of: self.partitions, within: .seconds(30)).reduce(0) { $0 + Int($1.endOffset) }
     }
 
-    /// Number of records that were written in this time, and bytes of their keys and values. The time is in
+    /// Number of records that were written between two times, and bytes of their keys and values. The times are in
     /// milliseconds since 1970.
     func written(_ millis: Range<Int64>) throws -> (records: Int, byteCount: Int) {
         var (records, byteCount) = (0, 0)

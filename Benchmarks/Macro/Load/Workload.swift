@@ -24,8 +24,7 @@ enum Workload {
     /// Number of partitions with which no partition comes near the broker's size limit. It is a power of two, and at
     /// least 64.
     static func partitionCount(activities: Int, updates: Int, identity: Identity = .short) -> Int {
-        // Registrations and state records have tokens that are 48 bytes longer, which are 96 hex digits. Keys are 23
-        // bytes longer.
+        // Long tokens have 48 bytes more, which are 96 hex digits. Long keys have 23 bytes more.
         let more = identity == .short ? 0 : 128
         let events = activities * (self.registrationByteCount + more) + updates * (self.updateByteCount + more)
         let states = (activities + updates) * (self.stateByteCount + more)
@@ -84,7 +83,7 @@ final class Prefiller {
     /// librdkafka's default of 10,000, a fetch would return a hundred megabytes at once, partition by partition. No
     /// broker with active producers does that.
     static let batchRecordCount = 64
-    /// How long a batch may wait, which is long enough for nearly every batch to be full.
+    /// How long a batch waits for more records. After this time nearly every batch is full.
     static let lingerMillis = 300
 
     private let producer: KafkaProducer

@@ -4,7 +4,8 @@ import Foundation
 /// not change the counts.
 struct Callgrind {
     private let bench: Bench
-    /// This program without debugging information, which valgrind 3.19 cannot read.
+    /// Path of a copy of this program without debugging information, because valgrind 3.19 cannot read that
+    /// information.
     private let program: String
     private let environment: [String: String]
 

@@ -71,7 +71,7 @@ final class ChildProcess {
     /// The output so far.
     var output: String { (try? String(contentsOfFile: self.logPath, encoding: .utf8)) ?? "" }
 
-    /// Suspends the process without its knowledge. `resume` lets it continue.
+    /// Suspends the process with SIGSTOP. `resume` lets it continue.
     func pause() {
         kill(self.pid, SIGSTOP)
         // The call returns once the process has stopped.
@@ -134,7 +134,7 @@ final class ChildProcess {
     }
 
     /// User and system time: the first two fields, each in seconds and microseconds (getrusage(2)). They are read as
-    /// numbers for the reason given at `Clock.micros`.
+    /// plain numbers for the reason that `Clock.micros` gives.
     private static func cpuMicros(_ usage: rusage) -> Int64 {
         withUnsafeBytes(of: usage) { bytes in
             let numbers = (0..<4).map { Int64(bytes.load(fromByteOffset: $0 * 8, as: Int.self)) }

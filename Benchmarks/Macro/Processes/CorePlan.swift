@@ -9,7 +9,7 @@ struct CorePlan {
     /// Core of Kafka and of the process that fills it.
     var kafka: Int?
 
-    /// Plans which of the cores that this process may use each process gets. With one core, no process is pinned.
+    /// Distributes the cores that this process may use. With one core, no process is pinned.
     init(cores: [Int] = Self.usableCores()) {
         guard cores.count >= 2 else { return }
         self.server = cores[0]

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// Requests to the control ports of the measured processes. Each has its own connection, and blocks (plain HTTP/1.1).
+/// Requests to the control ports of the measured processes, in plain HTTP/1.1. Each request has its own connection, and
+/// blocks its thread.
 enum LocalHTTP {
     /// The body of the answer. `nil` when nothing listens, or the status is not 200.
     static func get(port: Int, _ path: String) -> String? { self.request("GET", port: port, path, body: "") }

@@ -42,8 +42,8 @@ enum Clock {
     static var wallMicros: Int64 { Self.micros(CLOCK_REALTIME) }
 
     static func micros(_ clock: clockid_t) -> Int64 {
-        // The pair is seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it
-        // read first. So code that names these fields would not always build.
+        // The pair is seconds and nanoseconds. The fields of `timespec` are not named here. The compiler looks for them
+        // in the C module that it read first, so the code would not always build.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }

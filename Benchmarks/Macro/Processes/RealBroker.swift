@@ -12,7 +12,7 @@ final class RealBroker: Sendable {
     private let topics: [TopicPlan.Topic]
     private let groups = Mutex<Set<String>>([])
 
-    /// Time limit of each request. It is also the limit for the cluster to show created topics, and to stop showing
+    /// Time limit of each request. It also limits how long the cluster may take to show created topics and to hide
     /// deleted ones.
     private static let limit = Duration.seconds(20)
     /// Time limit until the groups can be deleted. A killed member stays in its group until its session ends.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A simulated APNs, as a process: in its cheapest mode, or with phones and faults of single requests.
+/// The process of a simulated APNs. It runs in its cheapest mode, or with phones and faults of single requests.
 final class Sink {
     let process: ChildProcess
     let port: Int

@@ -24,7 +24,7 @@ final class Worker {
         var readyLimitSeconds = 60
     }
 
-    /// Cost of a piece of work.
+    /// Time and CPU of one piece of work, microseconds.
     struct Work {
         /// Time until everything was acknowledged, and time until APNs had accepted the last push.
         var wallMicros: Double
@@ -146,7 +146,7 @@ final class Worker {
             && Self.sum("mailboat_kafka_unacknowledged_records", label: "", of: text) == 0
     }
 
-    /// Waits until `consumed` events are taken, answered and written down. This is not a measurement.
+    /// Waits until `consumed` events are taken, answered and written down. Nothing is measured.
     func settle(consumed: Int, limitSeconds: Int = 120) throws {
         try Waiting.until(
             "\(consumed) events to be settled", limitSeconds: limitSeconds, process: self.process, everyMillis: 200

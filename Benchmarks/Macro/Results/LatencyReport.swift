@@ -12,7 +12,7 @@ struct LatencyReport: Codable, Equatable {
 
     var takenToAccepted: Buckets = [:]
     var recordToAccepted: Buckets = [:]
-    /// Freshness of pushes to members. They are in neither of the other distributions.
+    /// Freshness of pushes to members. The other distributions do not contain these pushes.
     var memberFreshness: Buckets = [:]
     var accepted: UInt64 = 0
 
@@ -47,7 +47,7 @@ struct LatencyReport: Codable, Equatable {
         left.merging(right) { $0 - min($0, $1) }.filter { $0.value > 0 && left[$0.key] != nil }
     }
 
-    /// Both latencies as histograms.
+    /// `takenToAccepted` and `recordToAccepted` as histograms.
     /// - Throws: when a sample is missing. Each event is one push.
     func histograms(ofEvents count: Int) throws -> (taken: Histogram<UInt64>, intended: Histogram<UInt64>) {
         let intended = Self.histogram(self.recordToAccepted)

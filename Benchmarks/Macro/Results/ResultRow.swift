@@ -52,12 +52,12 @@ struct ResultRow: Codable, Equatable {
     }
 }
 
-/// The bound that a row has to keep, and the value that it should get.
+/// The bound that a row must keep, and the better value that is the aim.
 struct Target: Equatable {
     enum Side { case atMost, atLeast }
 
     var side: Side
-    /// The bound that has to be kept.
+    /// The bound that the row must keep: a minimum or a maximum, by `side`.
     var atLeast: Double
     var aim: Double?
 

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The time in which this virtual machine wanted to run and its host ran others. If this time is more than a few
+/// The time in which this virtual machine had work but its host ran other machines. If this time is more than a few
 /// percent of a core, a 99th percentile means little.
 enum StolenTime {
     /// Stolen time since the machine started, of all cores together, microseconds. 0 when the kernel does not say.

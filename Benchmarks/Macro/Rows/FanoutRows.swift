@@ -3,7 +3,7 @@
 struct FanoutRows {
     let bench: Bench
 
-    /// Number of connections that the worker has, and that the transport alone has.
+    /// Number of connections to APNs, both of the worker and of the transport alone.
     private static let connectionCount = 2
     /// Number of joins written while the worker is stopped. Writing them takes less time than the worker's lease lasts.
     private static let joinedTogether = 50_000
@@ -92,8 +92,8 @@ struct FanoutRows {
         self.bench.say("fanout: \(samples.join.median.short) joins per second of one core")
     }
 
-    /// Times from before the event is produced until APNs has answered the first push, and the last. They are looked at
-    /// every 2 ms and every 20 ms.
+    /// Times from producing the event until APNs has accepted the first push, and until it has accepted the last. APNs
+    /// is asked every 2 ms at first, and then every 20 ms.
     private func acceptances(of members: Int, _ stage: Stage, publish: () throws -> Void) throws
         -> (firstMillis: Double, lastMillis: Double)
     {

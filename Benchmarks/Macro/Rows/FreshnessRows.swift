@@ -7,7 +7,7 @@ struct FreshnessRows {
 
     private var members: Int { self.bench.isQuick ? 100_000 : 200_000 }
     private var eventCount: Int { self.bench.isQuick ? 8 : 30 }
-    /// Latency of APNs in practice.
+    /// Latency of the simulated APNs, milliseconds, as APNs has in practice.
     private static let apnsMillis = 50
 
     func run() throws {

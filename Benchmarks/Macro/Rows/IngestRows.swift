@@ -29,7 +29,7 @@ struct IngestRows {
             ]
             for command in round % 2 == 1 ? commands : commands.reversed() {
                 let result = try self.launch(command)
-                // This is the rate per second of one core: with its own core, the loop can take in no more.
+                // This is the rate per second of CPU. With a core of its own, the loop cannot take in more.
                 let rate = Double(result.eventCount) / result.cpuMicros * 1e6
                 if command[0] == "ingest" {
                     own.add(rate)

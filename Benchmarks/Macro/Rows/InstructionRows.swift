@@ -1,5 +1,5 @@
-/// Instructions of a push, by callgrind. The same work is run once and twice, in a process each. The difference is the
-/// cost of the pushes, without starting and registering.
+/// Instructions of a push, by callgrind. The same work is run once in one process, and twice in another. The difference
+/// is the cost of the pushes, without starting and registering.
 ///
 /// The whole worker is not counted. Callgrind slows the worker down forty times, but not its clock. So the worker would
 /// write to Kafka forty times as often for a push. Two parts that do not depend on a clock are counted instead. One is

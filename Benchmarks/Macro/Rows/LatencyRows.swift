@@ -12,10 +12,9 @@ struct LatencyRows {
     /// Number of updates of a backlog, each for another activity. The first backlog warms up, and the second gives the
     /// saturation rate.
     private static let backlogUpdateCount = 100_000
-    /// Pause after a backlog, after which an activity may be pushed to again.
+    /// Pause after a backlog. After the pause an activity may be pushed to again.
     private static let restMillis = 1_000
-    /// There are enough activities for this time of updates at the planned rate. No activity is updated twice within
-    /// it.
+    /// Seconds for which the activities suffice at the planned rate. No activity is updated twice within this time.
     private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
     /// Updates per second on a real broker. Its machine may be shared, so the rate is far below what the worker can do.

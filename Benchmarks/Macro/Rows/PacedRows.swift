@@ -5,7 +5,7 @@ struct PacedRows {
 
     private static let ratesPerSecond = [1_000, 2_000, 10_000, 20_000, 50_000]
     private static let quickRatesPerSecond = [1_000, 10_000, 50_000]
-    /// There are enough activities for this time of updates. No activity is pushed to twice within it.
+    /// Seconds for which the activities suffice. No activity is pushed to twice within this time.
     private static let activitySeconds = 2.5
     private static let warmUpSeconds = 1.0
     private static let measuredSeconds = 3.0
@@ -28,7 +28,7 @@ struct PacedRows {
         for rate in perSecond { try self.run(perSecond: rate) }
     }
 
-    /// Measures one rate. The processes are new, so that few partitions hold what is written.
+    /// Measures one rate. The processes are new, so that a few partitions can hold all records.
     private func run(perSecond: Int) throws {
         let roundCount = self.bench.isQuick ? 1 : 3
         let activityCount = Int(Double(perSecond) * Self.activitySeconds)

@@ -1,4 +1,4 @@
-/// Rows of what tracing adds to the instructions of a push, by callgrind: the loop as in `InstructionRows`, with a
+/// Rows of the instructions that tracing adds to a push. Callgrind counts the loop as in `InstructionRows`, with a
 /// share of the events traced. Writing spans for a collector is counted separately, because a worker does it on another
 /// thread.
 struct TracingRows {
@@ -28,7 +28,7 @@ struct TracingRows {
         try self.addPasses(callgrind)
     }
 
-    /// Adds rows of the members of an audience, each pushed to in the passes of its events.
+    /// Adds rows of pushes to the members of an audience, made by passes.
     private func addPasses(_ callgrind: Callgrind) throws {
         let passes = { (words: [String]) in
             try self.instructions(
@@ -49,7 +49,7 @@ struct TracingRows {
         }
     }
 
-    /// Instructions of each push of the second event.
+    /// Instructions of a push: those of a run with two events, less those of a run with one, by the number of pushes.
     private func instructions(
         _ callgrind: Callgrind, _ command: [String], events option: String, _ words: [String]
     ) throws -> Double {

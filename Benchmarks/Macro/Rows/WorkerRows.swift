@@ -3,8 +3,8 @@ struct WorkerRows {
     let bench: Bench
 
     func run() throws {
-        // All rounds of this many activities fit into 64 partitions. librdkafka works longer for a request when a
-        // broker has more partitions, and here one broker has them all.
+        // All rounds of this many activities fit into 64 partitions. librdkafka needs more CPU for a request to a
+        // broker with more partitions, and here one broker has all partitions.
         let activities = 100_000
         let roundCount = self.bench.isQuick ? 3 : 5
         let name = "worker, uncoalesced"
@@ -41,7 +41,7 @@ struct WorkerRows {
             self.bench.say("        \((work.workerMicros / pushes).short) us per push")
             yardstick.add(try h2load.run(connections: 1, requests: activities).cpuMicrosPerRequest)
         }
-        // Server and Kafka may share a core, which is then as busy as both together.
+        // If server and Kafka share a core, the core is as busy as both together.
         let coreBusy = self.bench.cores.isServerShared ? serverBusy.median + kafkaBusy.median : serverBusy.median
         let isServerBound = coreBusy > TransportRows.serverBusyMax
         self.bench.saturationPerSecond = saturation.median

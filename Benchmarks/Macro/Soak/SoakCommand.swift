@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import LocalFiles
 
-/// The command of `make soak`. It runs for hours instead of rounds, to see what grows.
+/// The command of `make soak`. It runs one load for a long time, and shows which values grow.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",

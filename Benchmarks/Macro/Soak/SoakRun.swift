@@ -6,17 +6,17 @@ struct SoakRun {
     let bench: Bench
     /// How long the load lasts, minutes.
     var minutes: Double
-    /// Pushes a second, of both kinds together. A fifth are the audience's.
+    /// Pushes per second, to single activities and to members together. A fifth of them go to members.
     var perSecond: Int
 
-    /// Latency of APNs in practice.
+    /// Latency of the simulated APNs, milliseconds, as APNs has in practice.
     private static let apnsMillis = 20
     private static let partitionCount = 64
     private static let secondsBetweenEvents = 10
     /// Time between two updates of an activity. It is short enough for the high-priority budget to run out, as in a
     /// busy hour.
     private static let secondsBetweenUpdates = 5
-    /// Number of tokens that change, and of members that leave and come back, between two events of the audience.
+    /// Number of tokens that change between two events of the audience. As many members leave and come back.
     private static let changedTogether = 50
     private static let sampleCountMax = 120
     /// Minimum length of a sample, which has to contain events of the audience.

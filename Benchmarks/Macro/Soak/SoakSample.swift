@@ -64,7 +64,7 @@ struct SoakFlatness {
         self.late = Array(samples.suffix(count))
     }
 
-    /// All samples but those of the warm-up.
+    /// All samples except those of the warm-up.
     static func judged(_ samples: [SoakSample]) -> [SoakSample] {
         Array(samples.dropFirst(Int(Double(samples.count) * Self.warmUpShare)))
     }
