@@ -21,8 +21,8 @@ extension ChaosAudit {
         var (budgetPerHour, frequentBudgetPerHour) = (0, 0)
         /// Number of broadcasts on channels that are kept for audiences.
         var broadcastCount = 0
-        /// How often a card got the same content twice, over its channel and by a push. The key is the token of a
-        /// member that has listened.
+        /// How often a card got the same content both over its channel and by a push. The key is the token of a member
+        /// that has listened.
         var bothWays: [String: Int] = [:]
         /// Number of high-priority contents that a phone got twice because it began to listen or got a new token. The
         /// key is the token (`ChaosRepeats`).
@@ -63,7 +63,7 @@ extension ChaosAudit {
         var broadcasts = 0
         /// Number of phones that only listen and had to show something.
         var silent = 0
-        /// Number of times that a card got the same content over the channel and by token.
+        /// Number of times that a card got the same content both over the channel and by push.
         var bothWays = 0
         /// Range of the number of memberships that all workers together may hold.
         var held = 0...0

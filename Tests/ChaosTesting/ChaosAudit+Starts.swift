@@ -215,7 +215,7 @@ extension ChaosAudit {
                 + order.audience)
     }
 
-    /// Whether the token's audiences had as many other starts within an hour as a token may get.
+    /// Whether other starts of the token's audiences, within an hour, reach the maximum for a token.
     private func isHeldBack(
         _ order: StartOrder, _ member: StartMember, _ orders: [StartOrder], _ scene: StartScene
     ) -> Bool {

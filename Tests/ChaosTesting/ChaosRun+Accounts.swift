@@ -47,8 +47,8 @@ extension ChaosRun {
         }
     }
 
-    /// How often a card got the same content over its channel and by token. The key is the token of a member that has
-    /// listened.
+    /// How often a card got the same content both over its channel and by push. The key is the token of a member that
+    /// has listened.
     func bothWays() -> [String: Int] {
         var counts: [String: Int] = [:]
         for token in self.phones.listened where self.phones.members.tokens[token] != nil {

@@ -22,7 +22,7 @@ struct ChaosTraffic {
         case started
         /// An activity whose token is rotated now and then.
         case rotating
-        /// An activity with pushes at high priority only, more than its budget allows.
+        /// An activity whose updates are all of high priority, and more than its budget allows.
         case reckless
         /// An activity whose records are written to a partition other than its key's.
         case misplaced

@@ -245,7 +245,7 @@ struct MemberAuditTests {
     }
 
     /// When a phone begins or stops listening, it may get the newest version and its alert twice: over the channel and
-    /// by token. Without faults it gets no more than that.
+    /// by push. Without faults it gets nothing else both ways.
     @Test(arguments: [(4, true), (5, false)]) func nothingComesBothWays(count: Int, isRight: Bool) throws {
         for isUndisturbed in [true, false] {
             var scene = Scene()

@@ -23,7 +23,7 @@ struct PacedPublisherCommand: ParsableCommand {
 
     func run() throws {
         // Producers wait 5 ms by default. Here they wait twice as long, so that the embedded broker gets batches. A
-        // batch of one record costs the broker as much as one of thirty, so with 5 ms the broker would be measured.
+        // batch of one record costs the broker as much as a batch of thirty. With 5 ms the broker would be the limit.
         let settings = KafkaSettings(bootstrap: self.bootstrap).appending("linger.ms", "10")
         let producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })

@@ -37,7 +37,7 @@ final class Broker {
         self.bootstrap = "127.0.0.1:\(port)"
         self.embedded = (process, controlPort)
         self.real = nil
-        // Nothing wakes a waiting fetch of the embedded Kafka.
+        // The embedded Kafka does not wake a waiting fetch, so fetches wait for 10 ms at most.
         self.consumerProperties = [("fetch.wait.max.ms", "10")] + bench.consumerProperties
         try Waiting.until("the embedded Kafka", limitSeconds: 30, process: process) {
             LocalHTTP.get(port: controlPort, "/healthz") != nil

@@ -15,7 +15,7 @@ final class RealBroker: Sendable {
     /// Time limit of each request. It also limits how long the cluster may take to show created topics and to hide
     /// deleted ones.
     private static let limit = Duration.seconds(20)
-    /// Time limit until the groups can be deleted. A killed member stays in its group until its session ends.
+    /// How long the row tries to delete the groups. A killed member stays in its group until its session ends.
     private static let groupLimitMicros: Int64 = 60_000_000
 
     /// Creates the worker's five topics, and waits until the cluster shows them. They have the settings of `mailboat
