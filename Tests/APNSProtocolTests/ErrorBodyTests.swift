@@ -34,7 +34,7 @@ import Testing
         #expect(Self.parse(#"{"x":"\#(String(repeating: "a", count: 2_000))","reason":"late"}"#).reason == "")
     }
 
-    /// An answer may be cut at any byte. The reader never traps, and never gives a reason that was not whole.
+    /// An answer may be cut at any byte. The reader never traps, and gives a reason only if it was complete.
     @Test func everyCutIsRead() {
         let body = Array(#"{"reason":"Unregistered","timestamp":1700000000123}"#.utf8)
         for count in 0...body.count {

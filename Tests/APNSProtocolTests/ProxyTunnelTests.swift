@@ -4,8 +4,8 @@ import Testing
 
 /// Tests of a proxy's answer to CONNECT, in any number of pieces.
 struct ProxyTunnelTests {
-    /// Feeds the answer in two pieces, cut at every position, and then byte by byte. The end must be the same each
-    /// time.
+    /// Feeds the answer whole, in two pieces for each cut in the first 200 bytes, and byte by byte. The final state
+    /// must be the same each time.
     private static func end(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> ProxyTunnel.State {
         let bytes = Array(text.utf8)
         var whole = ProxyTunnel()
@@ -78,7 +78,7 @@ struct ProxyTunnelTests {
         #expect(Self.end(interim) == .refused(.headTooLong))
     }
 
-    /// With any bytes, the tunnel never traps, never changes its result, and keeps no more than its limit.
+    /// With any bytes, the tunnel never traps, and a refusal never changes.
     @Test(arguments: 1...300 as ClosedRange<UInt64>) func anythingMayCome(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let pieces = [

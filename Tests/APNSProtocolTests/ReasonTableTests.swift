@@ -6,7 +6,7 @@ import Testing
 @Suite struct ReasonTableTests {
     static let token = Verdict.tokenDead(invalidSinceMillis: nil, suspicious: true)
 
-    /// Every reason whose verdict depends on nothing else.
+    /// Every reason whose verdict depends on status and reason alone.
     private static let rows: [(status: UInt16, reason: String, verdict: Verdict)] = [
         (400, "BadCollapseId", Verdict.messageRefused), (400, "BadDeviceToken", Self.token),
         (400, "BadExpirationDate", .expirationRefused),
@@ -41,7 +41,7 @@ import Testing
         (400, "TopicMismatch", .topicRefused(anotherConnectionMayDo: false)),
         (403, "FeatureNotEnabled", .topicRefused(anotherConnectionMayDo: false)),
     ]
-    /// Reasons that come with the time since when a token has been dead.
+    /// Reasons with a `timestamp`: the token has been dead since then.
     private static let goneReasons = ["ExpiredToken", "Unregistered"]
 
     @Test(arguments: Self.rows)

@@ -30,7 +30,7 @@ struct ChannelKeeperTests {
         #expect(bench.state[0]?.isAnnounced == true)
     }
 
-    /// A request only leaves when `state` has acknowledged what must come before it.
+    /// A creation leaves only after `state` has its intent, and its id is announced only after `state` has the id.
     @Test func intentAndIDWaitForState() throws {
         let now = EngineTime(steadyMillis: 0, wallMillis: 0)
         var keeper = ChannelKeeper(settings: KeeperSettings(), records: [], seed: 1, now: now)
@@ -89,8 +89,8 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// A takeover in the middle of a creation counts as a lost answer. The intent in `state` says which channels were
-    /// there before.
+    /// A takeover in the middle of a creation counts as a lost answer. The intent in `state` says which ids were in the
+    /// list before the creation.
     @Test(arguments: [true, false])
     func aTakeoverSettlesFirst(isExclusive: Bool) {
         var settings = KeeperSettings()
@@ -221,7 +221,7 @@ struct ChannelKeeperTests {
         #expect(bench.state.values.isEmpty)
     }
 
-    /// A kept channel is missing from a list. Only a second list without it proves that it has vanished.
+    /// A kept channel is missing from a list. Only a second list without the channel proves that it has vanished.
     @Test func whatIsOursAndMissingIsOpenedAgain() {
         var open = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .open, sinceMillis: 0)
         open.id = Self.a
@@ -238,7 +238,7 @@ struct ChannelKeeperTests {
         #expect(bench.state[0]?.phase == .wanted)
     }
 
-    /// The channel of the former life lingers beside the new one.
+    /// The channel of the former life lingers beside the new life's channel.
     @Test func aNewLifeHasAChannelOfItsOwn() {
         var bench = KeeperBench()
         bench.list([])

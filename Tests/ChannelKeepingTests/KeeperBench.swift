@@ -7,7 +7,7 @@ import PushModel
 struct KeeperBench {
     var keeper: ChannelKeeper
     var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)
-    /// All actions except writes, since the test last took them.
+    /// The keeper's actions, except writes, since the test last took them.
     var actions: [KeeperAction] = []
     var state: [Int64: KeptChannel] = [:]
 

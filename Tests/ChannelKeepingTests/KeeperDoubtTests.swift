@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// Tests wrong answers of a management host, and channels that are reported as gone.
+/// Tests wrong answers of Apple's host for channels, and channels that are reported as gone.
 struct KeeperDoubtTests {
     private static let a = Array("a".utf8)
 
@@ -33,7 +33,7 @@ struct KeeperDoubtTests {
         #expect(bench.deletions.map { $0.1 } == [Self.a], "what is not ours is never deleted")
     }
 
-    /// Nobody else creates channels here. Even so, a channel that was there before is not ours.
+    /// With `isExclusive`, nobody else creates channels here. Even so, a channel from before the creation is not ours.
     @Test func aForeignIDIsNotAdoptedEither() {
         var settings = KeeperSettings()
         settings.isExclusive = true
@@ -47,7 +47,7 @@ struct KeeperDoubtTests {
         #expect(bench.news == [.opened(id: Array("new".utf8))])
     }
 
-    /// An answer may contain an id of any length, so only a limited part of it is reported.
+    /// An answer may contain an id of any length, so an alarm has only the beginning of the id.
     @Test func ofALongIDTheBeginningIsTold() {
         var bench = KeeperBench()
         bench.list([])
@@ -111,8 +111,8 @@ struct KeeperDoubtTests {
         return bench
     }
 
-    /// APNs has refused a broadcast on the channel. The keeper asks for the list at once. If the channel is not in it,
-    /// the keeper opens another.
+    /// APNs has refused a broadcast on the channel. The keeper requests the list at once. If the list lacks the
+    /// channel, the keeper opens another.
     @Test func aChannelThatIsDoubtedAndNotInTheListHasVanished() {
         var bench = self.opened()
         bench.open("match", receipt: 2)

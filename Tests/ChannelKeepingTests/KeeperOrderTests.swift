@@ -4,11 +4,11 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// Tests which action or record has to come before which.
+/// Tests the order of actions and of records.
 struct KeeperOrderTests {
     private static let a = Array("a".utf8)
 
-    /// A keeper missed the time of some beacons. It sends one, and then deletes the channel.
+    /// A keeper has missed the time of some beacons. It sends one beacon for all of them, and then deletes the channel.
     @Test func aChannelDoesNotGoWithoutItsLastBeacon() throws {
         var ended = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .ended, sinceMillis: 0)
         ended.id = Self.a
@@ -28,7 +28,7 @@ struct KeeperOrderTests {
         #expect(bench.deletions.map(\.1) == [Self.a])
     }
 
-    /// A beacon that cannot be sent does not keep the channel for ever.
+    /// A beacon that cannot be sent delays the channel's deletion only by `beaconGraceMillis`.
     @Test func theGraceOfABeaconEnds() {
         var ended = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .ended, sinceMillis: 0)
         ended.id = Self.a
@@ -48,8 +48,8 @@ struct KeeperOrderTests {
         #expect(bench.state.count == 1)
     }
 
-    /// The record of the channel that serves a wish is written before the wish is removed. A crash between the two
-    /// loses no wish.
+    /// The record of the channel that serves a wish is written before the wish is removed. So a crash between the two
+    /// writes loses no wish.
     @Test func aWishGoesBehindTheChannelThatServesIt() {
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         let wish = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .wanted, sinceMillis: 0)
@@ -68,7 +68,8 @@ struct KeeperOrderTests {
         #expect(bench.news == [.opened(id: Self.a)])
     }
 
-    /// `state` never has two intents. The next list waits until `state` says that nothing was made.
+    /// `state` never has two intents. After a creation that made nothing, the next list waits until `state` no longer
+    /// has the intent.
     @Test func nothingIsMadeBeforeTheIntentBeforeIsGone() throws {
         var bench = KeeperBench()
         bench.list([])

@@ -73,7 +73,7 @@ struct ReconcilePlanTests {
         #expect(plan.unknown == [Array("other".utf8)])
     }
 
-    /// The list lags, so a new channel may be missing from it.
+    /// Apple's list lags, so a new channel may be missing from it.
     @Test func whatIsNewIsNotMissing() {
         let kept = [self.kept(1, "new", .open)]
         #expect(ReconcilePlan(kept: kept, listed: [], wallMillis: 59_999, settleMillis: 60_000).steps == [])

@@ -53,7 +53,7 @@ struct KeptChannelCodecTests {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
             guard let read = try? KeptChannelCodec.decode(bytes) else { continue }
-            // A record that can be read can be written again, and then says the same.
+            // A record that can be read can be written again. Read once more, it is the same record.
             let again = KeptChannelCodec.encode(read.channel, epoch: read.epoch)
             #expect((try? KeptChannelCodec.decode(again).channel) == read.channel)
         }
@@ -103,7 +103,7 @@ struct KeptChannelCodecTests {
 }
 
 extension KeptChannelCodec {
-    /// A complete record value.
+    /// The complete value of a record, with version and kind.
     static func encode(_ channel: KeptChannel, epoch: Int64) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
         bytes.append(using: &scratch) {

@@ -25,7 +25,8 @@ struct SortedSetTests {
 }
 
 extension KeptTable {
-    /// Compares the table's queues with a walk through all records. Returns what differs; `nil` if nothing does.
+    /// Compares the table's indexes with a walk through all records. Returns a description of the differences; `nil`
+    /// for none.
     func check(_ schedule: BeaconSchedule, beaconGraceMillis: Int64) -> String? {
         let duties = self.held.values.sorted { $0.number < $1.number }.map {
             ($0.number, HeldDuties($0, schedule: schedule, beaconGraceMillis: beaconGraceMillis))

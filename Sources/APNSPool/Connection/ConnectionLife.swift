@@ -1,7 +1,7 @@
 public import PushModel
 
-/// One APNs connection as its pool sees it: what it may carry, and when to ping it, leave it or close it. It only
-/// decides, and never touches a socket, a clock or a lock.
+/// One APNs connection as its pool sees it: what it may carry, and when to ping, retire or close it. It only decides,
+/// and never touches a socket, a clock or a lock.
 public struct ConnectionLife: Sendable {
     /// The phase of a connection. Each case names the phases that may follow.
     public enum Phase: Equatable, Sendable {
@@ -9,8 +9,8 @@ public struct ConnectionLife: Sendable {
         case connecting
         /// TLS, then the peer's first SETTINGS. Changes to `probing` or `closed`.
         case handshaking
-        /// A single request: APNs allows one stream until a request with a valid provider token was posted. Changes to
-        /// `open` with the first accepted push, to `draining` or to `closed`.
+        /// One request at a time: APNs allows one stream until a request with a valid provider token has arrived.
+        /// Changes to `open` with the first accepted push, to `draining` or to `closed`.
         case probing
         /// As many requests as the peer's current SETTINGS allow. Changes to `draining` or `closed`.
         case open
@@ -22,10 +22,10 @@ public struct ConnectionLife: Sendable {
 
     /// The effect of SETTINGS: the connection may carry its first request, its limit has changed, or nothing.
     public enum SettingsAction: Equatable, Sendable { case becameReady, limitChanged, ignore }
-    /// What to do with a connection that takes no new requests: close it at once, or wait for unanswered requests. It
-    /// may be draining or closed already.
+    /// What to do with a connection that must take no new requests.
     public enum DrainAction: Equatable, Sendable {
-        /// Close the connection; wait for its requests; or nothing, because it is draining or closed already.
+        /// Close the connection now; wait for its unanswered requests; or do nothing, because it is draining or closed
+        /// already.
         case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed
     }
     /// The effect of a request's end on its connection. `closeDrained`: the last request of a draining connection
@@ -36,7 +36,7 @@ public struct ConnectionLife: Sendable {
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
     /// What to do with a connection when a deadline is reached.
     public enum DeadlineAction: Equatable, Sendable {
-        /// Nothing is due; send a PING; close it because nobody needs it; or close it for the reason given.
+        /// Nothing is due; send a PING; close the idle connection; or close it for the reason given.
         case none, ping, closeIdle, close(ConnectionCloseReason)
         /// Retire the connection, because the peer allows no requests at all.
         case retireDenied
@@ -44,8 +44,7 @@ public struct ConnectionLife: Sendable {
 
     /// Number of timeouts in a row after which a connection is retired.
     public static let timeoutsInRowMax = 3
-    /// Time after which a starting connection, whose capacity is still unknown, no longer delays the opening of
-    /// another.
+    /// How long a starting connection, whose capacity is still unknown, delays the opening of another, milliseconds.
     public static let startPatienceMillis: Int64 = 2_000
 
     /// The current phase.
@@ -58,7 +57,7 @@ public struct ConnectionLife: Sendable {
     public private(set) var requestsLeft: Int
     /// Whether a push was accepted on this connection.
     public private(set) var isProven = false
-    /// Whether the peer reads our bytes too slowly: no more requests are queued.
+    /// Whether the peer reads our bytes too slowly. No more requests begin until it has caught up.
     public private(set) var isBlocked = false
     /// When connecting began, steady milliseconds.
     public let beganMillis: Int64
@@ -72,15 +71,15 @@ public struct ConnectionLife: Sendable {
     private(set) var lastAnswerMicros: Int64 = .min
     private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
-    /// Number of streams the peer admitted when it refused one although its SETTINGS allow more. It grows by one with
+    /// Lowered limit of streams, after the peer has refused one although its SETTINGS allow more. It grows by one with
     /// each accepted push.
     private var admittedMax = Int.max
-    /// When the peer's SETTINGS began to allow no stream at all.
+    /// When the peer's SETTINGS began to allow no stream, steady milliseconds; `nil` if they allow one.
     private(set) var deniedSinceMillis: Int64?
     private let limits: Limits
 
-    /// The part of the pool's configuration that a living connection needs. It is small, because every push accesses
-    /// its connection.
+    /// The part of the pool's configuration that a living connection needs. It is small, because each push reads the
+    /// memory of its connection.
     private struct Limits: Sendable {
         var requestTimeoutMillis: Int64
         var drainMillis: Int64
@@ -131,13 +130,13 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Time until which the pool waits to learn this connection's capacity before it opens another. A connection that
-    /// takes too long (half dead, perhaps) delays nothing. `.min` if it is not starting.
+    /// Time until which the pool waits to learn this connection's capacity before it opens another. After that, a
+    /// connection that hangs delays nothing. `.min` if the connection is not starting.
     public var startsUntilMillis: Int64 {
         switch self.phase {
         case .connecting, .handshaking: self.beganMillis + Self.startPatienceMillis
         case .probing:
-            // A warm connection may wait for its first request for any time. The patience is counted from that request.
+            // A warm connection may wait for its first request for any time. The patience begins with that request.
             if self.inFlight > 0 {
                 self.lastRequestMillis + Self.startPatienceMillis
             } else {
@@ -160,8 +159,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Takes the peer's SETTINGS, the first or later ones. `streamsMax` is its limit from now on; a negative one counts
-    /// as 0.
+    /// Takes the peer's SETTINGS, the first or later ones. `streamsMax` is the peer's limit from now on; a negative
+    /// limit counts as 0.
     public mutating func settingsReceived(streamsMax: Int, now: EngineTime) -> SettingsAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -190,18 +189,18 @@ public struct ConnectionLife: Sendable {
     public mutating func streamBegan(now: EngineTime) {
         self.inFlight += 1
         self.requestsLeft -= 1
-        // Silence is measured from the moment a request was sent.
+        // Before the first request the peer had nothing to answer, so its silence counts from that request on.
         if self.inFlight == 1 { self.lastReceivedMillis = max(self.lastReceivedMillis, now.steadyMillis) }
         self.lastRequestMillis = now.steadyMillis
     }
 
-    /// Takes back a request that was begun, and for which nothing was sent.
+    /// Takes back a request that has begun. Nothing of it was sent.
     public mutating func streamTakenBack() {
         self.inFlight -= 1
         self.requestsLeft += 1
     }
 
-    /// Counts a request's end. `answeredMicros` is the steady time of its status; `nil` without one.
+    /// Counts a request's end. `answeredMicros` is the steady time when its status arrived; `nil` without a status.
     public mutating func streamEnded(accepted: Bool, answeredMicros: Int64?) -> StreamEndAction {
         self.inFlight -= 1
         if accepted, self.admittedMax < .max { self.admittedMax += 1 }
@@ -225,12 +224,13 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Lowers the limit after the peer has refused a stream: it admits no more than are open now. Until SETTINGS or
-    /// accepted pushes raise the limit, no more are tried, or the same pushes would go round in a circle.
+    /// Lowers the limit to the streams that are open now, because the peer has refused another. Otherwise the peer
+    /// would refuse the same pushes again and again. SETTINGS and accepted pushes raise the limit.
     public mutating func streamRefused() { self.admittedMax = max(1, min(self.admittedMax, self.inFlight)) }
 
-    /// Counts a request that got no answer in time. The connection is stalled if several timed out with no answer
-    /// between, or if nothing was answered in the second half of that time. Its PINGs do not matter.
+    /// Counts a request that got no answer in time. The connection is stalled after `timeoutsInRowMax` timeouts with no
+    /// answer between them. It is also stalled if it has answered nothing for half the request timeout. Answers to
+    /// PINGs do not count.
     public mutating func requestTimedOut(micros: Int64) -> TimeoutAction {
         self.timeoutsInRow += 1
         switch self.phase {
@@ -242,7 +242,7 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Remembers whether the output buffer is at its bound.
+    /// Remembers whether the output buffer is full.
     public mutating func outputBlocked(_ blocked: Bool) { self.isBlocked = blocked }
 
     // MARK: Liveness
@@ -255,8 +255,7 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Ending
 
-    /// Stops new requests, after GOAWAY or because we retire the connection. Requests in flight finish within their own
-    /// time.
+    /// Stops new requests, after GOAWAY or because we retire the connection. Requests in flight may still finish.
     public mutating func drain(now: EngineTime) -> DrainAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -277,7 +276,7 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Ends the connection's life: it is gone, or is being closed.
+    /// Ends the connection's life, because the connection is gone or is being closed.
     public mutating func ended() { self.phase = .closed }
 
     // MARK: Time
@@ -294,8 +293,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// What is due now; `none` if nothing is. `mayCloseIdle` says that the pool can do without this connection when it
-    /// is idle.
+    /// The action that is due now; `none` if nothing is due. `mayCloseIdle` says that the pool can do without this
+    /// connection when it is idle.
     public mutating func deadlineReached(now: EngineTime, mayCloseIdle: Bool) -> DeadlineAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -351,9 +350,9 @@ public enum ConnectionCloseReason: Equatable, Sendable, CaseIterable {
     case connectTimeout
     /// A PING was not answered.
     case pingTimeout
-    /// The requests in flight did not finish in time after GOAWAY.
+    /// The connection was draining, and its requests did not finish in time.
     case drainTimeout
-    /// The last request of a draining connection ended.
+    /// The connection was retired, and has no request left.
     case drained
     /// The peer's SETTINGS allowed no request for long.
     case denied

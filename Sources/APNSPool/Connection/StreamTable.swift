@@ -1,8 +1,8 @@
 import PushModel
 
-/// The requests in flight on the connections of one pool. It is a slab addressed by tag. Each connection has a list in
-/// order of departure, so that the next request to time out is always the first. Allocates only while it grows, up to
-/// `streamsMax`.
+/// The requests in flight on the connections of one pool, in an array indexed by tag. Each connection has a list of its
+/// requests in order of departure. So the next request to time out is always the first in a list. The table allocates
+/// memory only while it grows, up to `streamsMax`.
 struct StreamTable: Sendable {
     struct Stream: Sendable {
         enum State: UInt8, Sendable {
@@ -10,7 +10,7 @@ struct StreamTable: Sendable {
             /// The tag is reserved for a request that is being filled.
             case reserved
             case inFlight
-            /// The request was answered as timed out, but the session still has its stream.
+            /// The push was reported as timed out, but the session still has its stream.
             case abandoned
         }
         var push = PushID(rawValue: 0)
@@ -18,7 +18,8 @@ struct StreamTable: Sendable {
         var streamID: Int32 = 0
         var connection: Int32 = 0
         var tokenGeneration: UInt32 = 0
-        /// Neighbours in the connection's list, or the next free entry; `none` at the ends.
+        /// Tags of the neighbours in the connection's list; `none` at the ends. `next` of a free entry is the next free
+        /// entry.
         var previous: Int32 = StreamTable.none
         var next: Int32 = StreamTable.none
         var state = State.free
@@ -31,13 +32,13 @@ struct StreamTable: Sendable {
     let streamsMax: Int
     private(set) var streams: [Stream] = []
     private(set) var inUse = 0
-    /// Number of open streams whose request was abandoned.
+    /// Number of open streams whose push was reported as timed out.
     private(set) var abandonedCount = 0
     private var firstFree = StreamTable.none
     private var first: [Int32]
     private var last: [Int32]
 
-    /// - Parameter streamsMax: the most tags in use. At most 2^31 - 1.
+    /// - Parameter streamsMax: maximum number of tags in use. At most 2^31 - 1.
     init(connectionCount: Int, streamsMax: Int) {
         self.streamsMax = min(streamsMax, Int(Int32.max))
         self.first = Array(repeating: Self.none, count: connectionCount)
@@ -99,7 +100,8 @@ struct StreamTable: Sendable {
         return stream
     }
 
-    /// Takes an answered push out of the order, but keeps its tag, because its stream is still open.
+    /// Removes a push that has timed out from its connection's list. Its tag stays in use, because its stream is still
+    /// open.
     mutating func abandon(_ tag: UInt32) {
         self.unlink(Int(tag))
         self.streams[Int(tag)].state = .abandoned
@@ -120,8 +122,8 @@ struct StreamTable: Sendable {
         self.inUse -= 1
     }
 
-    /// Tags still in use on a connection, abandoned ones included. Walks the whole table, so it is only for a
-    /// connection that has ended.
+    /// Tags still in use on a connection, including those of pushes that have timed out. Goes through the whole table,
+    /// so call it only for a connection that has ended.
     func tags(connection: Int) -> [UInt32] {
         self.streams.indices.filter { self.streams[$0].state != .free && self.streams[$0].connection == connection }.map
         { UInt32($0) }

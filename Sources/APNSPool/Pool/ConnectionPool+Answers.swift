@@ -3,7 +3,7 @@ public import PushModel
 
 /// The effect of answers, and of missing answers, on the route and its connections.
 extension ConnectionPool {
-    /// How a request without a status ended.
+    /// Why a request ended without a status.
     public enum Failure: Equatable, Sendable, CaseIterable {
         /// The peer answered REFUSED_STREAM: not processed.
         case refused
@@ -14,8 +14,8 @@ extension ConnectionPool {
         case unknown
     }
 
-    /// Takes a 200, the usual case. Returns `nil` if the push was answered before (it had timed out), or the tag is not
-    /// in use. `micros` is steady time.
+    /// Takes a 200, the usual case. Returns `nil` if the push had timed out before, or the tag is not in use. `micros`
+    /// is steady time.
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
@@ -27,7 +27,7 @@ extension ConnectionPool {
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
     }
 
-    /// Takes any other status, with its verdict.
+    /// Takes any other status, with its verdict. Returns `nil` in the same cases as `accepted`.
     public mutating func answered(
         _ tag: UInt32, connection: Int, verdict: Verdict, retryAfterSeconds: Int64?, now: EngineTime, micros: Int64
     ) -> PushEnd? {
@@ -46,7 +46,7 @@ extension ConnectionPool {
             self.busySucceeded()
         case .topicRefused:
             self.busySucceeded()
-            // A new key that is limited to certain topics may exclude this one; the key before it did not.
+            // A new key may be limited to certain topics that exclude this one. The former key may still be accepted.
             if stream.tokenGeneration >= self.keyGeneration { self.trialFailed(stream) }
         case .credentialRefused:
             self.busySucceeded()
@@ -82,15 +82,15 @@ extension ConnectionPool {
     }
 
     /// Handles a refused topic that a newer connection might accept: the first push ties a connection to the topics its
-    /// key has at that time (Apple). Returns `true` if the push may go over another connection. This connection and
-    /// others of its age are then retired, at most once in `TopicRefresh.pauseMillis` per app. So an app with a wrong
-    /// topic does not cost the other apps their connections.
+    /// key has at that time (Apple). Returns `true` if the push may go over another connection. All connections that
+    /// have carried requests are then retired, at most once in `TopicRefresh.pauseMillis` per app. So an app with a
+    /// wrong topic does not cost the other apps their connections.
     public mutating func renewsForTopic(_ tag: UInt32, connection: Int, now: EngineTime) -> Bool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return false }
         var refresh = self.topicRefreshes[stream.app] ?? TopicRefresh()
         let life = self.members[connection].life
         if life.beganMillis < refresh.atMillis { return true }
-        // An unproven connection was tied to the topics of this very moment.
+        // This request tied an unproven connection to the key's present topics, so another connection would not help.
         guard life.isProven, now.steadyMillis >= refresh.notBeforeMillis else { return false }
         if now.steadyMillis > refresh.notBeforeMillis &+ TopicRefresh.pauseMillisMax {
             refresh.pauseMillis = TopicRefresh.pauseMillisMin
@@ -99,14 +99,14 @@ extension ConnectionPool {
         refresh.notBeforeMillis = now.steadyMillis + refresh.pauseMillis
         refresh.pauseMillis = min(2 * refresh.pauseMillis, TopicRefresh.pauseMillisMax)
         self.topicRefreshes[stream.app] = refresh
-        // If all are retired already, their successors are being made.
+        // If all connections are retired already, others are being made in their place.
         if self.members.contains(where: { $0.isReady && $0.life.isUsable }) { self.replacementsDue += 1 }
         self.retireUsed(now: now)
         self.connectWhatIsDue(now: now)
         return true
     }
 
-    /// Takes the end of a stream without a status.
+    /// Takes the end of a stream without a status. Returns `nil` in the same cases as `accepted`.
     public mutating func failed(
         _ tag: UInt32, connection: Int, failure: Failure, now: EngineTime, micros: Int64
     ) -> PushEnd? {
@@ -119,12 +119,12 @@ extension ConnectionPool {
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// Takes another token of the store, which all new requests carry. `isReturn`: the token is the previous one, and
-    /// the two are exchanged.
+    /// Takes another provider token, which all new requests carry. `isReturn`: it is the previous token, and the two
+    /// are exchanged.
     ///
-    /// Apple counts new tokens per connection, and a quiet connection sees a new token only with its next request. A
-    /// connection that got its last new token within 20 minutes is retired, no matter when that token was signed,
-    /// unless it has carried this one, too.
+    /// Apple counts new tokens per connection, and a quiet connection sees a new token only with its next request. So a
+    /// connection is retired if it got its last new token less than 20 minutes ago. It is kept if its last or previous
+    /// token is the one taken now.
     public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
         if isReturn {
@@ -149,8 +149,8 @@ extension ConnectionPool {
         self.clearTokenAlarm()
     }
 
-    /// Takes the first generation of the key that is used from now on. `isUnproven`: APNs has not accepted the key yet.
-    /// `isOnTrial`: if APNs refuses it, there is another key to return to.
+    /// Takes the change to another key. `firstGeneration` is the generation of the key's first token. `isUnproven`:
+    /// APNs has not accepted the key yet. `isOnTrial`: there is another key to return to if APNs refuses this one.
     public mutating func keyReplaced(firstGeneration: UInt32, isUnproven: Bool, isOnTrial: Bool) {
         self.keyGeneration = firstGeneration
         self.isKeyUnproven = isUnproven
@@ -187,7 +187,8 @@ extension ConnectionPool {
         return PushEnd(push: stream.push, micros: max(0, (answeredMicros ?? stream.beganMicros) - stream.beganMicros))
     }
 
-    /// Counts a refused stream. A connection that refuses endlessly would send the same pushes round in a circle.
+    /// Counts a refused stream. Retires a connection after too many in a row, because it would refuse the same pushes
+    /// for ever.
     private mutating func refused(_ connection: Int, now: EngineTime) {
         if self.members[connection].refusedInRow == 0 {
             // A peer that lowers its limit refuses as many streams as were in flight. That alone is no reason to retire
@@ -247,7 +248,7 @@ extension ConnectionPool {
     }
 
     private mutating func credentialsRefused(_ stream: StreamTable.Stream, now: EngineTime) {
-        // An answer about an earlier key says nothing about this one.
+        // An answer about an earlier key says nothing about the key in use.
         guard stream.tokenGeneration >= self.keyGeneration else { return }
         // With a key on trial, one answer is enough to return to the key that worked.
         guard !self.trialFailed(stream) else { return }
@@ -259,7 +260,7 @@ extension ConnectionPool {
         case .restAgain:
             break
         }
-        // APNs' next acceptance of the key is then reported.
+        // This makes the pool report when APNs next accepts the key.
         self.isKeyUnproven = true
         // A token signed while the clock was wrong is refused as invalid.
         if stream.tokenGeneration == self.tokenGeneration {

@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Events and deadlines of connections, and the choice of their number.
+/// Events and deadlines of connections, and the decision how many connections there are.
 extension ConnectionPool {
     /// Opens the warm connections.
     public mutating func start(now: EngineTime) {
@@ -9,8 +9,8 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Remembers that pushes are ready without credit for them. Opens a connection if there is none, or, after
-    /// `growthPauseMillis`, one more.
+    /// Remembers that pushes are ready and that there is no credit for them. Opens the first connection at once, and a
+    /// further one after `growthPauseMillis`.
     public mutating func wanted(now: EngineTime) {
         guard self.credit == 0 else { return }
         self.waitsForWindow =
@@ -28,7 +28,7 @@ extension ConnectionPool {
 
     // MARK: Events of a connection
 
-    /// Takes the event that TCP is up. TLS and the peer's first SETTINGS follow.
+    /// Takes the event that TCP has connected. TLS and the peer's first SETTINGS follow.
     public mutating func transportConnected(_ connection: Int, now: EngineTime) {
         self.members[connection].life.transportConnected(now: now)
     }
@@ -51,18 +51,18 @@ extension ConnectionPool {
         self.members[connection].life.bytesReceived(now: now)
     }
 
-    /// Takes the event that the connection's output buffer reached its bound (`true`), or fell below it again.
+    /// Takes the event that the connection's output buffer is full (`true`), or has room again.
     public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
         self.members[connection].life.outputBlocked(blocked)
         self.refreshCredit(connection)
     }
 
-    /// Takes a GOAWAY: no new requests here, and streams up to its last one finish. `isError`: its code was not
-    /// NO_ERROR.
+    /// Takes a GOAWAY. The connection takes no new requests, and its streams up to the last one that GOAWAY names
+    /// finish. `isError`: the code of GOAWAY is not NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
         guard self.members[connection].isInUse else { return }
         let life = self.members[connection].life
-        // If a server sends GOAWAY to each new connection, new ones must not follow without a pause.
+        // If a server sends GOAWAY on each new connection, the next must not follow without a pause.
         if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {
             self.countFailure(connection, now: now)
         }
@@ -71,13 +71,14 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Retires the connection: its session takes no more requests, for a reason of its own.
+    /// Retires the connection, because its HTTP/2 session takes no more requests.
     public mutating func requestsRefused(_ connection: Int, now: EngineTime) {
         self.retire(connection, now: now)
     }
 
-    /// Removes the connection, which could not be made, was lost, or was closed as requested. Its number is free again.
-    /// Requests still in flight are returned: nobody knows their result. `fault` is why it could not be made, if known.
+    /// Removes a connection that could not be made, was lost, or was closed as requested. Its number is free again.
+    /// Returns the requests still in flight, whose result is unknown. `fault`: why the connection could not be made, if
+    /// known.
     public mutating func connectionEnded(
         _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
     ) -> [PushEnd] {
@@ -107,14 +108,13 @@ extension ConnectionPool {
 
     // MARK: Time
 
-    /// Ends the window's round if it is over, after which more or fewer requests may be in flight. It is cheap; call it
-    /// once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil` if unknown. The
-    /// closure is called only at the end of a round.
+    /// Ends the round of the in-flight window if it is over. More or fewer requests may then be in flight. The call is
+    /// cheap; make it once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil`
+    /// if unknown. The closure is called only at the end of a round.
     public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
         let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)
-        // A window that has grown ends the wait even without an answer: the answers that would have ended it may never
-        // arrive.
+        // A wider window ends the wait even without an answer, because answers may never arrive.
         if hasGrown { self.waitsForWindow = false }
     }
 
@@ -166,7 +166,7 @@ extension ConnectionPool {
     // MARK: Internals
 
     private func deadlineMillis(ofRequestBegunMicros micros: Int64) -> Int64 {
-        // The time is rounded up, so that a timer set for this moment finds the request overdue.
+        // The time is rounded up, so that the request is overdue when a timer for this time fires.
         (micros + 999) / 1_000 + self.configuration.requestTimeoutMillis
     }
 
@@ -186,7 +186,7 @@ extension ConnectionPool {
                 self.countFailure(connection, now: now)
                 self.retire(connection, now: now)
             }
-            // No connection got an answer since this request left.
+            // The route has fallen silent if no connection got an answer since this request left.
             let lastAnswerMicros = self.members.reduce(Int64.min) { max($0, $1.life.lastAnswerMicros) }
             if lastAnswerMicros < stream.beganMicros { self.health.fellSilent(now: now) }
         }
@@ -207,7 +207,7 @@ extension ConnectionPool {
         if isYoung || wasOfNoUse { self.backOff(for: member, now: now) } else { self.connectBackoff.succeeded() }
     }
 
-    /// When the next connection is due; `nil` if none is.
+    /// When the next connection must be opened, steady milliseconds; `nil` if none is needed.
     private var nextConnectMillis: Int64? {
         guard !self.isShutDown, self.members.contains(where: { !$0.isInUse }) else { return nil }
         let usable = self.usableCount
@@ -224,7 +224,7 @@ extension ConnectionPool {
         if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
         guard self.hasDemand else { return nil }
         if usable == 0 { return self.connectNotBeforeMillis }
-        // A probe soon shows the capacity, and a route that lets single probes through needs no more connections.
+        // While a gate lets only probes through, one connection is enough.
         guard !self.isHolding else { return nil }
         let startsUntilMillis = self.startsUntilMillis
         guard startsUntilMillis < .max else { return nil }
@@ -233,8 +233,8 @@ extension ConnectionPool {
             startsUntilMillis)
     }
 
-    /// Whether connections cannot be made, or answer nothing. One attempt at a time then finds out when that is over,
-    /// without waiting for one that hangs.
+    /// Whether connections cannot be made, or answer nothing. Single new attempts then find out when that is over. They
+    /// do not wait long for one that hangs.
     private var isScouting: Bool {
         if self.health.mutesInRow > 0 {
             return !self.members.contains { $0.isReady && $0.life.isUsable && $0.life.hasAnswered }
@@ -242,7 +242,7 @@ extension ConnectionPool {
         return self.health.connecting != nil && !self.members.contains(where: \.offersStreams)
     }
 
-    /// Time until which starting connections are waited for.
+    /// The pool waits for starting connections until this time, steady milliseconds.
     private var startsUntilMillis: Int64 { self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) } }
 
     /// Whether a gate lets nothing through but a probe.

@@ -3,8 +3,8 @@ import PushModel
 
 /// Trouble of the route as a whole, for an operator.
 extension ConnectionPool {
-    /// Why nothing can be pushed now; `nil` if no trouble is known. What APNs says takes precedence over what its
-    /// silence may mean.
+    /// Why nothing can be pushed now; `nil` if no trouble is known. Answers of APNs take precedence over guesses from
+    /// its silence.
     public var trouble: RouteTrouble? {
         if self.isShutDown { return nil }
         if self.credentialGate.isHolding { return .credentialsRefused }
@@ -29,7 +29,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Remembers the trouble that a connection showed, if it ended without having been of use.
+    /// Remembers the trouble of a connection that has ended without having been of use.
     mutating func updateTrouble(of member: Member, fault: ConnectFault, now: EngineTime) {
         guard !self.isShutDown else { return }
         if member.isReady {
@@ -39,7 +39,7 @@ extension ConnectionPool {
             }
             return
         }
-        // While others serve, one failed connection does not count as trouble of the route.
+        // While other connections serve, a failed one does not count as trouble of the route.
         guard !self.members.contains(where: \.offersStreams) else { return }
         switch fault {
         case .notAPNs: self.health.connecting = .notAPNs
@@ -65,7 +65,8 @@ extension ConnectionPool.Member {
     /// Whether requests may go over the connection, now or after others have been answered.
     var offersStreams: Bool { self.isReady && self.life.isUsable && self.life.peerStreamsMax > 0 }
 
-    /// When the connection will count as slow; `nil` if it does already, or serves.
+    /// When the connection will count as slow, steady milliseconds; `nil` if it does already, offers streams, or is
+    /// ending.
     var slowAtMillis: Int64? {
         guard self.isInUse, self.slowness == nil, self.life.isUsable, !self.offersStreams else { return nil }
         let since = self.isReady ? self.life.deniedSinceMillis ?? self.life.beganMillis : self.life.beganMillis

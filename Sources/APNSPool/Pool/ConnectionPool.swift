@@ -1,8 +1,9 @@
 import APNSProtocol
 public import PushModel
 
-/// The connections of one route (environment × credential) of one shard. Decides how many there are, which one carries
-/// the next push, and what an answer means for them. Its runner owns the sockets and carries out `actions`.
+/// The connections of one route (environment × credential) of one shard. The pool decides how many connections there
+/// are, which one carries the next push, and what an answer means for them. The pool's runner owns the sockets and
+/// carries out `actions`.
 ///
 /// Each push that began ends exactly once: by `accepted`, `answered` or `failed`, in `timedOut`, or in the result of
 /// `connectionEnded`.
@@ -12,13 +13,13 @@ public struct ConnectionPool: Sendable {
         static let pauseMillisMin: Int64 = 60_000
         static let pauseMillisMax: Int64 = 3_600_000
 
-        /// Connections that began before this moment do not know the topic.
+        /// Connections that began before this time may not know the topic, steady milliseconds.
         var atMillis: Int64 = .min
         var notBeforeMillis: Int64 = .min
         var pauseMillis = TopicRefresh.pauseMillisMin
     }
 
-    /// One of the numbers by which the pool names its connections, with the connection that has the number.
+    /// One of the pool's connection numbers, with the connection that has it, if any.
     struct Member: Sendable {
         /// Whether the number is taken, by a connection that lives, drains or is being closed.
         let isInUse: Bool
@@ -28,15 +29,15 @@ public struct ConnectionPool: Sendable {
         var credit = 0
         var requestsBegan = 0
         var isReady = false
-        /// The trouble of a connection that has been of no use for long; `nil` without one.
+        /// The trouble of a connection that has offered no streams for `RouteHealth.slowMillis`; `nil` without trouble.
         var slowness: RouteTrouble?
-        /// Whether the end is counted already: as a failed attempt, or because we want the end. It then says nothing
-        /// more about the endpoint.
+        /// Whether the connection's end needs no counting: a failure was counted already, or the pool itself ends the
+        /// connection.
         var endIsCounted = false
         /// Number of streams the peer refused since the last answer.
         var refusedInRow = 0
         var refusedInRowMax = 0
-        /// Generation of the provider token that it last carried; 0 before the first.
+        /// Generation of the provider token that the connection last carried; 0 before the first.
         var tokenGeneration: UInt32 = 0
         /// When the connection last began to carry another token.
         var tokenChangedMillis: Int64?
@@ -44,34 +45,34 @@ public struct ConnectionPool: Sendable {
         var tokenNumber: UInt32 = 0
         var tokenNumberBefore: UInt32 = 0
 
-        /// A free number.
+        /// The entry of a free number.
         init(configuration: ConnectionPoolConfiguration) {
             self.isInUse = false
             self.life = ConnectionLife(configuration: configuration, now: EngineTime(steadyMillis: 0, wallMillis: 0))
             self.life.ended()
         }
 
-        /// The number of a connection that begins.
+        /// The entry of a connection that begins.
         init(configuration: ConnectionPoolConfiguration, beginningAt now: EngineTime) {
             self.isInUse = true
             self.life = ConnectionLife(configuration: configuration, now: now)
         }
     }
 
-    /// Number of requests given to one connection before the next is chosen. This many fit one TLS record, and a burst
-    /// is still spread.
+    /// Number of requests given to one connection before the next is chosen. These requests fit one TLS record, and a
+    /// burst is still spread over connections.
     static let runLength = 32
-    /// Time after the last `wanted` at which earlier demand is forgotten.
+    /// Earlier demand is forgotten this long after the last `wanted`, milliseconds.
     static let demandMemoryMillis: Int64 = 1_000
-    /// Number of streams refused in a row, beyond those in flight when the row began, after which a connection is
-    /// retired.
+    /// Maximum number of streams refused in a row, beyond the number in flight when the row began. The connection is
+    /// then retired.
     static let refusedInRowMax = 8
-    /// Least number of slots for connections that drain or are being closed.
+    /// Least number of connection numbers for connections that drain or are being closed.
     static let drainingMin = 4
 
     /// The pool's configuration, with later changes from `follow`.
     public private(set) var configuration: ConnectionPoolConfiguration
-    /// Maximum number of connections at once: usable ones, and as many (at least four) that drain or close.
+    /// Maximum number of connections at once: usable ones, and as many again, at least four, that drain or close.
     public let connectionCountMax: Int
     /// The actions to carry out after each call. `takeActions` returns them.
     public internal(set) var actions: [PoolAction] = []
@@ -85,7 +86,8 @@ public struct ConnectionPool: Sendable {
     var streams: StreamTable
     var creditSum = 0
     var window: InFlightWindow
-    /// Whether pushes wait for the window, although there are streams. Only time or answers open it.
+    /// Whether pushes wait for the in-flight window although streams are free. Only answers, or the end of a round,
+    /// make room in the window.
     var waitsForWindow = false
     var busyGate: RouteGate
     var credentialGate: RouteGate
@@ -93,7 +95,8 @@ public struct ConnectionPool: Sendable {
     var random: SplitMix64
     var connectBackoff: JitteredBackoff
     var connectNotBeforeMillis: Int64 = 0
-    /// When a failure last made the delay longer. Attempts that began before belong to the same round.
+    /// When a failure last made the delay longer, steady milliseconds. Failures of attempts that began before do not
+    /// make it longer again.
     var backoffRaisedMillis: Int64 = .min
     var health = RouteHealth()
     /// The alarm about the provider token that was raised last.
@@ -107,7 +110,7 @@ public struct ConnectionPool: Sendable {
     var tokenNumberBefore: UInt32 = 0
     /// Number of tokens so far.
     var tokenCount: UInt32 = 0
-    /// The first generation of the key in use.
+    /// Generation of the first token that was signed with the key in use.
     var keyGeneration: UInt32 = 0
     /// Whether APNs has not accepted the key in use yet.
     var isKeyUnproven = false
@@ -119,7 +122,8 @@ public struct ConnectionPool: Sendable {
     var waitingSinceMillis: Int64 = 0
     var lastWantedMillis: Int64 = .min / 2
     var replacementsDue = 0
-    /// By app: apps whose topic was refused by a connection that may be older than the key's right to the topic.
+    /// By app: the last renewal of connections after a refused topic. The connections may have been older than the
+    /// key's right to the topic.
     var topicRefreshes: [UInt16: TopicRefresh] = [:]
 
     // The connection that gets the next requests, and how many more it gets.
@@ -172,11 +176,11 @@ public struct ConnectionPool: Sendable {
         return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
     }
 
-    /// Number of requests without an answer. One that was answered as timed out does not count, though its stream is
+    /// Number of requests that wait for an answer. A push that has timed out does not count, although its stream is
     /// still open.
     var unansweredCount: Int { self.streams.inUse - self.streams.abandonedCount }
 
-    /// Number of streams in use, with those of requests that were answered as timed out.
+    /// Number of streams in use, including those of pushes that have timed out.
     public var inFlight: Int { self.streams.inUse }
 
     /// The phase of a connection; `nil` if the number is free.
@@ -189,9 +193,9 @@ public struct ConnectionPool: Sendable {
         self.members.count { $0.isInUse && $0.life.phase == phase }
     }
 
-    /// Whether the route is stopped, except perhaps for a probe, because APNs answers with server errors.
+    /// Whether the route is stopped because APNs answers with server errors. A probe may still leave.
     public var isBreakerOpen: Bool { self.busyGate.isHolding }
-    /// Whether the route is stopped, except perhaps for a probe, because APNs refuses the credentials.
+    /// Whether the route is stopped because APNs refuses the credentials. A probe may still leave.
     public var isPausedByCredentials: Bool { self.credentialGate.isHolding }
 
     /// Moves the actions into `target`, whose memory is reused for the next ones.
@@ -248,8 +252,8 @@ public struct ConnectionPool: Sendable {
         }
     }
 
-    /// Chooses the least loaded connection. One that waits for its first request comes before all: only a request can
-    /// open it.
+    /// Chooses the least loaded connection. A connection that waits for its first request comes before all others: only
+    /// a request can open it.
     private mutating func chooseConnection() {
         var best = -1
         var bestLoad = Int.max
@@ -301,8 +305,8 @@ public struct ConnectionPool: Sendable {
         self.backOff(for: member, now: now)
     }
 
-    /// Delays the next attempt. The delay doubles unless this failure is of the same round as the previous one:
-    /// connections that end together, or hang side by side, are one failure.
+    /// Delays the next attempt to connect. The delay doubles with each failure. Connections that end together, or hang
+    /// at the same time, count as one failure.
     mutating func backOff(for member: Member, now: EngineTime) {
         if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.servedMillisMin {
             self.connectBackoff.succeeded()
@@ -310,7 +314,8 @@ public struct ConnectionPool: Sendable {
             return
         }
         self.backoffRaisedMillis = now.steadyMillis
-        // The delay is from beginning to beginning of attempts, so one that hung for long has waited already.
+        // The delay runs from the beginning of one attempt to the beginning of the next. An attempt that hung for long
+        // has used it up.
         let delayMillis = self.connectBackoff.failed(using: &self.random)
         let begunMillis = member.isReady ? now.steadyMillis : member.life.beganMillis
         self.connectNotBeforeMillis = max(
@@ -319,7 +324,7 @@ public struct ConnectionPool: Sendable {
     }
 
     /// Retires every connection that has carried a request, or may have: the first request ties a connection to its
-    /// credentials. One that is still being made has carried none.
+    /// credentials. A connection that is still being made has carried none.
     mutating func retireUsed(now: EngineTime) {
         for connection in self.members.indices where self.members[connection].isReady {
             self.members[connection].endIsCounted = true

@@ -1,24 +1,24 @@
-/// Decides how many requests of a route may be in flight. That many keep this loop or APNs busy, and there may be more
-/// streams. The type is pure: the caller passes measurements and the time.
+/// Decides how many requests of a route may be in flight: as many as keep this loop or APNs busy, even if more streams
+/// are free. The type is pure: the caller passes measurements and the time.
 ///
 /// A loop that is busy all the time sends no more pushes when more of them are in flight: they only wait in queues.
-/// Each then costs more, because the data for its answer has left the processor's caches (a sixth more CPU per push
-/// with 4,000 in flight than with 400). Each is answered later, too. So the window changes in rounds of a few
-/// milliseconds. It shrinks when the loop is busy and answers take longer than the way to APNs and back. It may double
-/// when the route wanted more and answers took no longer than that.
+/// Each push then costs more, because the data for its answer has left the processor's caches. A push takes a sixth
+/// more CPU time with 4,000 in flight than with 400. Each is answered later, too. So the window is adjusted in rounds
+/// of at least 20 ms. It shrinks when the loop is busy and answers take clearly longer than a round trip to APNs. If
+/// answers take no longer and the route wants more, the window grows, and doubles if the loop is not busy.
 ///
-/// A loop that waits for its core is as busy as one that has it. If only the CPU time it has used were counted, half a
-/// core would look like time to spare. The window would double from round to round up to the number of streams, and all
-/// other requests of the route would wait for their answers.
+/// A loop that waits for a CPU core counts as busy. If only its CPU time counted, a loop that gets half a core would
+/// seem to have time to spare. The window would double from round to round up to the number of streams. All other
+/// requests of the route would then wait behind these.
 public struct InFlightWindow: Sendable {
     /// The widest window, in requests.
     public static let countMax = 1 << 20
-    /// The shortest round. A round also lasts at least two ways to APNs and back, so that it shows the effect of the
-    /// last change.
+    /// Shortest duration of a round. A round also lasts at least two round trips to APNs, so that it shows the effect
+    /// of the last change.
     public static let roundMicrosMin: Int64 = 20_000
-    /// The share of a round from which on a loop counts as busy.
+    /// A loop counts as busy if it ran, or waited for a core, for at least this share of a round.
     public static let busyShare = 0.7
-    /// Time beyond one and a half ways to APNs and back after which an answer has waited in queues.
+    /// An answer counts as delayed by queues if it took more than one and a half round trips plus this time.
     public static let queueingMicros: Int64 = 1_000
 
     /// Number of requests that may be in flight.
@@ -27,7 +27,7 @@ public struct InFlightWindow: Sendable {
     public private(set) var roundEndsMicros: Int64 = 0
 
     private let countMin: Int
-    /// The shortest time from request to answer, without queues as far as known; `nil` before the first answer.
+    /// Estimated time of a round trip to APNs without queues; `nil` before the first answer.
     private var wayMicros: Int64?
     private var shortestMicros: Int64?
     private var roundBeganMicros: Int64?
@@ -41,7 +41,7 @@ public struct InFlightWindow: Sendable {
         self.count = Swift.max(self.countMin, atFirst)
     }
 
-    /// Takes a measured time, from a push's departure to its acceptance. The shortest counts.
+    /// Takes a measured time, from a push's departure to its acceptance. The shortest of a round counts.
     public mutating func measureRoundTrip(afterMicros: Int64) {
         self.shortestMicros = min(self.shortestMicros ?? .max, afterMicros)
     }
@@ -73,8 +73,8 @@ public struct InFlightWindow: Sendable {
         }
         if let shortest = self.shortestMicros {
             let way = self.wayMicros ?? shortest
-            // A longer way than the known one may be due to queues. If it lasts while this loop has time to spare, the
-            // known way approaches it.
+            // Longer times than the estimate may be due to queues. If they last while this loop has time to spare, the
+            // estimate approaches them.
             self.wayMicros = shortest <= way || isBusy ? min(way, shortest) : way + (shortest - way + 7) / 8
             if shortest > way + way / 2 + Self.queueingMicros {
                 if isBusy { self.count = max(self.countMin, self.count - self.count / 4) }

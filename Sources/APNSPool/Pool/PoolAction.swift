@@ -1,32 +1,32 @@
 public import PushModel
 
-/// What the runner of a `ConnectionPool` must carry out, in order. `connection` is a number below
-/// `ConnectionPool.connectionCountMax`.
+/// An action for the runner of a `ConnectionPool`. The runner carries actions out in order. `connection` is a number
+/// below `ConnectionPool.connectionCountMax`.
 public enum PoolAction: Equatable, Sendable {
     /// Look up the name again and connect. Report `transportConnected`, `settingsReceived` or `connectionEnded`.
     case connect(connection: Int)
     /// Send a PING.
     case ping(connection: Int)
-    /// Reset a stream whose push was answered as timed out.
+    /// Reset a stream whose push has timed out.
     case reset(connection: Int, streamID: Int32)
     /// Send GOAWAY if that is still possible, close, give each remaining request its final answer, then report
     /// `connectionEnded`.
     case close(connection: Int, reason: ConnectionCloseReason)
-    /// APNs called the token of this generation expired: a new one is needed.
+    /// Renew the provider token, because APNs called the token of this generation expired.
     case renewToken(generation: UInt32)
-    /// Returns to the previous token, because APNs said that the token of this generation came too soon.
+    /// Return to the previous token, because APNs said that the token of this generation came too soon.
     case revertToken(generation: UInt32)
-    /// APNs refuses our credentials: the token of this generation may have a wrong issue time, or a key that is not
-    /// valid.
+    /// Check the token of this generation, because APNs refuses our credentials. Its issue time may be wrong, or its
+    /// key invalid.
     case doubtToken(generation: UInt32)
-    /// APNs accepted a push with the token of this generation, for the first time with its key.
+    /// Mark the key as accepted. APNs accepted a push with the token of this generation, the first with its key.
     case keyAccepted(generation: UInt32)
-    /// An alarm for the operator; `alarmCleared` follows when it is over.
+    /// Raise an alarm for the operator. `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)
-    /// The end of an alarm.
+    /// End the alarm.
     case alarmCleared(RouteAlarm)
 
-    /// The living connection that the action is about.
+    /// The existing connection that the action is about; `nil` for other actions.
     var connectionToTouch: Int? {
         switch self {
         case .ping(let connection), .reset(let connection, _), .close(let connection, _): connection
@@ -37,7 +37,7 @@ public enum PoolAction: Equatable, Sendable {
 
 /// A state of a route that an operator should know of.
 public enum RouteAlarm: Equatable, Sendable, CaseIterable {
-    /// Key, topic or environment are wrong: the route is stopped, except for a probe now and then.
+    /// Key, topic or environment is wrong: the route is stopped, except for a probe now and then.
     case credentialsRefused
     /// APNs answers with server errors: the breaker is open.
     case serverBusy
@@ -55,7 +55,7 @@ public struct StreamLease: Equatable, Sendable {
     public var tag: UInt32
 }
 
-/// A push that got no answer in time. Its request may not even have left; the session of its connection knows.
+/// A push that got no answer in time. The session of its connection knows whether the request had left.
 public struct TimedOutPush: Equatable, Sendable {
     /// The attempt that got no answer.
     public var push: PushID

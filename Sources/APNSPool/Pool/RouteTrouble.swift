@@ -1,6 +1,6 @@
 import PushModel
 
-/// Why nothing can be pushed on a route now, as far as its pool knows. The cases are in order of how much is known.
+/// Why nothing can be pushed on a route now, as far as its pool knows. The later a case, the more is known.
 public enum RouteTrouble: Equatable, Sendable, CaseIterable {
     /// Requests leave, and no answers arrive.
     case noAnswers
@@ -16,7 +16,7 @@ public enum RouteTrouble: Equatable, Sendable, CaseIterable {
     case notAPNs
     /// APNs answers with server errors: the breaker is open.
     case serverBusy
-    /// Key, topic or environment are wrong.
+    /// Key, topic or environment is wrong.
     case credentialsRefused
     /// APNs calls the provider token expired.
     case providerTokenExpired
@@ -34,30 +34,31 @@ public enum ConnectFault: Equatable, Sendable, CaseIterable {
 
 /// The troubles that a pool remembers beyond the life of a connection.
 public struct RouteHealth: Sendable {
-    /// Time after which an attempt that is of no use counts as trouble.
+    /// A connection that has offered no streams for this long counts as trouble, milliseconds.
     public static let slowMillis: Int64 = 3_000
-    /// This many connections in a row that took requests and answered none count as trouble.
+    /// Number of connections in a row that took requests and answered none, from which on there is trouble.
     static let mutesInRowMin = 3
-    /// How long silence counts as trouble without further evidence. Perhaps nothing more is being sent.
+    /// How long silence counts as trouble without further evidence, milliseconds. It ends, because perhaps nothing more
+    /// is being sent.
     static let silenceMillis: Int64 = 300_000
 
     /// Whether a connection has offered streams at least once.
     var wasReached = false
-    /// Why no connection could be made, since one last offered streams.
+    /// Why connecting last failed; `nil` if a connection has offered streams since.
     var connecting: RouteTrouble?
-    /// What the last answer said about the provider token, if it said nothing else.
+    /// How APNs has refused the provider token; `nil` if it has accepted one since.
     var token: RouteTrouble?
-    /// Time until which missing answers count as trouble.
+    /// Missing answers count as trouble until this time, steady milliseconds; `nil` if none are missing.
     var silentUntilMillis: Int64?
     var mutesInRow = 0
 
-    /// Forgets why connecting failed: a connection offers streams.
+    /// Forgets why connecting failed, because a connection offers streams.
     mutating func reached() {
         self.wasReached = true
         self.connecting = nil
     }
 
-    /// Begins a silence: no request was answered in time.
+    /// Begins a silence, because no request was answered in time.
     mutating func fellSilent(now: EngineTime) { self.silentUntilMillis = now.steadyMillis + Self.silenceMillis }
 
     /// Counts a connection that took requests, answered none and ended.
@@ -66,7 +67,7 @@ public struct RouteHealth: Sendable {
         if self.mutesInRow >= Self.mutesInRowMin { self.fellSilent(now: now) }
     }
 
-    /// Ends the silence: some status arrived.
+    /// Ends the silence, because a status arrived or the silence has lasted for `silenceMillis`.
     mutating func wasAnswered() {
         self.silentUntilMillis = nil
         self.mutesInRow = 0

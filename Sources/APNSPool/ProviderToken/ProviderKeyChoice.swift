@@ -1,10 +1,10 @@
-/// Chooses which of a team's signing keys a route uses: the newest that APNs accepts. It is pure: the caller passes the
-/// keys and what APNs said about them.
+/// Chooses which of a team's signing keys a route uses: the newest that APNs accepts. The type is pure: the caller
+/// passes the keys and the answers of APNs.
 ///
-/// A key that appears is tried at once, as its owner put it there to be used. If APNs refuses it, the one that worked
-/// is used again. A key that worked until now and is refused was probably revoked, and the next one is used. When all
-/// are refused the current one stays. Each of the others gets another chance after `refusedMillis`, so that a wrong
-/// clock or a slow Apple does not exclude it for good.
+/// A new key is tried at once, because the operator added it to be used. If APNs refuses the new key, the one that
+/// worked before is used again. If APNs refuses a key that worked until now, that key was probably revoked, and the
+/// next one is used. If all keys are refused, the current one stays. After `refusedMillis` a refused key may be tried
+/// again. So a wrong clock, or a key that Apple does not know yet, does not exclude it for good.
 public struct ProviderKeyChoice: Equatable, Sendable {
     /// What APNs has said about a key.
     public enum Acceptance: Equatable, Sendable {
@@ -16,7 +16,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         case refused(sinceMillis: Int64)
     }
 
-    /// How long a refused key is not tried again, unless it has changed.
+    /// How long a refused key is not tried again, milliseconds. A key that the operator wants again is tried at once.
     public static let refusedMillis: Int64 = 600_000
 
     private struct Candidate: Equatable, Sendable {
@@ -25,7 +25,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
     }
     /// The keys, newest first; never empty.
     private var candidates: [Candidate]
-    /// The number of the key in use.
+    /// The number that identifies the key in use.
     public private(set) var current: Int
 
     /// - Parameter keys: numbers that identify keys, at least one. The first is used.
@@ -50,7 +50,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         self.current = key
     }
 
-    /// Uses one of the keys from now on, because its owner wants that. A refused one gets another chance. Returns
+    /// Uses one of the keys from now on, because the operator wants it. A refused key gets another chance. Returns
     /// `false` if there is no such key.
     @discardableResult public mutating func wanted(_ key: Int) -> Bool {
         guard let index = self.candidates.firstIndex(where: { $0.key == key }) else { return false }
@@ -61,13 +61,13 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         return true
     }
 
-    /// Removes a key, which must not be the current one.
+    /// Removes a key. The current key is not removed.
     public mutating func forget(_ key: Int) {
         guard key != self.current else { return }
         self.candidates.removeAll { $0.key == key }
     }
 
-    /// Marks the key as accepted: APNs took a push signed with it. Returns `true` if that was not known.
+    /// Marks the key as accepted: APNs took a push signed with it. Returns `true` if the acceptance is new.
     public mutating func accepted(_ key: Int) -> Bool {
         guard let index = self.candidates.firstIndex(where: { $0.key == key }),
             self.candidates[index].acceptance != .accepted
@@ -76,7 +76,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         return true
     }
 
-    /// Marks the current key as refused by APNs. Returns `true` if another is used from now on.
+    /// Marks the current key as refused by APNs. Returns `true` if another key is used from now on.
     public mutating func currentRefused(nowMillis: Int64) -> Bool {
         for index in self.candidates.indices where self.candidates[index].key == self.current {
             self.candidates[index].acceptance = .refused(sinceMillis: nowMillis)

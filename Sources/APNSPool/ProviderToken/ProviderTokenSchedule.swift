@@ -1,16 +1,17 @@
 public import PushModel
 
-/// Decides when the provider token of one key is signed again, and with which issue time. There is one schedule per
-/// private key and process: tokens of another key go to new connections only, so its 20 minutes start over.
+/// Decides when the provider token of one key is signed again, and with which issue time. There is one schedule for
+/// each private key of a process. Tokens of another key go to new connections only, so the limit of 20 minutes starts
+/// over for that key.
 ///
 /// Apple's rules: a token is valid for 60 minutes from its issue time, and may change at most once in 20 minutes. Our
-/// choices on top: tokens are renewed at 45 minutes. Issue times are on a grid of 45 minutes that all workers share, so
-/// that a fleet behind one address presents one issue time at a time. A process that starts near the end of a period
-/// takes a point of a finer grid, and joins the common grid 20 minutes later.
+/// choices on top: tokens are renewed at 45 minutes. All workers share a grid of issue times, with a point every 45
+/// minutes. So workers behind one address present one issue time at a time. A process that starts near the end of a
+/// period takes a point of a finer grid, and joins the common grid 20 minutes later.
 ///
-/// Age is counted on the steady clock, so a wall clock that steps does not change a token's age. APNs' answer decides
-/// then. A refused token is replaced at once. Each connection may carry few tokens, so the new one is for new
-/// connections, and the old ones are retired.
+/// Age is counted on the steady clock, so a step of the wall clock does not change a token's age. If an issue time was
+/// wrong, APNs' answers show it. A refused token is replaced at once. A connection may not change tokens that soon, so
+/// the new token goes to new connections, and the old connections are retired.
 public struct ProviderTokenSchedule: Equatable, Sendable {
     /// What to do about the current token.
     public enum Decision: Equatable, Sendable {
@@ -23,19 +24,19 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         case usePrevious
     }
 
-    /// Age at which a token is renewed, and the grid of issue times.
+    /// Age at which a token is renewed, and the distance between points of the grid of issue times.
     public static let renewalAgeSeconds: Int64 = 2_700
-    /// Apple's least time between two new tokens.
+    /// Least time between two new tokens, by Apple's rules.
     public static let renewalDistanceSeconds: Int64 = 1_200
-    /// The finer grid, for a process that starts near the end of a period.
+    /// Distance between points of the finer grid, for a process that starts near the end of a period.
     public static let fineGridSeconds: Int64 = 300
     /// Age up to which an older token may be used again. Apple refuses tokens older than 3,600 s.
     public static let ageSecondsMax: Int64 = 3_300
-    /// The grid of tokens that are signed because APNs refused the previous one: as new as possible.
+    /// Distance between points of the finest grid, for tokens that are signed because APNs refused the previous one.
     public static let exactGridSeconds: Int64 = 60
-    /// How long a renewal waits for the next point of the grid.
+    /// How long a renewal waits for the next point of the grid at most.
     public static let gridPatienceSeconds: Int64 = 60
-    /// Least difference between wall and steady clock since signing that counts as a clock that was set.
+    /// The wall clock counts as set if it has moved by more than this against the steady clock since signing.
     public static let clockStepSecondsMin: Int64 = 120
 
     private struct Issue: Equatable, Sendable {
@@ -49,11 +50,11 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     private var notBeforeMillis: Int64 = .min
     /// Earliest steady time of the next token ahead of schedule. APNs' answer allows one, on new connections.
     private var noExceptionBeforeMillis: Int64 = .min
-    /// Whether our clock is slow: APNs called a token expired that we thought young. The grid's older points are then
-    /// too old. The doubt ends when the clock is set.
+    /// Whether our clock seems slow, because APNs called a token expired that was young by our clock. Older points of
+    /// the grid may then be too old. The doubt ends when the clock is set.
     private var isClockDoubted = false
     private var wantsNewToken = false
-    /// Wall time minus steady time when the newest token was signed.
+    /// Wall time minus steady time when the newest token was signed, milliseconds.
     private var clockOffsetMillis: Int64 = 0
     /// Whether the older of two tokens is in use, because APNs said that the newer one was too soon.
     private var isReverted = false
@@ -61,7 +62,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     /// A schedule before its first token: the first call of `due` decides to sign.
     public init() {}
 
-    /// What is due now. Call it at start and about once a second.
+    /// Decides what is due now. Call it at start and then about once a second.
     public func due(now: EngineTime) -> Decision {
         guard let current = self.current else { return self.sign(now: now) }
         if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
@@ -110,8 +111,9 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.isReverted = false
     }
 
-    /// Handles APNs' answer that the current token is expired. A new one is due at once if the last is 20 minutes old.
-    /// Otherwise it is ahead of schedule, for new connections only, and not twice within 20 minutes.
+    /// Handles APNs' answer that the current token is expired. A new token is due at once if the current one was signed
+    /// 20 minutes ago or earlier. Otherwise the new token is ahead of schedule, for new connections only. There is at
+    /// most one such token in 20 minutes.
     public mutating func expiredReported(now: EngineTime) -> Decision {
         guard self.current != nil else { return self.due(now: now) }
         if self.isReverted {
@@ -125,8 +127,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     }
 
     /// Handles APNs' refusal of our credentials. If the wall clock was set since signing, the token's issue time was
-    /// wrong (in the future, perhaps), and a new token may help. Otherwise the key is at fault, and no token would
-    /// help.
+    /// wrong, and a new token may help. Otherwise the key is at fault, and no token would help.
     public mutating func invalidReported(now: EngineTime) -> Decision {
         guard self.current != nil, self.wasClockSet(now) else { return .keep }
         self.wantsNewToken = true
@@ -143,7 +144,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     }
 
     /// Handles APNs' answer that the token was changed too often. The previous token is used again while it is young
-    /// enough. The newer one returns after 20 minutes, or when the older one is too old. Nothing is signed for 20
+    /// enough. The newer token returns after 20 minutes, or when the older token is too old. Nothing is signed for 20
     /// minutes.
     public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
         self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
@@ -165,13 +166,14 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
     }
 
-    /// Age of the current token for APNs, if the wall clock was right at signing.
+    /// Age of the current token, seconds; `nil` before the first. APNs agrees if the wall clock was right at signing.
     public func ageSeconds(now: EngineTime) -> Int64? { self.current.map { self.ageSeconds(of: $0, now: now) } }
 
     private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }
 
-    /// The newest grid point if the token then lasts 20 minutes until it is renewed; otherwise the newest fine one.
-    /// With a clock that seems slow, the newest point of the exact grid.
+    /// The issue time of a token that is signed now. It is the newest point of the grid if renewal is then at least 20
+    /// minutes away. Otherwise it is the newest point of the fine grid. If the clock seems slow, it is the newest point
+    /// of the exact grid.
     static func issueTime(wallSeconds: Int64, isClockDoubted: Bool = false) -> Int64 {
         if isClockDoubted { return wallSeconds - Self.remainder(wallSeconds, Self.exactGridSeconds) }
         let onGrid = wallSeconds - Self.remainder(wallSeconds, Self.renewalAgeSeconds)

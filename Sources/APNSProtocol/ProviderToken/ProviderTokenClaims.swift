@@ -3,16 +3,16 @@ import PushModel
 /// The provider token, a JWT signed with ES256 (Apple: "Establishing a token-based connection to APNs"). The caller
 /// signs it.
 public enum ProviderTokenClaims {
-    /// Apple refuses a token that is older than this, or issued this far in the future.
+    /// Apple refuses a token that was issued longer ago than this, or further in the future, seconds.
     public static let ageSecondsMax: Int64 = 3_600
-    /// Length of a key id and of a team id.
+    /// Length of a key id and of a team id, bytes.
     public static let identifierByteCount = 10
 
     /// The bytes to sign: header and claims, each in base64url, with a dot between.
     ///
     /// - Parameters:
-    ///   - keyID: `kid`, the 10 characters of the key's name.
-    ///   - teamID: `iss`, the 10 characters of the developer team.
+    ///   - keyID: `kid`, the 10 characters of the key's id.
+    ///   - teamID: `iss`, the 10 characters of the developer team's id.
     ///   - issuedAtSeconds: `iat`, seconds since 1970.
     public static func signingInput(keyID: String, teamID: String, issuedAtSeconds: Int64) -> [UInt8] {
         let header = JSONWriter.bytes { json in

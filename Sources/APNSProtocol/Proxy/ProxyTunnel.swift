@@ -1,8 +1,8 @@
-/// Reads the head of an HTTP proxy's answer to CONNECT (RFC 9110 §9.3.6, RFC 9112 §4), which arrives between TCP and
-/// TLS. It is pure: the caller passes the bytes that arrive.
+/// Reads the head of an HTTP proxy's answer to CONNECT (RFC 9110 §9.3.6, RFC 9112 §4), which arrives after TCP and
+/// before TLS. The type is pure: the caller passes the bytes that arrive.
 ///
-/// At the other end of a tunnel APNs waits for the client to speak. Bytes behind the head are therefore not from APNs,
-/// and are refused.
+/// At the other end of a tunnel, APNs waits for the client to send first. Bytes after the head are therefore not from
+/// APNs, and are refused.
 public struct ProxyTunnel: Sendable {
     /// The state of the tunnel.
     public enum State: Equatable, Sendable {
@@ -14,9 +14,9 @@ public struct ProxyTunnel: Sendable {
         case refused(ProxyRefusal)
     }
 
-    /// Longest head that is read, bytes. A longer one is refused.
+    /// Longest head that is read, bytes. A longer head is refused.
     public static let headByteCountMax = 16_384
-    /// Longest part of the proxy's reason that is kept, bytes.
+    /// Maximum number of bytes kept of the proxy's reason, and of each scheme.
     public static let textByteCountMax = 64
     /// Maximum number of schemes of `proxy-authenticate` that are kept.
     static let schemeCountMax = 4
@@ -25,7 +25,7 @@ public struct ProxyTunnel: Sendable {
     public private(set) var state = State.waiting
     private var byteCount = 0
     private var line: [UInt8] = []
-    /// The first line of the head that is being read; `nil` until it is complete.
+    /// The status line of the head that is being read; `nil` until the line is complete.
     private var status: (code: UInt16, reason: String)?
     private var schemes: [String] = []
 
@@ -94,7 +94,7 @@ public struct ProxyTunnel: Sendable {
     private mutating func headEnded(_ status: (code: UInt16, reason: String)) {
         switch status.code {
         case 200...299: self.state = .open
-        // An interim answer. It counts towards the limit.
+        // An interim answer: the final one follows. Its bytes count towards `headByteCountMax`.
         case 100...199: (self.status, self.schemes) = (nil, [])
         default: self.refuse(.status(status.code, reason: status.reason, schemes: self.schemes))
         }
@@ -122,7 +122,7 @@ public struct ProxyTunnel: Sendable {
         if !scheme.isEmpty { self.schemes.append(scheme) }
     }
 
-    /// The text of visible ASCII characters and spaces, fit for a log line.
+    /// The beginning of the text, fit for a log line: each byte that is not visible ASCII or a space becomes `?`.
     private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
         let visible = bytes.prefix(Self.textByteCountMax).map { (0x20...0x7e).contains($0) ? $0 : UInt8(ascii: "?") }
         return String(decoding: visible, as: UTF8.self)
@@ -131,14 +131,14 @@ public struct ProxyTunnel: Sendable {
 
 /// Why an HTTP proxy has made no tunnel.
 public enum ProxyRefusal: Equatable, Sendable {
-    /// The status was not 2xx. Has the reason phrase and the schemes of `proxy-authenticate`.
+    /// The status was not 2xx. The case has the reason phrase and the schemes of `proxy-authenticate`.
     case status(UInt16, reason: String, schemes: [String])
     /// The answer is not HTTP/1.
     case notHTTP
     /// The head of the answer does not end within `ProxyTunnel.headByteCountMax`.
     case headTooLong
-    /// Bytes followed the answer, before anything was sent into the tunnel.
+    /// Bytes followed the proxy's answer, before anything was sent into the tunnel.
     case spokeFirst
-    /// The connection ended before the answer.
+    /// The connection ended before the answer was complete.
     case closed
 }

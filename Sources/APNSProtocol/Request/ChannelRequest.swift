@@ -1,7 +1,7 @@
 import PushModel
 
-/// What a channel stores for phones that are not connected when a broadcast is sent. It is fixed when the channel is
-/// made.
+/// What a channel stores for phones that are not connected when a broadcast is sent. The policy is fixed when the
+/// channel is made.
 public enum MessageStoragePolicy: UInt8, Sendable, CaseIterable {
     /// Nothing; APNs allows more broadcasts in return.
     case none = 0
@@ -32,16 +32,16 @@ public enum ChannelRequest {
     public static let oneSuffix: StaticString = "/channels"
     /// The part of `:path` after the bundle id, in a request that lists all channels.
     public static let allSuffix: StaticString = "/all-channels"
-    /// The member of a body that has the storage policy, by `MessageStoragePolicy`'s number.
+    /// The field of a JSON body that has the storage policy, as the raw value of `MessageStoragePolicy`.
     public static let storagePolicyName: StaticString = "message-storage-policy"
 
-    /// Maximum number of channels of an app in one environment, no matter who made them. APNs refuses one more as
-    /// `CannotCreateChannelConfig`.
+    /// Maximum number of channels of an app in one environment, no matter who made them. APNs refuses to make another
+    /// with `CannotCreateChannelConfig`.
     public static let countMax = 10_000
 
-    /// Number of bytes kept of an answer that describes a single channel, or of an error.
+    /// Maximum number of bytes kept of an error, or of an answer about a single channel.
     public static let answerByteCountMax = 1_024
-    /// Number of bytes kept of a list. 10,000 ids take about 500,000 bytes today, but APNs promises no length.
+    /// Maximum number of bytes kept of a list. 10,000 ids take about 500,000 bytes today, but APNs promises no length.
     public static let listByteCountMax = 4_194_304
 
     /// The value of `:method`; `nil` for a push, which is not a request about channels.
@@ -77,7 +77,7 @@ public enum ChannelRequest {
         }
     }
 
-    /// Whether the request has a body: a GET and a DELETE have none.
+    /// Whether the request has a body. A GET or DELETE has none.
     public static func hasBody(_ kind: RequestKind) -> Bool {
         switch kind {
         case .device, .broadcast, .createChannel: true
@@ -85,7 +85,7 @@ public enum ChannelRequest {
         }
     }
 
-    /// Number of bytes kept of an answer's body, whether it is a success or not.
+    /// Maximum number of bytes kept of the body of an answer to this kind of request.
     public static func answerByteCountMax(_ kind: RequestKind) -> Int {
         kind == .listChannels ? Self.listByteCountMax : Self.answerByteCountMax
     }

@@ -3,14 +3,14 @@ public import PushModel
 /// A request to `/3/device` (Apple: "Sending notification requests to APNs"): names and fixed values of its headers.
 /// Names are in lower case, as HTTP/2 requires.
 public enum DeviceRequest {
-    /// The only method APNs takes here.
+    /// The only method that APNs takes on this path.
     public static let method: StaticString = "POST"
     /// The value of `:scheme`.
     public static let scheme: StaticString = "https"
     /// The part of `:path` before the token.
     public static let pathPrefix: StaticString = "/3/device/"
 
-    /// The field with `bearer` and the provider token (`ProviderTokenClaims`).
+    /// The field with the word `bearer` and the provider token (`ProviderTokenClaims`).
     public static let authorizationName: StaticString = "authorization"
     /// The field with the push type. It must match the payload, or the push may be dropped.
     public static let pushTypeName: StaticString = "apns-push-type"
@@ -48,9 +48,9 @@ public enum DeviceRequest {
 public enum APNSHost {
     /// For apps from the App Store and TestFlight.
     public static let production = "api.push.apple.com"
-    /// For apps that Xcode installed; Apple calls it sandbox too.
+    /// For apps that Xcode installed. Apple also calls this environment the sandbox.
     public static let development = "api.sandbox.push.apple.com"
-    /// The ordinary port.
+    /// The port for pushes at both hosts.
     public static let port = 443
 
     /// The host for making, listing and deleting channels in production (Apple: "Sending channel management requests to

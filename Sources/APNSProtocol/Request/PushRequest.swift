@@ -17,8 +17,8 @@ public enum RequestKind: UInt8, Sendable, CaseIterable {
     case listChannels
 }
 
-/// One request as it leaves the engine. The transport keeps a slab of these, one per stream, and passes one to be
-/// filled. Its arrays keep their capacity, so a steady push allocates nothing.
+/// One request as it leaves the engine. The transport keeps a pool of requests, one per stream, and passes one to be
+/// filled. A request's arrays keep their capacity, so sending allocates no memory once they have grown.
 public struct PushRequest: Sendable {
     /// The id of this attempt, which its answer repeats.
     public var id = PushID(rawValue: 0)
@@ -32,11 +32,11 @@ public struct PushRequest: Sendable {
     public var expirationSeconds: Int64 = 0
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsID: (UInt64, UInt64) = (0, 0)
-    /// The target of the request. For a phone: its token in lower-case hex, which follows `/3/device/` in the path. For
-    /// a channel: its id in base64, as APNs gave it, for `apns-channel-id`. Empty when a channel is made, or all are
+    /// The target of the request. For a phone it is the token in lower-case hex, which follows `/3/device/` in the
+    /// path. For a channel it is the id in base64, for `apns-channel-id`. It is empty when a channel is made or all are
     /// listed.
     public var target: [UInt8] = []
-    /// The payload.
+    /// The JSON body.
     public var body: [UInt8] = []
 
     /// An empty request, which `ShardEngine.nextPush` fills.

@@ -2,13 +2,14 @@ import PushModel
 
 /// Bodies of answers about channels.
 public enum ChannelBody {
-    /// Why a body cannot be used: it is not JSON, was cut off, or lacks what was asked for.
+    /// Why a body cannot be used: it is not JSON, was cut off, or lacks the field that was asked for.
     public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
         /// What is wrong with the body, in words.
         public let description: String
     }
 
-    /// The policy of a channel, from the answer to a question about it: `{"message-storage-policy": 0, "push-type": "LiveActivity"}`.
+    /// The policy of a channel, from the answer about this channel: `{"message-storage-policy": 0, "push-type":
+    /// "LiveActivity"}`.
     public static func storagePolicy(_ body: Span<UInt8>) throws(Fault) -> MessageStoragePolicy {
         var policy: MessageStoragePolicy?
         try Self.forEachField(of: body) { cursor, body, field, kind throws(JSONFault) in
@@ -22,7 +23,8 @@ public enum ChannelBody {
         return policy
     }
 
-    /// The ids of a list, in its order: `{"channels": ["…"]}`. An empty body is an empty list: Apple's page describes both.
+    /// The ids of a list, in the list's order: `{"channels": ["…"]}`. An empty body is an empty list, as Apple's page
+    /// allows.
     public static func channelIDs(_ body: Span<UInt8>) throws(Fault) -> [[UInt8]] {
         guard !body.isEmpty else { return [] }
         var channelIDs: [[UInt8]]?

@@ -4,13 +4,14 @@ import PushModel
 public enum ErrorBody {
     /// Longest reason that is kept, bytes. Apple's longest has 27.
     public static let reasonByteCountMax = 64
-    /// Number of bytes that are read of a longer body.
+    /// Maximum number of bytes that are read of a body.
     public static let byteCountMax = 1_024
 
-    /// Reads as much as possible. An empty, cut off or foreign body gives an empty reason. A field before the cut
-    /// counts.
+    /// Reads as many fields as possible. A field before a cut or fault counts. A body without a readable reason gives
+    /// an empty one.
     ///
-    /// - Returns: `reason`, without control characters; `timestamp` in milliseconds since 1970, when it is a whole number.
+    /// - Returns: `reason`, without control characters; `timestamp` in milliseconds since 1970, or `nil` if it is not a
+    ///   whole number.
     public static func parse(_ body: Span<UInt8>) -> (reason: String, timestampMillis: Int64?) {
         var (reason, timestampMillis) = ("", Int64?.none)
         let body = body.extracting(first: Self.byteCountMax)
@@ -36,7 +37,8 @@ public enum ErrorBody {
         return (reason, timestampMillis)
     }
 
-    /// The text without control characters: a peer wrote it, and it is written to logs and outcome records.
+    /// The beginning of the text, with `?` for each control character. A peer wrote the text, and it goes to logs and
+    /// outcome records.
     private static func printable(_ text: [UInt8]) -> String {
         let shown = text.prefix(Self.reasonByteCountMax).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
         return String(decoding: shown, as: UTF8.self)

@@ -1,9 +1,9 @@
-/// Delays that double from failure to failure, up to a bound. Each is drawn from the upper half of its range. So
-/// workers that failed at the same moment do not all return at the same moment.
+/// Delays that double from failure to failure, up to a bound. Each delay is drawn at random from the upper half of its
+/// range. So workers that failed at the same moment do not all try again at the same moment.
 public struct JitteredBackoff: Equatable, Sendable {
     /// The upper bound of the first delay, milliseconds. At least 1.
     public let millisMin: Int64
-    /// The longest delay, milliseconds. At least `millisMin`.
+    /// The upper bound of all delays, milliseconds. At least `millisMin`.
     public let millisMax: Int64
     /// Number of failures in a row.
     public private(set) var failures = 0
@@ -14,10 +14,10 @@ public struct JitteredBackoff: Equatable, Sendable {
         self.millisMax = max(self.millisMin, millisMax)
     }
 
-    /// Counts one failure and returns the time to wait: between half of and all of min(millisMin × 2^failures so far,
-    /// millisMax).
+    /// Counts one failure and returns the delay, milliseconds. It is between half and all of min(millisMin × 2^former
+    /// failures, millisMax).
     public mutating func failed(using random: inout some RandomNumberGenerator) -> Int64 {
-        // 2^40 ms are 34 years: beyond any bound, and far from overflow for a `millisMin` of hours.
+        // 2^40 ms are 34 years, longer than any bound. Even a `millisMin` of hours does not overflow.
         let doublings = min(self.failures, 40)
         let (product, overflowed) = self.millisMin.multipliedReportingOverflow(by: 1 << doublings)
         let whole = overflowed ? self.millisMax : min(product, self.millisMax)
@@ -25,6 +25,6 @@ public struct JitteredBackoff: Equatable, Sendable {
         return Int64.random(in: (whole + 1) / 2...whole, using: &random)
     }
 
-    /// Ends the row of failures: the next delay is a first one again.
+    /// Ends the row of failures. The next delay is a first delay again.
     public mutating func succeeded() { self.failures = 0 }
 }

@@ -10,9 +10,11 @@ public struct PushAnswer: Sendable, Equatable {
         case accepted
         /// A request about channels succeeded.
         case channel(ChannelAnswer)
-        /// APNs did not process the request: REFUSED_STREAM, above GOAWAY's last stream, or never written.
+        /// APNs did not process the request. It got REFUSED_STREAM, was above GOAWAY's last stream, or was never
+        /// written.
         case notProcessed
-        /// The connection was lost, reset or timed out after the request left. Nobody knows whether APNs processed it.
+        /// After the request had left, the connection was lost, the stream was reset, or no answer arrived in time.
+        /// Nobody knows whether APNs processed it.
         case unknown(detail: String)
     }
     /// The attempt that is answered, from `PushRequest.id`.
@@ -50,7 +52,7 @@ public struct ChannelAnswer: Sendable, Equatable {
     }
 }
 
-/// A status other than 200 and its verdict, which is decided once, on arrival.
+/// A status other than 200, with its verdict. The verdict is decided once, when the answer arrives.
 public struct PushResponse: Sendable, Equatable {
     /// The HTTP status, never 200.
     public let status: UInt16
@@ -58,7 +60,7 @@ public struct PushResponse: Sendable, Equatable {
     public let reason: String
     /// The answer's `retry-after` in seconds; `nil` without one.
     public let retryAfterSeconds: Int64?
-    /// The verdict of `ReasonTable`. No other code decides by status and reason.
+    /// The verdict of `ReasonTable` for status and reason.
     public let verdict: Verdict
 
     /// - Parameter timestampMillis: `timestamp` of the body, with 410.

@@ -1,5 +1,5 @@
-/// Apple's statuses and reasons (Apple: "Handling notification responses from APNs", and "Handling error responses" for channels and
-/// broadcasts), each with its verdict.
+/// Apple's statuses and reasons, each with its verdict (Apple: "Handling notification responses from APNs", and
+/// "Handling error responses" for channels and broadcasts).
 public enum ReasonTable {
     /// - Parameters:
     ///   - status: the value of `:status`.
@@ -43,10 +43,10 @@ public enum ReasonTable {
         }
     }
 
-    /// Whether `reason` is in the table. An unknown one is judged by its status, and deserves a warning.
+    /// Whether `reason` is in the table. An unknown reason is judged by its status, and deserves a warning.
     public static func isKnown(_ reason: String) -> Bool { Self.knownReasons.contains(reason) }
 
-    /// Every reason in the table: Apple's spellings and the two seen beside them.
+    /// Every reason in the table: Apple's spellings, and two other spellings.
     public static let knownReasons: Set<String> = [
         "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
         "DeviceTokenNotForTopic",
@@ -69,7 +69,7 @@ public enum ReasonTable {
         case 421: .connectionUnusable  // Misdirected Request (RFC 9110 §15.5.20): another connection may do.
         case 408, 425, 429: status == 429 ? .tokenThrottled : .serverBusy
         case 400...499: .messageRefused
-        // 5xx, or a status that something between us and APNs invented. Nothing is wrong with the push.
+        // A 5xx, or a status that a proxy may have invented. Nothing is wrong with the push.
         default: .serverBusy
         }
     }

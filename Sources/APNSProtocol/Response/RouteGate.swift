@@ -1,7 +1,7 @@
 public import PushModel
 
 /// Stops a route after answers that say "not now", and lets single probes through until one succeeds. It is a circuit
-/// breaker. A route has one for server errors, one for refused credentials and one for the provider token.
+/// breaker. A route has one gate for server errors, one for refused credentials and one for the provider token.
 public struct RouteGate: Equatable, Sendable {
     /// How much the gate lets through.
     public enum State: Equatable, Sendable {
@@ -12,9 +12,9 @@ public struct RouteGate: Equatable, Sendable {
         /// One request at a time leaves. Changes to `recovering` with the first success, to `resting` with the next
         /// failure.
         case probing
-        /// Only `inFlightMax` requests may be unanswered: one more with each success, half as many after a failure.
-        /// This protects a server that has just recovered from all the waiting pushes at once. Changes to `flowing` at
-        /// `recoveredInFlight`, and to `resting` after `streakMax` failures in a row.
+        /// Only `inFlightMax` requests may be unanswered. The number grows by one with each success, and is halved by a
+        /// failure. So a server that has just recovered does not get all waiting pushes at once. Changes to `flowing`
+        /// at `recoveredInFlight`, and to `resting` after `streakMax` failures in a row.
         case recovering(inFlightMax: Int)
     }
     /// The effect of one more failure. `trip`: a rest began after failures in a row. `restAgain`: a probe failed, and
@@ -23,9 +23,9 @@ public struct RouteGate: Equatable, Sendable {
     /// The effect of one more success. `resume`: a probe succeeded, and requests flow again, few at first.
     public enum SuccessAction: Equatable, Sendable { case none, resume }
 
-    /// Longest `retry-after` that is respected, seconds. Apple asks for 15 minutes after a 5xx.
+    /// Upper limit for an answer's `retry-after`, seconds. Apple asks for 15 minutes after a 5xx.
     public static let retryAfterSecondsMax: Int64 = 900
-    /// Number of unanswered requests from which on the gate is open: a connection's worth.
+    /// `inFlightMax` at which a recovering gate opens. It is about as many requests as one connection carries.
     public static let recoveredInFlight = 1_024
 
     /// How much the gate lets through now.
@@ -35,14 +35,14 @@ public struct RouteGate: Equatable, Sendable {
     private let streakMax: Int
     private var backoff: JitteredBackoff
 
-    /// An open gate. It closes after `streakMax` failures in a row. It rests between `restMillisMin` and
-    /// `restMillisMax` milliseconds, doubling with each failed probe.
+    /// An open gate. It closes after `streakMax` failures in a row. A rest takes up to `restMillisMin` milliseconds at
+    /// first. It doubles with each failed probe, up to `restMillisMax`.
     public init(streakMax: Int, restMillisMin: Int64, restMillisMax: Int64) {
         self.streakMax = max(1, streakMax)
         self.backoff = JitteredBackoff(millisMin: restMillisMin, millisMax: restMillisMax)
     }
 
-    /// Counts an answer that said "not now". `retryAfterSeconds` is what it asked for, if anything.
+    /// Counts an answer that said "not now". `retryAfterSeconds` is the answer's `retry-after`, if any.
     public mutating func failed(
         now: EngineTime, retryAfterSeconds: Int64? = nil, using random: inout some RandomNumberGenerator
     ) -> FailureAction {
@@ -53,7 +53,7 @@ public struct RouteGate: Equatable, Sendable {
             self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)
             return .trip
         case .resting:
-            // The answer is to a request from before the rest, and says nothing new.
+            // This answers a request from before the rest, and says nothing new.
             return .none
         case .probing:
             self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)
@@ -69,8 +69,8 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// Counts an answer that showed that the fault is gone. It is called for every push that APNs accepts, so the usual
-    /// case is one check.
+    /// Counts an answer that shows that the fault is gone. The call is made for every push that APNs accepts, so the
+    /// usual case takes one check.
     @inlinable public mutating func succeeded() -> SuccessAction {
         if self.streak == 0, case .flowing = self.state { return .none }
         return self.succeededAfterFailures()
@@ -82,11 +82,12 @@ public struct RouteGate: Equatable, Sendable {
             self.streak = 0
             return .none
         case .resting:
-            // The request left before the rest. Only a probe ends the rest, or a half-sick server would flap.
+            // The request left before the rest. It does not end the rest, because a server with some errors would then
+            // make the gate flap.
             return .none
         case .probing:
             self.streak = 0
-            // Two for the one that was answered, so the number doubles with each round trip.
+            // Each answered request makes room for two, so the number doubles with each round trip.
             self.state = .recovering(inFlightMax: 2)
             return .resume
         case .recovering(let inFlightMax):
@@ -100,7 +101,7 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// Opens the gate, because the cause was removed from outside (a new key, a new token).
+    /// Opens the gate, because the cause is gone: there is a new key or a new token.
     public mutating func reset() {
         self.streak = 0
         self.backoff.succeeded()
@@ -127,7 +128,7 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// The part of `credit` that may be used while `inFlight` requests are unanswered.
+    /// Number of requests that may leave now, out of `credit`, while `inFlight` requests are unanswered.
     @inlinable public func limited(_ credit: Int, inFlight: Int) -> Int {
         switch self.state {
         case .flowing: credit
@@ -137,7 +138,7 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// Whether the route is stopped, except perhaps for a probe.
+    /// Whether the route is stopped. A probe may still leave.
     @inlinable public var isHolding: Bool {
         switch self.state {
         case .flowing, .recovering: false
@@ -149,7 +150,7 @@ public struct RouteGate: Equatable, Sendable {
         now: EngineTime, retryAfterSeconds: Int64?, using random: inout some RandomNumberGenerator
     ) {
         let asked = min(max(retryAfterSeconds ?? 0, 0), Self.retryAfterSecondsMax) * 1_000
-        // Up to a quarter longer, because many workers were asked to wait for the same time.
+        // The wait is up to a quarter longer, because many workers were asked to wait for the same time.
         let granted = asked + Int64.random(in: 0...asked / 4, using: &random)
         self.streak = 0
         self.state = .resting(untilMillis: now.steadyMillis + max(granted, self.backoff.failed(using: &random)))

@@ -13,7 +13,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// Ends an announcement: its report reached the owner, and the outcome was published.
+    /// Ends an announcement: its news reached the owner, and the outcome was published.
     public mutating func announced(announcement: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let (number, news) = self.announcements.removeValue(forKey: announcement) else {
             return self.proceed(now: now)

@@ -1,9 +1,10 @@
 public import APNSProtocol
 public import PushModel
 
-/// Requests of audiences' owners. Each message has a receipt, which is resolved once what it says is durable.
+/// Messages of audiences' owners. Each has a receipt, which is resolved once the message's effect is durable.
 extension ChannelKeeper {
-    /// Handles an audience's wish for a channel. It may ask any number of times: a life has one channel.
+    /// Handles an audience's wish for a channel. The audience may ask any number of times: each of its lives has one
+    /// channel.
     public mutating func audienceOpens(
         _ owner: KeptOwner, policy: MessageStoragePolicy, receipt: UInt64, now: EngineTime
     ) -> [KeeperAction] {
@@ -19,7 +20,8 @@ extension ChannelKeeper {
         guard !lives.contains(where: { $0 > owner.life }) else {
             return self.refuse(owner, .lifeIsOver, receipt: receipt)
         }
-        // A life whose end was never reported ends when the next one begins. The content of its end is not known.
+        // A life whose end was never reported ends when the next one begins. Its end cannot be broadcast again, because
+        // its content is not known.
         for life in lives {
             self.end(KeptOwner(audience: owner.audience, life: life), content: [], receipt: nil, now: now)
         }
@@ -57,8 +59,8 @@ extension ChannelKeeper {
     }
 
     /// Handles the end of an audience's life.
-    /// - Parameter content: what is broadcast again; empty for nothing. At most `KeptChannelCodec.endByteCountMax`
-    ///   bytes; a longer one is not kept.
+    /// - Parameter content: the `end` to broadcast again; empty for none. Content longer than
+    ///   `KeptChannelCodec.endByteCountMax` is not kept.
     public mutating func audienceEnded(
         _ owner: KeptOwner, content: [UInt8], receipt: UInt64, now: EngineTime
     ) -> [KeeperAction] {
@@ -86,8 +88,8 @@ extension ChannelKeeper {
         self.resolve(receipt, with: number)
     }
 
-    /// Handles a forgotten life. After an end the channel lingers all the same. Without one it is deleted, because no
-    /// card is that old.
+    /// Handles the void of an audience's life. If the life's end was reported, the channel still lingers. Otherwise the
+    /// channel is deleted, because no card is that old.
     public mutating func audienceVoided(_ owner: KeptOwner, receipt: UInt64, now: EngineTime) -> [KeeperAction] {
         let number = self.table.number(of: owner)
         if let number, let held = self.table[number] {
@@ -101,7 +103,7 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Ends a wish. A creation that has left continues, and the channel it makes belongs to nobody.
+    /// Ends a wish. A creation that has left continues, and its channel then has no owner.
     private mutating func giveUpWish(_ number: Int64) {
         guard self.table[number]?.channel.phase == .asked else { return self.table.leave(number) }
         self.table.change(number) {
@@ -110,7 +112,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// Resolves the receipt, at once if there is nothing to write.
+    /// Resolves the receipt once the record is written, or at once if there is nothing to write.
     private mutating func resolve(_ receipt: UInt64?, with number: Int64?) {
         guard let receipt else { return }
         guard let number, let held = self.table[number], held.isDirty || held.write != nil else {
@@ -136,7 +138,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// Gives warm channels to waiting audiences. The wish leaves `state` after the record that serves it is written.
+    /// Gives warm channels to waiting audiences. The channel's record is written before the tombstone of the wish.
     mutating func serveFromPool(now: EngineTime) {
         for policy in MessageStoragePolicy.allCases {
             while let warm = self.table.readyNumber(policy), let wish = self.table.nextWish(policy),

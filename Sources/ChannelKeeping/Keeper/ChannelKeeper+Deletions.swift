@@ -17,7 +17,8 @@ extension ChannelKeeper {
         return self.deletingNotBeforeMillis
     }
 
-    /// The next channel to delete. Channels alternate, so that one that fails delays no other.
+    /// The next channel to delete. Channels follow each other by number, so that a failing deletion does not delay the
+    /// others.
     private var nextDeletion: Int64? {
         self.table.toBeDeleted.first(after: self.lastDeleted) ?? self.table.toBeDeleted.first
     }
@@ -33,7 +34,8 @@ extension ChannelKeeper {
         self.actions.append(.delete(request: request, id: id))
     }
 
-    /// Takes the result of a deletion. A lost one is requested again, because an id is never reused.
+    /// Takes the result of a deletion. A deletion without an answer is requested again. That is safe, because Apple
+    /// never reuses an id.
     public mutating func deleted(request: UInt64, _ answer: DeleteAnswer, now: EngineTime) -> [KeeperAction] {
         guard case .deleting(request, let number) = self.deleting else { return self.proceed(now: now) }
         self.deleting = .idle
@@ -63,7 +65,7 @@ extension ChannelKeeper {
         self.gone(number, now: now)
     }
 
-    /// Marks a channel as deleted, because Apple no longer has it. Its owner gets a report. The id stays known, because
+    /// Marks a channel as deleted, because Apple no longer has it. Its owner gets the news. The id stays known, because
     /// an old list may still show it.
     mutating func gone(_ number: Int64, now: EngineTime) {
         self.table.change(number) {
@@ -75,8 +77,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// Decides deletions by a list that was requested long enough afterwards: a channel is gone, or must be deleted
-    /// again.
+    /// Checks deletions by a list that was requested at least `settleMillis` later. A channel that the list shows is
+    /// deleted again. Otherwise its record leaves `state`.
     mutating func confirmDeletions(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .deleted) {
             guard let held = self.table[number], held.isDurable, held.channel.isAnnounced,

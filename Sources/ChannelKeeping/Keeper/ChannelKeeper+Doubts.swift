@@ -1,9 +1,9 @@
 import PushModel
 
-/// A channel that its audience's owner doubts: APNs has refused a broadcast as if there were no such channel. A list
-/// decides soon.
+/// Doubts of an audience's owner about its channel: APNs has refused a broadcast as if the channel did not exist. The
+/// next list decides.
 extension ChannelKeeper {
-    /// Doubts a channel, because its owner asks for one although this channel was reported to it.
+    /// Doubts a channel, because its owner asks for a channel although this one was announced to it.
     mutating func doubt(_ number: Int64, now: EngineTime) {
         self.table.update(number) { $0.doubtedMillis = now.steadyMillis }
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
@@ -31,7 +31,7 @@ extension ChannelKeeper {
             }
             self.table.update(number) {
                 $0.doubtedMillis = nil
-                // The refusal counts as a list without the channel, requested that long ago.
+                // The refusal counts as an earlier list without the channel, requested `settleMillis` before this one.
                 $0.absentSinceMillis = askedMillis - self.settings.settleMillis
                 $0.isAbsentForGood = true
             }

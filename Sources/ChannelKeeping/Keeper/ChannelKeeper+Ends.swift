@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Ended lives: the end is broadcast again, and the channel lingers and is deleted.
+/// Channels of ended lives. They linger while the end is broadcast again, and are then deleted.
 extension ChannelKeeper {
     mutating func serveEnds(now: EngineTime) {
         while let due = self.table.lingering.first, due.millis <= now.steadyMillis {
@@ -33,7 +33,7 @@ extension ChannelKeeper {
             self.counters.beacons += 1
             self.table.change(number) {
                 $0.channel.beaconsSent = dueCount
-                // Apple stores this beacon, because it has accepted it.
+                // Apple has accepted this beacon, and stores it for phones that are off.
                 if $0.channel.policy == .mostRecent { $0.channel.end = [] }
             }
         case .failed:
@@ -45,11 +45,11 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Time between two attempts at a beacon, milliseconds.
+    /// Time from a failed beacon to the next attempt, milliseconds.
     private static var beaconRetryMillis: Int64 { 30_000 }
 
     var endsDeadline: Int64? {
-        // The answer to a beacon, and not the clock, makes room for another.
+        // When there is no room, the next beacon waits for an answer, so it has no deadline.
         let hasRoom = self.beacons.count < self.settings.beaconsInFlightMax
         let beacon = hasRoom ? self.table.beacons.first : nil
         return [beacon, self.table.lingering.first].compactMap { $0?.millis }.min()

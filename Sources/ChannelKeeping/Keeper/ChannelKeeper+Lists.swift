@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Uses Apple's list: the number of channels, those made by requests whose answer was lost, and those that are gone.
+/// Uses Apple's list. It shows how many channels there are, which are gone, and which a lost creation may have made.
 extension ChannelKeeper {
     /// Takes the result of a request for the list.
     public mutating func listed(request: UInt64, _ answer: ListAnswer, now: EngineTime) -> [KeeperAction] {
@@ -52,8 +52,8 @@ extension ChannelKeeper {
 
     // MARK: Lost answers
 
-    /// Resolves a lost creation. A channel that is unknown, and was not in the list before the creation, may have been
-    /// made by it.
+    /// Resolves a lost creation. The creation may have made a channel that is unknown, and that the list before it did
+    /// not show.
     private mutating func resolve(_ number: Int64, unknown: [[UInt8]], now: EngineTime) {
         guard let held = self.table[number], held.channel.phase == .asked else {
             return self.resolveNextLost(untilMillis: now.steadyMillis)
@@ -73,7 +73,7 @@ extension ChannelKeeper {
         self.record(adopted, as: number, now: now)
     }
 
-    /// Unknown ids that were not in the list before, and may be channels.
+    /// The unknown ids that the list before did not show, and that Apple may have given.
     func new(in unknown: [[UInt8]], since before: Set<UInt64>) -> [[UInt8]] {
         unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isGivenByApple($0) }
     }
@@ -96,7 +96,7 @@ extension ChannelKeeper {
         self.actions.append(.alarm(alarm))
     }
 
-    /// Drops shown channels that an operator has deleted, so that they are gone from the list.
+    /// Drops shown channels that somebody has deleted, so that Apple's list no longer has them.
     private mutating func dropShown() {
         for number in self.table.numbers(in: .possiblyOurs) {
             guard self.table[number]?.isAbsentForGood ?? false else { continue }

@@ -3,7 +3,7 @@ public import PushModel
 
 /// Creations: one at a time, with a list before each.
 extension ChannelKeeper {
-    /// Requests the list if something needs it, or takes the next step.
+    /// Takes the creation's next step, or requests the list if something needs it.
     mutating func make(now: EngineTime) {
         switch self.making {
         case .idle:
@@ -46,8 +46,8 @@ extension ChannelKeeper {
         MessageStoragePolicy.allCases.compactMap { self.table.nextWish($0) }.min()
     }
 
-    /// Whether the pool needs a channel, and there is room. No warm channel is made during an alarm, or while Apple
-    /// refuses.
+    /// Whether the pool needs a warm channel, and there is room for its record. No warm channel is made during an
+    /// alarm, or while Apple refuses.
     private var wantsWarm: Bool {
         let isCalm = self.hold == nil && (self.listing?.count ?? 0) < self.settings.quota.alarmCount
         return isCalm && self.hasRoomForWarm
@@ -75,7 +75,8 @@ extension ChannelKeeper {
 
     // MARK: Creations
 
-    /// Writes the intent of the next creation, if the fresh list has room.
+    /// Writes the intent of the next creation, if a wish or the pool needs a channel. The fresh list has shown that
+    /// there is room.
     mutating func beginCreation(listed: [[UInt8]], now: EngineTime) {
         self.making = .idle
         let number: Int64
@@ -133,14 +134,14 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Whether the creation has made this id. An id that was in the list before belongs to somebody else, and a known
-    /// one to another record.
+    /// Whether the creation can have made this id. An id in the list before belongs to somebody else, and a known id to
+    /// another record.
     private func isNew(_ id: [UInt8], to number: Int64) -> Bool {
         guard KeptChannelCodec.isGivenByApple(id), self.table.number(id: id) == nil, let held = self.table[number]
         else { return false }
         return !held.channel.strangers.contains(KeptChannel.hash(ofID: id))
     }
-    /// Number of bytes shown of an answer's id, which may be anything.
+    /// Number of bytes shown of an unusable id in an answer. Such an id may be of any length.
     private static var shownIDByteCountMax: Int { 128 }
 
     /// Writes a new channel's id to `state`, before it is reported to anybody.
@@ -166,7 +167,8 @@ extension ChannelKeeper {
         self.retry(number, now: now)
     }
 
-    /// Handles a creation that made nothing: the record is a wish again, or is removed if nobody wants it now.
+    /// Handles a creation that made nothing. The record becomes a wish again, or is removed if nobody wants the channel
+    /// now.
     mutating func retry(_ number: Int64, now: EngineTime) {
         self.making = .recording(number)
         guard self.table[number]?.channel.owner != nil else { return self.table.leave(number) }
@@ -178,13 +180,13 @@ extension ChannelKeeper {
 
     // MARK: Refusals
 
-    /// Refuses every wish, and those of the near future, because Apple refuses the key, topic or capability.
+    /// Refuses every present wish, and those of the next `holdMillis`. Apple refuses the key, topic or capability.
     mutating func refuseForGood(status: UInt16, reason: String, now: EngineTime) {
         self.alarmRefused(status: status, reason: reason)
         self.refuseWishes(.byAPNs(status: status, reason: reason), now: now)
     }
 
-    /// Raises the alarm once, until a list is answered again.
+    /// Raises the alarm about refusals, unless it was raised since the last list arrived.
     mutating func alarmRefused(status: UInt16, reason: String) {
         if !self.isRefused { self.actions.append(.alarm(.refused(status: status, reason: reason))) }
         self.isRefused = true

@@ -15,7 +15,7 @@ extension ChannelKeeper {
 
     var reconcileDeadline: Int64? { self.reconcileSteps.isEmpty ? nil : self.reconcileNotBeforeMillis }
 
-    /// Takes one step. Its list may be old by now, so a record that has changed since is left alone.
+    /// Takes one step. The list behind the step may be old by now, so a record that has changed since is left alone.
     mutating func reconcileOne(now: EngineTime) {
         while !self.reconcileSteps.isEmpty, now.steadyMillis >= self.reconcileNotBeforeMillis {
             let step = self.reconcileSteps.removeFirst()

@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// A creation that may have been carried out twice, by Apple or by a proxy before it. One of the two channels is then
-/// in no answer.
+/// A creation that may have been carried out twice, by Apple or by a proxy before it. No answer then has the id of the
+/// second channel.
 struct AnsweredCreation {
     /// Hashes of the ids that were in the list before the creation and were not ours.
     var before: Set<UInt64>
@@ -13,10 +13,10 @@ struct AnsweredCreation {
 }
 
 /// Finds second channels. A new channel in the list, beside the answered one, is shown as possibly ours, or adopted
-/// with `isExclusive`. The earlier list is not kept over a takeover, so a second channel is then unknown.
+/// with `isExclusive`. The earlier list is lost with a takeover, so a second channel is then not noticed.
 extension ChannelKeeper {
-    /// Remembers an answered creation. A list is requested later, when it must show everything that the creation has
-    /// made.
+    /// Remembers an answered creation. A list is requested `settleMillis` later, when it must show everything that the
+    /// creation has made.
     mutating func watchForSecond(of number: Int64, now: EngineTime) {
         guard let channel = self.table[number]?.channel else { return }
         self.lastCreation = AnsweredCreation(
@@ -35,7 +35,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// Keeps an id that may be ours. It certainly is ours if nobody else creates channels here.
+    /// Keeps an id that may be ours. With `isExclusive` the id is adopted. Otherwise it is shown as possibly ours.
     mutating func keep(_ id: [UInt8], policy: MessageStoragePolicy, alarm: KeeperAlarm, now: EngineTime) {
         if self.settings.isExclusive, self.table.count < self.settings.keptMax {
             self.adopt(id, policy: policy, now: now)
@@ -44,8 +44,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// Adopts an id, because nobody else creates channels here. It waits for an audience, or is deleted if the pool has
-    /// no room.
+    /// Adopts an id, because nobody else creates channels here. The channel waits for an audience, or is deleted if the
+    /// pool has no room.
     private mutating func adopt(_ id: [UInt8], policy: MessageStoragePolicy, now: EngineTime) {
         var channel = KeptChannel(owner: nil, policy: policy, phase: .open, sinceMillis: now.wallMillis)
         channel.id = id

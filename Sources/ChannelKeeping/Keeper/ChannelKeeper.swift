@@ -1,38 +1,39 @@
 import APNSProtocol
 public import PushModel
 
-/// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there
-/// (fan-out contract: The keeper). It only decides, and never touches a socket, a clock or a lock. Each method takes
-/// one event and returns what to do.
+/// Keeps the channels of one app in one environment: only the keeper lists, counts, creates, deletes and reconciles
+/// them (fan-out contract: The keeper). It only decides, and never touches a socket, a clock or a lock. Each method
+/// takes one event and returns the actions to carry out.
 ///
-/// - The intent of a creation is in `state`, acknowledged, before the request leaves. The id is in `state` before it is
+/// - The intent of a creation is acknowledged in `state` before the request leaves. The id is in `state` before it is
 ///   reported to anybody.
 /// - There is one creation at a time, and a list before each. After a lost answer the next list is not requested until
 ///   `settleMillis` have passed. A new id in it is shown as possibly ours, or adopted with `isExclusive`.
-/// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and it was not in
-///   the list before.
+/// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and the list
+///   before did not show it, or if it was adopted.
 ///
-/// A list is compared with all records. Any other event costs only what it touches, no matter how many records there
-/// are.
+/// The keeper goes through all records only when a list arrives. Other events cost no more when there are more records.
 ///
-/// Its runner passes every record of the app and environment first, and stops carrying out its actions when the
+/// The runner passes every record of the app and environment to `init`. It stops carrying out actions when the
 /// partition is lost.
 public struct ChannelKeeper: Sendable {
-    /// What the next creation waits for. Its record is in phase `asked`, or in `open` while its id is recorded.
+    /// The step that the only unfinished creation has reached. The creation's record is in phase `asked`, or in `open`
+    /// while the id is being written.
     enum Making: Equatable {
-        /// Nothing is under way.
+        /// There is no list or creation.
         case idle
-        /// A list was requested. `resolves` is the record whose answer was lost.
+        /// A list was requested. `resolves` is the record of a lost creation that the list resolves, if any.
         case listing(request: UInt64, askedMillis: Int64, resolves: Int64?)
-        /// The intent is being written.
+        /// The intent of a creation is being written to `state`.
         case writingIntent(Int64)
-        /// The request has left.
+        /// The request for a channel has left.
         case creating(request: UInt64, number: Int64)
         /// The answer was lost. No list is requested before this time, steady milliseconds.
         case settling(Int64, untilMillis: Int64)
-        /// The result of a lost answer is being written.
+        /// The ids that a lost creation may have made are being written, so that they can be shown.
         case showing(Int64)
-        /// The id is being written, or the fact that there is none. `state` never has two intents.
+        /// The id is being written, or that the creation made nothing. The next creation waits, so `state` never has
+        /// two intents.
         case recording(Int64)
     }
     enum Deleting: Equatable {
@@ -52,7 +53,7 @@ public struct ChannelKeeper: Sendable {
     var actions: [KeeperAction] = []
 
     var making = Making.idle
-    /// Further records whose answer was lost. They wait until `making` has resolved the first.
+    /// Further records of creations whose answer was lost. They wait until `making` has resolved the one before.
     var lost: [Int64] = []
     /// No list and no creation is requested before this time, steady milliseconds.
     var makingNotBeforeMillis = Int64.min
@@ -60,7 +61,8 @@ public struct ChannelKeeper: Sendable {
     var deleting = Deleting.idle
     var deletingNotBeforeMillis = Int64.min
     var deletingBackoff: JitteredBackoff
-    /// The last record whose deletion was requested. The next deletion is that of the record after it.
+    /// The last record whose deletion was requested. The next deletion is that of the record with the next higher
+    /// number.
     var lastDeleted = Int64.min
 
     /// The result of the last list.
@@ -74,21 +76,21 @@ public struct ChannelKeeper: Sendable {
     var isQuotaReached = false
     var isShownFull = false
     var isRefused = false
-    /// Latest time of the next list, steady milliseconds: somebody doubts a channel, or a creation may have been
-    /// carried out twice.
+    /// When a list must be requested at the latest, steady milliseconds. The list settles a doubt, or shows whether a
+    /// creation was carried out twice.
     var listWantedMillis = Int64.max
-    /// The last creation that was answered, until a list shows everything that it has made.
+    /// The last answered creation. It is forgotten once a list shows everything that it has made.
     var lastCreation: AnsweredCreation?
 
     var announcements: [UInt64: (number: Int64, news: KeeperNews)] = [:]
-    /// The beacons without an answer, with the number of scheduled ones that each makes up for.
+    /// Unanswered beacons by request. `dueCount` is the number of scheduled beacons that were due when the beacon left.
     var beacons: [UInt64: (number: Int64, dueCount: Int)] = [:]
     private var writes: [UInt64: Int64] = [:]
     private var random: SplitMix64
     private var lastToken: UInt64 = 0
 
     /// - Parameters:
-    ///   - records: all that `state` has of the app and environment, by number.
+    ///   - records: all records that `state` has of the app and environment, with their numbers.
     ///   - seed: the seed for the jitter of the back-off.
     public init(
         settings: KeeperSettings, records: [(number: Int64, channel: KeptChannel)], seed: UInt64, now: EngineTime
@@ -138,12 +140,12 @@ public struct ChannelKeeper: Sendable {
         self.making = .settling(self.lost.removeFirst(), untilMillis: untilMillis)
     }
 
-    /// Does what is due at this time. It is also the first call to a new keeper.
+    /// Does what is due at this time. Call it once after `init`, and then at `deadlineMillis`.
     public mutating func timePassed(now: EngineTime) -> [KeeperAction] { self.proceed(now: now) }
 
     // MARK: Steps
 
-    /// Does everything that can be done, and returns the actions requested since.
+    /// Takes every step that is possible now. Returns all actions requested since the last call.
     mutating func proceed(now: EngineTime) -> [KeeperAction] {
         self.serveFromPool(now: now)
         self.make(now: now)
@@ -181,7 +183,7 @@ public struct ChannelKeeper: Sendable {
         while let number = self.table.toBeWritten.first { self.flush(number) }
     }
 
-    /// Requests the record's write, unless the previous write is under way.
+    /// Requests the record's write, unless its previous write is unacknowledged.
     mutating func flush(_ number: Int64) {
         guard let held = self.table[number], held.isDirty, held.write == nil else { return }
         let write = self.token()
@@ -190,7 +192,7 @@ public struct ChannelKeeper: Sendable {
         self.actions.append(.write(number: number, channel: held.isLeaving ? nil : held.channel, write: write))
     }
 
-    /// Takes the acknowledgement of this write's record, which `state` has.
+    /// Takes the acknowledgement of a write: `state` now has its record.
     public mutating func stateAcknowledged(write: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let number = self.writes.removeValue(forKey: write) else { return self.proceed(now: now) }
         self.table.update(number) { $0.write = nil }

@@ -1,30 +1,32 @@
 import APNSProtocol
 
-/// A record of the keeper, and what is known about it beyond `state`.
+/// The record of one channel, and what the keeper knows about it beyond `state`.
 struct HeldChannel {
     let number: Int64
     var channel: KeptChannel
     /// Whether the record must be written to `state`.
     var isDirty = false
-    /// The unacknowledged write; the next waits for it.
+    /// The number of the unacknowledged write; `nil` for none. The record's next write waits for it.
     var write: UInt64?
-    /// Whether the channel is leaving, or has left, `state`. It can no longer be found.
+    /// Whether the record is leaving `state`: its tombstone is being written. It can no longer be found by audience, id
+    /// or phase.
     var isLeaving = false
-    /// Receipts that are resolved once `state` has the record. They are its audience's uncommitted messages, which the
-    /// reader of `routed` limits.
+    /// Receipts of the audience's messages. They are resolved once `state` has the record. The reader of `routed`
+    /// limits the number of unresolved ones.
     var receipts: [UInt64] = []
 
     /// News to announce before the record continues: a refusal, or that the channel has vanished.
     var news: KeeperNews?
-    /// The unacknowledged announcement.
+    /// The number of the unacknowledged announcement; `nil` for none.
     var announcement: UInt64?
 
-    /// A time whose meaning depends on the phase, steady milliseconds. In `ended`: the end's time by a clock that never
-    /// steps. In `deleted`: when the channel was certainly gone.
+    /// A time whose meaning depends on the phase, steady milliseconds. In `ended`: when the audience's life ended. In
+    /// `deleted`: a time at which the channel was certainly gone.
     var anchorMillis: Int64 = 0
-    /// When the first list without the channel was requested, steady milliseconds.
+    /// When the first list without the channel was requested, steady milliseconds; `nil` if the last list shows it.
     var absentSinceMillis: Int64?
-    /// Whether a second list without the channel was requested so much later that no lag explains its absence.
+    /// Whether a later list lacks the channel, too, and was requested at least `settleMillis` after the first. A lag of
+    /// the list can then no longer explain the absence.
     var isAbsentForGood = false
     /// When the audience's owner began to doubt that Apple has the channel, steady milliseconds; `nil` without a doubt.
     var doubtedMillis: Int64?
@@ -52,16 +54,16 @@ struct HeldChannel {
     }
 }
 
-/// A record, and the time when something is due for it.
+/// The number of a record, and the time when something is due for it.
 struct DueNumber: Comparable {
-    /// Steady milliseconds.
+    /// When it is due, steady milliseconds.
     var millis: Int64
     var number: Int64
 
     static func < (one: Self, other: Self) -> Bool { (one.millis, one.number) < (other.millis, other.number) }
 }
 
-/// What a record waits for. The table indexes records by it, so that nobody has to search through all of them.
+/// The things that a record waits for. `KeptTable` indexes records by them, so that no search goes through all records.
 struct HeldDuties: Equatable {
     /// Whether the record's write can be requested.
     var isToBeWritten: Bool
@@ -69,17 +71,18 @@ struct HeldDuties: Equatable {
     var phase: KeptChannel.Phase?
     /// Whether something can be announced to the channel's owner.
     var isToBeAnnounced = false
-    /// Whether an audience waits for the channel, and is not refused.
+    /// Whether an audience waits for the channel and has not been refused.
     var isWish = false
     /// Whether the channel waits for an audience. It can be given away once its record is durable.
     var isWarm = false
     var isWarmAndDurable = false
     /// Whether the channel's deletion can be requested.
     var isToBeDeleted = false
-    /// The policy that separates wishes and warm channels.
+    /// The storage policy. A wish is served only by a warm channel with this policy.
     var policy: MessageStoragePolicy
-    /// When the end must be broadcast again, and when the channel has lingered; on the steady clock.
+    /// When the end must be broadcast again, steady milliseconds; `nil` for never.
     var beaconMillis: Int64?
+    /// When the channel has lingered and must be deleted, steady milliseconds; `nil` if it does not linger.
     var lingeredMillis: Int64?
 
     init(_ held: HeldChannel, schedule: BeaconSchedule, beaconGraceMillis: Int64) {
@@ -97,7 +100,7 @@ struct HeldDuties: Equatable {
         guard phase == .ended, !held.isBeaconInFlight else { return }
         let next = held.channel.end.isEmpty ? nil : schedule.offsetMillis(of: held.channel.beaconsSent)
         self.beaconMillis = next.map { max(held.anchorMillis + $0, held.beaconNotBeforeMillis) }
-        // An end that cannot be sent delays the deletion for a while.
+        // An end that still has to be sent delays the deletion by `beaconGraceMillis`.
         self.lingeredMillis = held.anchorMillis + schedule.lingerMillis + (next == nil ? 0 : beaconGraceMillis)
     }
 }

@@ -1,7 +1,7 @@
 public import APNSProtocol
 
-/// An action that a keeper requests. Each request, announcement and beacon is answered once, by its number, even if its
-/// result is unknown.
+/// An action that a keeper requests. The runner answers each request, announcement and beacon once, by its number, even
+/// if the result is unknown.
 public enum KeeperAction: Equatable, Sendable {
     /// Write the record of this number to `state`, or its tombstone. Writes leave in the order in which they are
     /// requested.
@@ -14,11 +14,11 @@ public enum KeeperAction: Equatable, Sendable {
     case delete(request: UInt64, id: [UInt8])
     /// Broadcast the end again, on a channel with this storage policy.
     case beacon(request: UInt64, id: [UInt8], policy: MessageStoragePolicy, end: [UInt8])
-    /// Announce the news to the audience's owner, publish the outcome, and report when both are acknowledged.
+    /// Announce the news to the audience's owner and publish the outcome. Call `announced` when both are acknowledged.
     case announce(announcement: UInt64, owner: KeptOwner, news: KeeperNews)
-    /// Send the news to the audience's owner again. The owner asks again if that is lost.
+    /// Send the news to the audience's owner once. If the news is lost, the owner asks again.
     case send(owner: KeptOwner, news: KeeperNews)
-    /// The message with this receipt is durable, or was answered: its position may be committed.
+    /// The position of the message with this receipt may be committed: its effect is durable, or it was answered.
     case resolve(receipt: UInt64)
     /// Alert the operator.
     case alarm(KeeperAlarm)
@@ -30,7 +30,8 @@ public enum KeeperNews: Equatable, Sendable {
     case opened(id: [UInt8])
     /// The audience's channel has vanished, and another will be opened. Outcome: `channel-closed`.
     case vanished(id: [UInt8])
-    /// The audience's channel has lingered and was deleted, or vanished meanwhile. Outcome: `channel-closed`.
+    /// The audience's channel was deleted after it had lingered, or vanished while it lingered. Outcome:
+    /// `channel-closed`.
     case closed(id: [UInt8])
     /// The audience gets no channel. Another request may succeed once the reason is gone.
     case refused(KeeperRefusal)
@@ -42,9 +43,9 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     case quota(count: Int, quota: ChannelQuota)
     /// Apple refuses for good, with this status and reason.
     case byAPNs(status: UInt16, reason: String)
-    /// The keeper has `keptMax` records, the most there may be.
+    /// The keeper already has the maximum number of records, `keptMax`.
     case full(keptMax: Int)
-    /// `waitingMax` audiences wait, the most there may be.
+    /// The maximum number of audiences, `waitingMax`, already wait.
     case tooManyWaiting(waitingMax: Int)
     /// The life is over, or a newer one has begun.
     case lifeIsOver
@@ -65,20 +66,21 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
 
 /// An alarm for the operator. Each is raised once when it begins.
 public enum KeeperAlarm: Equatable, Sendable {
-    /// 80 % of the quota are used.
+    /// 80 % of the quota is used.
     case quotaHigh(count: Int, quota: ChannelQuota)
-    /// 95 % of the quota are used: no channel is made.
+    /// 95 % of the quota is used: no channel is made.
     case quotaReached(count: Int, quota: ChannelQuota)
     /// Apple refuses to list, create or delete: key, topic or capability is wrong.
     case refused(status: UInt16, reason: String)
     /// A lost answer may have made this channel.
     case possiblyOurs(id: [UInt8], sinceMillis: Int64)
-    /// A creation was answered, and this channel is new as well: it may have been carried out twice.
+    /// This channel appeared beside the one that an answered creation has made. The creation may have been carried out
+    /// twice.
     case perhapsSecond(id: [UInt8], sinceMillis: Int64)
-    /// A creation was answered with an id that it cannot have made: the id was there before, or is invalid. The answer
-    /// counts as lost.
+    /// A creation was answered with an id that cannot be new: the id was there before, or is invalid. The answer counts
+    /// as lost.
     case foreignAnswer(id: [UInt8])
-    /// The maximum number of ids is shown. No further id will be.
+    /// The maximum number of ids is shown as possibly ours. Further ids are only counted.
     case shownFull(shownMax: Int)
     /// A channel of ours is gone, and we did not delete it.
     case vanished(id: [UInt8])

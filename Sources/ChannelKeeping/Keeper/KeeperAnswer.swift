@@ -6,7 +6,7 @@ public enum ListAnswer: Equatable, Sendable {
     case listed([[UInt8]])
     /// Apple's status and reason.
     case refused(status: UInt16, reason: String)
-    /// The request did not leave, no answer arrived, or it cannot be read.
+    /// The request did not leave, no answer arrived, or the answer cannot be read.
     case failed
 }
 
@@ -34,7 +34,7 @@ public enum DeleteAnswer: Equatable, Sendable {
 
 /// The result of a beacon.
 public enum BeaconAnswer: Equatable, Sendable {
-    /// Apple has accepted the beacon, or the part that sends beacons has taken it for good.
+    /// Apple has accepted the beacon, or the component that sends beacons has taken it over for good.
     case sent
     /// The beacon failed, and may be sent later.
     case failed
@@ -46,13 +46,13 @@ public enum BeaconAnswer: Equatable, Sendable {
 enum RefusalMeaning: Equatable {
     /// Nothing was done; try later.
     case later
-    /// A server error that may have occurred after the channel was made.
+    /// The request may have been carried out: a server error may have occurred after that.
     case mayBeDone
     /// There are as many channels as Apple allows.
     case limitReached
     /// There is no such channel.
     case channelGone
-    /// No request succeeds before somebody has acted.
+    /// No request succeeds until a person has corrected the cause.
     case forGood
 
     init(status: UInt16, reason: String) {
@@ -62,9 +62,10 @@ enum RefusalMeaning: Equatable {
         }
         switch ReasonTable.verdict(status: status, reason: reason, timestampMillis: nil) {
         case .tokenThrottled, .providerTokenExpired, .providerTokenTooManyUpdates: self = .later
-        // 503 says that the request was not taken; `IdleTimeout` and `UnrelatedKeyIdInToken` are sent before it is.
+        // 503 says that the request was not taken. `IdleTimeout` and `UnrelatedKeyIdInToken` are sent before a request
+        // is taken.
         case .serverBusy, .connectionUnusable: self = status >= 500 && status != 503 ? .mayBeDone : .later
-        // This answer is a success, which is not a refusal.
+        // `accepted` is a success, so the request may have been carried out.
         case .accepted: self = .mayBeDone
         case .tokenDead: self = .channelGone
         case .credentialRefused, .topicRefused, .expirationRefused, .messageRefused: self = .forGood

@@ -2,7 +2,7 @@ public import APNSProtocol
 
 /// The limits and times of a keeper.
 public struct KeeperSettings: Equatable, Sendable {
-    /// The number of channels allowed.
+    /// The maximum number of channels, and the numbers at which an alarm and refusals begin.
     public var quota = ChannelQuota()
     /// `channels.exclusive`: nobody else creates channels in this app, so an id that is new after a lost answer is
     /// ours.
@@ -20,10 +20,10 @@ public struct KeeperSettings: Equatable, Sendable {
     /// Longest time from handing over a request until it is carried out, milliseconds. It includes the wait for a
     /// connection, and is the same for this keeper and the previous one.
     public var requestTimeoutMillis: Int64 = 35_000
-    /// Greatest age of Apple's list when it is answered, milliseconds. Apple promises nothing.
+    /// How old Apple's list may be when it arrives, milliseconds. This is an assumption: Apple documents no limit.
     public var listLagMillis: Int64 = 25_000
-    /// After a lost answer, and after a takeover, no list is requested until this has passed, milliseconds. It is never
-    /// less than a request may take, so that the list shows what a delayed creation has made.
+    /// How long the keeper waits after a lost answer before it requests a list, milliseconds. It is the longest
+    /// duration of a request plus the list's lag. So the list shows what a delayed creation has made.
     public var settleMillis: Int64 { max(0, self.requestTimeoutMillis) + max(0, self.listLagMillis) }
     /// Longest time between two lists, milliseconds.
     public var listIntervalMillis: Int64 = 600_000
@@ -32,7 +32,7 @@ public struct KeeperSettings: Equatable, Sendable {
     public var keptMax = ChannelRequest.countMax
     /// Maximum number of audiences that wait for a channel. A further wish is refused as `tooManyWaiting`.
     public var waitingMax = 1_000
-    /// Maximum number of ids that are shown as possibly ours. More of them are counted, and shown as unknown.
+    /// Maximum number of ids that are shown as possibly ours. Further ids are counted, and shown as unknown.
     public var shownMax = 256
     /// Maximum number of beacons without an answer. Others wait.
     public var beaconsInFlightMax = 16
@@ -42,17 +42,18 @@ public struct KeeperSettings: Equatable, Sendable {
     public var reconcileSpacingMillis: Int64 = 10_000
     /// How long a beacon that cannot be sent delays the deletion, milliseconds.
     public var beaconGraceMillis: Int64 = 3_600_000
-    /// How long every wish gets the same refusal after a refusal for good, milliseconds.
+    /// How long every further wish is refused after Apple has refused for good or the quota is reached, milliseconds.
     public var holdMillis: Int64 = 300_000
-    /// Longest first delay after 429 and 5xx, milliseconds.
+    /// Upper bound of the first delay after 429 and 5xx, milliseconds. It doubles with each failure in a row.
     public var backoffMinMillis: Int64 = 1_000
-    /// Longest delay, milliseconds. Apple asks for 15 minutes after a 5xx, with back-off.
+    /// Longest delay after 429 and 5xx, milliseconds. Apple asks for 15 minutes after a 5xx, with back-off.
     public var backoffMaxMillis: Int64 = 900_000
 
     /// The defaults.
     public init() {}
 
-    /// Shortens all times but `lingerMillis` in proportion to a shorter minute, for a demonstration.
+    /// Shortens times in proportion to a shorter minute, for a demonstration. `lingerMillis`, `holdMillis` and the
+    /// back-off stay.
     public mutating func scale(toMinuteMillis minuteMillis: Int64) {
         func scaled(_ millis: Int64) -> Int64 { max(1, millis * minuteMillis / self.minuteMillis) }
         self.requestTimeoutMillis = scaled(self.requestTimeoutMillis)

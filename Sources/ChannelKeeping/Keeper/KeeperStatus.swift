@@ -1,6 +1,6 @@
 /// Counts of a keeper since its start.
 public struct KeeperCounters: Equatable, Sendable {
-    /// Channels that Apple has made for it.
+    /// Channels that Apple has made for the keeper.
     public var created = 0
     /// Creations without an answer, including those of a former owner.
     public var answersLost = 0
@@ -27,7 +27,7 @@ public struct KeeperCounters: Equatable, Sendable {
 struct ListingStanding {
     /// When the list was requested, steady milliseconds.
     var askedMillis: Int64
-    /// Number of ids in the list, and of ours that the list does not show yet.
+    /// Number of ids in the list, plus the number of our channels that the list does not show yet.
     var count: Int
     /// Ids of others, at most `shownMax`.
     var unknown: [[UInt8]]
@@ -36,28 +36,28 @@ struct ListingStanding {
 
 /// State of a keeper, for metrics and status requests.
 public struct KeeperStatus: Equatable, Sendable {
-    /// A channel that may be the result of a creation with a lost answer.
+    /// A channel that may have been made by a creation whose answer was lost.
     public struct PossiblyOurs: Equatable, Sendable {
         /// The id as Apple spells it.
         public var id: [UInt8]
         /// When the channel was first shown, wall milliseconds.
         public var sinceMillis: Int64
     }
-    /// Number of channels on Apple's list, including those of others; `nil` before the first list.
+    /// Number of channels of the app, including those of others; `nil` before Apple's first list.
     public var count: Int?
-    /// The quota for `count`.
+    /// The quota that limits `count`.
     public var quota: ChannelQuota
     /// Number of records in `state`, including those that are leaving.
     public var recordCount: Int
-    /// Number of wishes, and of creations that are under way.
+    /// Number of wishes and of unfinished creations.
     public var waitingCount: Int
     /// Number of channels that wait for an audience.
     public var warmCount: Int
-    /// Number of channels with an audience that lives.
+    /// Number of channels whose audience's life has not ended.
     public var openCount: Int
-    /// Number of channels with an audience whose life is over.
+    /// Number of channels whose audience's life is over, and that linger.
     public var lingeringCount: Int
-    /// Ids shown since an answer was lost, at most `shownMax`.
+    /// Channels shown because a creation's answer was lost, at most `shownMax`.
     public var possiblyOurs: [PossiblyOurs]
     /// Ids of others, at most `shownMax`.
     public var unknown: [[UInt8]]

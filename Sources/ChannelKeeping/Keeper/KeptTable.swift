@@ -1,6 +1,7 @@
 import APNSProtocol
 
-/// The records of a keeper by number, by audience, by id and by phase. It also indexes those that wait for something.
+/// The records of a keeper by number, by audience, by id and by phase. Records that wait for something are also indexed
+/// by what they wait for.
 struct KeptTable {
     private let schedule: BeaconSchedule
     private let beaconGraceMillis: Int64
@@ -16,10 +17,11 @@ struct KeptTable {
     private(set) var toBeAnnounced = SortedSet<Int64>()
     /// Records whose deletion can be requested.
     private(set) var toBeDeleted = SortedSet<Int64>()
-    /// Ends to broadcast again, and channels that linger, by their time.
+    /// Records whose end must be broadcast again, by the time when that is due.
     private(set) var beacons = SortedSet<DueNumber>()
+    /// Records of channels that linger, by the time when the lingering ends.
     private(set) var lingering = SortedSet<DueNumber>()
-    /// Wishes by their storage policy.
+    /// Wishes by storage policy.
     private var wishesByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
     private var warmByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
     private var readyByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
@@ -45,10 +47,10 @@ struct KeptTable {
 
     /// The oldest wish that is in `state` and not refused.
     func nextWish(_ policy: MessageStoragePolicy) -> Int64? { self.wishesByPolicy[policy]?.first }
-    /// Channels that wait for an audience.
+    /// Numbers of the channels that wait for an audience.
     func warmNumbers(_ policy: MessageStoragePolicy) -> [Int64] { self.warmByPolicy[policy]?.elements ?? [] }
     func warmCount(_ policy: MessageStoragePolicy) -> Int { self.warmByPolicy[policy]?.count ?? 0 }
-    /// Number of a ready channel that is in `state`; `nil` for none.
+    /// Number of a channel that waits for an audience, and whose record is in `state`; `nil` for none.
     func readyNumber(_ policy: MessageStoragePolicy) -> Int64? { self.readyByPolicy[policy]?.first }
     var readyCount: Int { self.readyByPolicy.values.reduce(0) { $0 + $1.count } }
 
@@ -76,7 +78,7 @@ struct KeptTable {
         self.move(number, from: before, to: self.duties(of: self.held.values[index]))
     }
 
-    /// Changes the record, which must then be written.
+    /// Changes the record, which must be written to `state` afterwards.
     mutating func change(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
@@ -87,7 +89,8 @@ struct KeptTable {
         if let held = self.held[number] { self.index(held) }
     }
 
-    /// Removes the record from all indexes, because it is leaving `state`.
+    /// Lets the record leave `state`: its tombstone must be written, and it can no longer be found by audience, id or
+    /// phase.
     mutating func leave(_ number: Int64) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
@@ -97,7 +100,7 @@ struct KeptTable {
         }
     }
 
-    /// Remembers a write that was requested.
+    /// Remembers that a write of the record was requested.
     mutating func begin(_ write: UInt64, of number: Int64) {
         self.update(number) {
             $0.isDirty = false
@@ -105,7 +108,7 @@ struct KeptTable {
         }
     }
 
-    /// Removes the record, whose tombstone is in `state`.
+    /// Removes the record. Its tombstone is in `state`.
     mutating func remove(_ number: Int64) {
         guard let held = self.held.removeValue(forKey: number) else { return }
         self.leave(number, self.duties(of: held))

@@ -1,5 +1,6 @@
 /// Unique elements in ascending order, in one piece of memory. An insertion or removal moves the elements behind it:
-/// 10,000 numbers are 80 KB, which takes a few microseconds. Most are added at the end and removed at the beginning.
+/// 10,000 numbers are 80 KB, which takes a few microseconds. Most elements are added at the end and removed at the
+/// beginning.
 struct SortedSet<Element: Comparable & Sendable>: Sendable {
     private(set) var elements: [Element] = []
 
@@ -23,7 +24,8 @@ struct SortedSet<Element: Comparable & Sendable>: Sendable {
         self.elements.remove(at: index)
     }
 
-    /// Index of the first element for which the predicate is true. It must be false for all before.
+    /// Index of the first element for which the predicate is true. The predicate must be false for all elements before
+    /// it, and true for all after it.
     private func index(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.elements.count)
         while low < high {

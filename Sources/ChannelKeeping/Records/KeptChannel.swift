@@ -13,25 +13,27 @@ public struct KeptOwner: Hashable, Sendable {
     }
 }
 
-/// What `state` knows about one channel, from the wish for it until Apple's list no longer shows it. Each record is one
-/// channel. An audience gets a warm one by a single write. Its next life has a record of its own while the channel of
-/// the former life lingers.
+/// The record of one channel in `state`. It exists from the wish for the channel until Apple's list no longer shows the
+/// channel. A single write gives a warm channel to an audience. The audience's next life has a record of its own, while
+/// the channel of the former life lingers.
 public struct KeptChannel: Equatable, Sendable {
     /// The phase of a channel. `sinceMillis` says when it began.
     public enum Phase: UInt8, Sendable, CaseIterable {
-        /// An audience has asked. No request has left, or those that left made nothing.
+        /// An audience has asked for a channel. No creation has left, or those that left made nothing.
         case wanted = 1
-        /// A creation is about to leave, has left, or was lost. `strangers` has the ids in the list before it.
+        /// A creation is about to leave, has left, or was lost. `strangers` has the ids of others in the list before
+        /// the creation, as hashes.
         case asked
-        /// Apple has made the channel. Without an owner it is a warm one.
+        /// Apple has made the channel. Without an owner it is warm: it waits for an audience.
         case open
         /// The audience's life is over; the channel lingers.
         case ended
         /// A deletion is about to leave, has left, or was lost.
         case deleting
-        /// Apple or somebody else has deleted the channel. The id is kept until a list confirms that.
+        /// Apple or somebody else has deleted the channel. The id is kept until a list confirms the deletion.
         case deleted
-        /// The channel is not known to be ours, but a lost answer may have made it. It is only shown.
+        /// The channel is not known to be ours, but a creation whose answer was lost may have made it. It is shown, and
+        /// neither used nor deleted.
         case possiblyOurs
     }
 
@@ -43,19 +45,18 @@ public struct KeptChannel: Equatable, Sendable {
     public var phase: Phase
     /// When the phase began, wall milliseconds.
     public var sinceMillis: Int64
-    /// Whether the news of the phase was announced to the owner: the id in `open` and `ended`, and the deletion in
-    /// `deleted`.
+    /// Whether the owner was informed of the phase: of the id in `open` and `ended`, of the deletion in `deleted`.
     public var isAnnounced = false
     /// The id as Apple spells it, ASCII. Empty in `wanted` and `asked` only.
     public var id: [UInt8] = []
     /// When Apple's answer arrived, wall milliseconds; 0 before.
     public var openedMillis: Int64 = 0
-    /// When its audience's life ended, wall milliseconds; `nil` while it lives.
+    /// When the life of the channel's audience ended, wall milliseconds; `nil` before.
     public var endedMillis: Int64?
     /// Number of scheduled beacons that have been served since the end (`BeaconSchedule`).
     public var beaconsSent = 0
-    /// What is broadcast again after the end; empty for nothing. On a channel without storage the schedule decides how
-    /// often. Otherwise it is sent until Apple has accepted it. The keeper does not read it.
+    /// The `end` to broadcast again; empty for none. On a channel without storage, `BeaconSchedule` decides how often.
+    /// On a channel with storage, it is sent until Apple has accepted it. The keeper does not interpret these bytes.
     public var end: [UInt8] = []
     /// Hashes of the ids in the list before the creation that were not ours, in ascending order. Used in `asked`.
     public var strangers: [UInt64] = []
@@ -67,7 +68,7 @@ public struct KeptChannel: Equatable, Sendable {
         self.sinceMillis = sinceMillis
     }
 
-    /// Whether Apple has made the channel, and its deletion was not requested.
+    /// Whether Apple has made the channel, and nobody is known to have deleted it or requested its deletion.
     public var isRegistered: Bool {
         switch self.phase {
         case .open, .ended: true

@@ -1,23 +1,23 @@
 import APNSProtocol
 public import PushModel
 
-/// The value of a kept channel's record in `state`, version 1. Integers are LEB128 (signed ones zigzag encoded), and
-/// byte runs follow their count.
+/// Reads and writes the value of a kept channel's record in `state`, version 1. Integers are LEB128 (signed ones zigzag
+/// encoded), and byte runs follow their count.
 public enum KeptChannelCodec {
-    /// The version in the first byte.
+    /// The version, which is the value's first byte.
     public static let version: UInt8 = 1
-    /// The kind among records of `state`.
+    /// The kind of `state` record, which is the value's second byte.
     public static let kind: UInt8 = 13
 
-    /// Longest audience id, bytes. It must be the key of an event.
+    /// Longest audience id, bytes. It is also the longest key of an event.
     public static let audienceByteCountMax = 256
-    /// Longest channel id, bytes. A header field must hold it.
+    /// Longest channel id, bytes. A header field must hold the id.
     public static let idByteCountMax = 2_048
-    /// Longest stored end, bytes. It has room for a broadcast's body and the facts stored with it.
+    /// Longest stored end, bytes. This is enough for a broadcast's body and the facts stored with it.
     public static let endByteCountMax = 16_384
-    /// Maximum number of beacons that a record may count: more than any linger time has.
+    /// Maximum number of beacons that a record may count. No linger time has room for that many.
     static let beaconsMax = 1_000
-    /// Latest time: 2^50 seconds, as for any time in `state`.
+    /// Latest time, milliseconds since 1970: 2^50 seconds, as for any time in `state`.
     static let timeMillisMax: Int64 = (1 << 50) * 1_000
 
     private enum Flag {
@@ -71,7 +71,7 @@ public enum KeptChannelCodec {
 
     // MARK: Reading
 
-    /// Reads what follows version and kind.
+    /// Reads the part of the value that follows version and kind.
     /// - Returns: the record, and the epoch of its writer.
     /// - Throws: `StateError`, which says what is wrong with it.
     public static func read(
@@ -104,15 +104,15 @@ public enum KeptChannelCodec {
         return (channel, epoch)
     }
 
-    /// Reads wall milliseconds, no further from 1970 than any time in `state`.
+    /// Reads wall milliseconds. Refuses a time that is further from 1970 than `timeMillisMax`.
     private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let millis = try reader.signed()
         guard millis.magnitude <= Self.timeMillisMax.magnitude else { throw .malformed("a time of \(millis) ms") }
         return millis
     }
 
-    /// Reads an audience's life in a kept channel's record.
-    /// - Throws: `StateError`, if no audience can have this id.
+    /// Reads the audience and the life that a kept channel belongs to.
+    /// - Throws: `StateError`, if no audience can have this id or life.
     public static func readOwner(_ reader: inout StateReader) throws(StateError) -> KeptOwner {
         let life = try reader.signed()
         guard life.magnitude <= (Self.timeMillisMax / 1_000).magnitude else { throw .malformed("a life of \(life) s") }
@@ -129,12 +129,12 @@ public enum KeptChannelCodec {
         return id
     }
 
-    /// Whether `state` and a header field can hold the id: visible ASCII characters.
+    /// Whether `state` and a header field can hold the id. It must have 1 to `idByteCountMax` visible ASCII characters.
     public static func isUsable(_ id: [UInt8]) -> Bool {
         (1...Self.idByteCountMax).contains(id.count) && id.allSatisfy { (0x21...0x7e).contains($0) }
     }
 
-    /// Whether Apple may have given a channel this id: base64, and `isUsable`.
+    /// Whether Apple may have given a channel this id: it is base64, and `isUsable`.
     public static func isGivenByApple(_ id: [UInt8]) -> Bool { Self.isUsable(id) && ChannelIDText.isBase64(id) }
 
     private static func readStrangers(_ reader: inout StateReader) throws(StateError) -> [UInt64] {

@@ -1,5 +1,4 @@
-/// What the keeper of an app's channels knows about one of them, from the wish for it until Apple's list no longer
-/// shows it.
+/// A kept channel's record in `state`, as tools show it.
 public struct KeptChannelDescription: Equatable, Sendable, Encodable {
     /// Offset of the marker of the owner that wrote the record.
     public var epoch: Int64
@@ -19,11 +18,11 @@ public struct KeptChannelDescription: Equatable, Sendable, Encodable {
     public var id: String?
     /// When Apple's answer arrived, milliseconds since 1970.
     public var openedMillis: Int64?
-    /// The audience that the channel is for; `nil`: none yet, or not known to be ours.
+    /// The audience that the channel is for; `nil`: it has none, or the channel is not known to be ours.
     public var audience: String?
     /// The life of that audience, seconds since 1970.
     public var audienceLife: Int64?
-    /// When that life ended, milliseconds since 1970.
+    /// When the audience's life ended, milliseconds since 1970; `nil`: it has not ended.
     public var endedMillis: Int64?
     /// Number of scheduled broadcasts that have been sent after the end.
     public var beaconsSent: Int

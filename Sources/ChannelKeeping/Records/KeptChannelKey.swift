@@ -9,7 +9,7 @@ public struct KeptChannelKey: Hashable, Sendable {
 
     /// The app's bundle identifier.
     public var bundleID: String
-    /// The environment, and with it one of Apple's two push services.
+    /// The environment, which is also the choice between Apple's two push services.
     public var environment: PushEnvironment
     /// Number of the record, 0 or more.
     public var number: Int64

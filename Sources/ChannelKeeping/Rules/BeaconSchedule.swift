@@ -1,6 +1,6 @@
-/// When the `end` is broadcast again on a channel that stores no message. Otherwise a phone that was away would keep a
-/// live card for ever. The times are 1, 5, 15 and 30 minutes after the end, then each full hour after it, as long as
-/// the channel lingers.
+/// The times at which an audience's `end` is broadcast again on a channel that stores no message. Each such broadcast
+/// is a beacon. Without beacons, a phone that was away would keep a live card for ever. The times are 1, 5, 15 and 30
+/// minutes after the end, then each full hour after it, while the channel lingers.
 public struct BeaconSchedule: Equatable, Sendable {
     private let firstMillis: [Int64]
     private let hourMillis: Int64
@@ -8,7 +8,7 @@ public struct BeaconSchedule: Equatable, Sendable {
     /// How long the channel lingers, milliseconds.
     public let lingerMillis: Int64
 
-    /// - Parameter minuteMillis: length of a minute; a demonstration has no time for whole ones.
+    /// - Parameter minuteMillis: length of a minute, which a demonstration shortens.
     public init(lingerMillis: Int64, minuteMillis: Int64 = 60_000) {
         self.lingerMillis = lingerMillis
         self.firstMillis = [1, 5, 15, 30].map { $0 * minuteMillis }
@@ -28,7 +28,8 @@ public struct BeaconSchedule: Equatable, Sendable {
         return offset < self.lingerMillis ? offset : nil
     }
 
-    /// Number of beacons that are due after this time since the end. One beacon makes up for all missed ones.
+    /// Number of beacons that are due by this time, in milliseconds after the end. One beacon makes up for all missed
+    /// ones.
     public func dueCount(afterMillis elapsed: Int64) -> Int {
         let elapsed = min(elapsed, self.lingerMillis - 1)
         let first = self.firstMillis.count { $0 <= elapsed }
@@ -36,9 +37,10 @@ public struct BeaconSchedule: Equatable, Sendable {
         return first + Int(clamping: elapsed / self.hourMillis)
     }
 
-    /// Time that has certainly passed since the end, milliseconds, by the wall clock alone. A clock that was set back
-    /// does not make a beacon due again. The channel does not linger as if it had just ended, either.
-    /// - Parameter beaconsSent: as in the record.
+    /// Time that has passed since the end, milliseconds. It is measured by the wall clock, and is at least the time at
+    /// which the last beacon was due. So a clock that was set back makes no beacon due again, and does not restart the
+    /// lingering.
+    /// - Parameter beaconsSent: the number in the channel's record.
     public func elapsedMillis(endedMillis: Int64, beaconsSent: Int, wallMillis: Int64) -> Int64 {
         let proven = beaconsSent > 0 ? self.offsetMillis(of: min(beaconsSent, self.count) - 1) ?? 0 : 0
         return max(wallMillis - endedMillis, proven, 0)

@@ -8,10 +8,11 @@ public struct ChannelQuota: Equatable, Sendable {
 
     public init(countMax: Int = ChannelRequest.countMax) { self.countMax = countMax }
 
-    /// Number of channels from which there is an alarm, and no warm channel is made.
+    /// From this number of channels on, there is an alarm and no warm channel is made.
     public var alarmCount: Int { self.countMax * 80 / 100 }
-    /// Number of channels from which none is made.
+    /// From this number of channels on, no channel is made.
     public var refusalCount: Int { self.countMax * 95 / 100 }
-    /// Number of channels below which an alarm ends, so that a single channel does not raise it again and again.
+    /// An alarm ends below this number of channels. The distance to `alarmCount` prevents that a single channel raises
+    /// the alarm again and again.
     var calmCount: Int { self.countMax * 78 / 100 }
 }

@@ -1,7 +1,8 @@
-/// What must be done so that Apple's list and `state` agree again. It is pure.
+/// The steps that make Apple's list of channels and `state` agree again. The plan is pure: it depends on its inputs
+/// alone.
 ///
-/// A channel of ours without an owner is deleted. One of ours that is missing from the list is opened again. Others'
-/// channels are shown and never touched.
+/// A channel of ours without an owner is deleted. If a channel of ours is missing from the list, another is opened in
+/// its place, or its record is forgotten. Channels of others are shown and never touched.
 public struct ReconcilePlan: Sendable {
     /// One record of `state`.
     public struct Kept: Equatable, Sendable {
@@ -22,7 +23,7 @@ public struct ReconcilePlan: Sendable {
     public enum Step: Equatable, Sendable {
         /// The channel is in the list, without an owner.
         case delete(number: Int64, id: [UInt8])
-        /// The channel is wanted, and missing from the list.
+        /// The channel is missing from the list, and its audience still wants one.
         case openAgain(number: Int64, id: [UInt8])
         /// The channel is missing from the list, and nobody wants it.
         case forget(number: Int64, id: [UInt8])
@@ -30,18 +31,19 @@ public struct ReconcilePlan: Sendable {
 
     /// The steps in the order of `kept`.
     public var steps: [Step] = []
-    /// Channels of ours that are missing from the list, and so new that the list may lag: nothing is done about them.
+    /// Channels of ours that are missing from the list, and so new that the list may not show them yet. Nothing is done
+    /// about them.
     public var tooYoung: [(number: Int64, id: [UInt8])] = []
-    /// Ids in the list that have been shown since an answer was lost.
+    /// Listed ids of records in phase `possiblyOurs`: a creation whose answer was lost may have made them.
     public var possiblyOurs: [[UInt8]] = []
-    /// Ids in the list that belong to somebody else, in the list's order.
+    /// Listed ids that no record has, in the list's order.
     public var unknown: [[UInt8]] = []
 
     /// - Parameters:
     ///   - kept: every record of the app and environment.
     ///   - listed: Apple's list.
     ///   - wallMillis: the present time.
-    ///   - settleMillis: age up to which a channel may be missing from the list, as it can lag.
+    ///   - settleMillis: age up to which a channel may be missing from the list, because the list can lag.
     public init(kept: [Kept], listed: [[UInt8]], wallMillis: Int64, settleMillis: Int64) {
         let listedIDs = Set(listed)
         var known: Set<[UInt8]> = []
@@ -53,7 +55,7 @@ public struct ReconcilePlan: Sendable {
             case .possiblyOurs:
                 if isListed { self.possiblyOurs.append(id) }
             case .open, .ended:
-                // A channel counts as having an owner until it has lingered, for the sake of phones that were away.
+                // An ended channel counts as owned while it lingers, so that phones that were away still get the end.
                 let hasOwner = entry.hasOwner || entry.channel.phase == .ended
                 if isListed {
                     if !hasOwner { self.steps.append(.delete(number: entry.number, id: id)) }

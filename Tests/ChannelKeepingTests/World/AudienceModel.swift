@@ -1,22 +1,22 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// What an audience's owner says to the keeper, in the log of `routed`. A keeper reads it from the first message that
-/// is not resolved.
+/// A message of an audience's owner to the keeper, in the log of `routed`. A new keeper reads the log from the first
+/// unresolved message.
 enum OwnerMessage {
     case open(KeptOwner, MessageStoragePolicy)
     case ended(KeptOwner, content: [UInt8])
     case voided(KeptOwner)
 }
 
-/// One audience: lives that begin, end and are forgotten, and an owner that asks until it is answered.
+/// One audience and its owner. Its lives begin, end and are voided. The owner asks for a channel until it has one.
 struct AudienceModel {
     enum Stage { case none, alive, ended }
     let name: [UInt8]
     let policy: MessageStoragePolicy
     var life: Int64 = 0
     var stage = Stage.none
-    /// Channel that the keeper has named to the owner in this life.
+    /// The channel that the keeper has announced to the owner in this life.
     var channel: [UInt8]?
     var refusals = 0
 
@@ -24,7 +24,7 @@ struct AudienceModel {
     var endContent: [UInt8] { Array("end of ".utf8) + self.name + Array("/\(self.life)".utf8) }
 }
 
-/// What the judge remembers about the end of one life.
+/// The judge's notes about the end of one life.
 struct EndedLife {
     var id: [UInt8]
     var endedMillis: Int64

@@ -3,7 +3,7 @@ import PushModel
 
 @testable import ChannelKeeping
 
-/// Carries out what the keeper wants done, with faults.
+/// Carries out the keeper's actions, with faults.
 extension KeeperWorld {
     mutating func carryOut(_ action: KeeperAction) {
         switch action {
@@ -61,7 +61,7 @@ extension KeeperWorld {
                 (403, "ExpiredProviderToken"),
             ]
             request.refusal = refusals.randomElement(using: &self.random)
-            // A server error may come although the channel was made.
+            // A server error may be answered although the request was carried out.
             request.isCarriedOut = request.refusal?.status == 500 && self.chance(500)
         } else if self.isRefusalPeriod {
             request.refusal = (400, "FeatureNotEnabled")
@@ -73,7 +73,7 @@ extension KeeperWorld {
         let isLate = self.fault(self.plan.slowPerMille)
         self.schedule(in: isLate ? self.draw(1...self.timeout) : self.draw(5...400), .execute(request))
         guard !request.isAnswered else { return }
-        // The transport gives up before or after the request is carried out.
+        // The transport may give up before or after Apple carries the request out.
         self.schedule(in: self.draw(1...self.timeout), .answer(generation: self.generation, self.lost(request)))
     }
 

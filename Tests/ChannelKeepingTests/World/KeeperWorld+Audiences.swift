@@ -1,7 +1,7 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// What owners of audiences and other systems do.
+/// The acts of audiences, their owners and other systems.
 extension KeeperWorld {
     mutating func audienceActs(_ index: Int) {
         guard !self.isQuiet else { return }
@@ -18,7 +18,7 @@ extension KeeperWorld {
             let owner = audience.owner
             audience.stage = .ended
             self.audiences[index] = audience
-            // Some audiences are forgotten without an end.
+            // Some audiences are voided without an end.
             if !self.chance(200) {
                 self.send(.ended(owner, content: audience.endContent))
             } else {
@@ -33,7 +33,7 @@ extension KeeperWorld {
         self.schedule(in: isQuick ? self.draw(0...90_000) : self.draw(60_000...3_600_000), .audience(index))
     }
 
-    /// Lets an owner ask until it has a channel.
+    /// Lets an owner ask for a channel until it has one, and sometimes again.
     mutating func askAgain(_ index: Int, life: Int64) {
         let audience = self.audiences[index]
         let isOver = self.steadyMillis > 1_000_000 + self.plan.endMillis - 600_000
@@ -42,7 +42,7 @@ extension KeeperWorld {
         self.schedule(in: self.draw(60_000...400_000), .asksAgain(index, life: life))
     }
 
-    /// Hands an owner what the keeper says.
+    /// Hands the keeper's news to an owner.
     mutating func hear(_ owner: KeptOwner, _ news: KeeperNews) {
         guard let index = self.audiences.firstIndex(where: { $0.owner == owner }) else { return }
         switch news {

@@ -3,7 +3,7 @@ import PushModel
 
 @testable import ChannelKeeping
 
-/// Judges what must always hold.
+/// Judges each act of the keeper, and the state in the end, by what must always hold.
 extension KeeperWorld {
     private func name(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
@@ -56,7 +56,7 @@ extension KeeperWorld {
             self.fail("two creations at once: \(creation)")
         }
         self.creations.removeAll { self.steadyMillis - $0.handedMillis >= settings.requestTimeoutMillis }
-        // The time until the list shows a channel, and until the intent is written down.
+        // The longest time until the list shows a channel and the intent is in `state`.
         let known = settings.listLagMillis + settings.requestTimeoutMillis + 10_000
         if let full = self.fullSinceMillis, self.steadyMillis - full > known {
             self.fail("a creation leaves although there are \(self.apple.registeredCount) channels")
@@ -88,7 +88,7 @@ extension KeeperWorld {
         guard life.expectsBeacons, !life.content.isEmpty, self.apple.isRegistered(life.id) else { return }
         var offsets: [Int64] = [60_000, 300_000, 900_000, 1_800_000]
         offsets += stride(from: Int64(3_600_000), to: linger, by: 3_600_000)
-        // The keeper always owes the last beacon. It owes the others unless no keeper ran for a time, or only one
+        // The last beacon must always be sent. The others may be missing if no keeper ran for a time, or if only one
         // beacon may be in flight.
         let first = life.wasDisturbed || self.plan.settings.beaconsInFlightMax == 1 ? offsets.count - 1 : 0
         for index in first..<offsets.count {

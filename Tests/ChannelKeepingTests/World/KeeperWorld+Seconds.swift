@@ -1,7 +1,7 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// Faults of the management host: it carries a creation out twice, or answers it with an id of another channel.
+/// Faults of Apple's host for channels: it carries a creation out twice, or answers it with another channel's id.
 extension KeeperWorld {
     mutating func perhapsCreateAgain(_ policy: MessageStoragePolicy) {
         guard self.fault(self.plan.twicePerMille),
@@ -10,7 +10,7 @@ extension KeeperWorld {
         self.seconds[second] = self.crashCount
     }
 
-    /// Perhaps gives a wrong id for an answer.
+    /// Decides whether an answer has a wrong id.
     /// - Returns: the wrong id; `nil` if the answer is right.
     mutating func perhapsForeign() -> [UInt8]? {
         guard self.fault(self.plan.foreignPerMille) else { return nil }

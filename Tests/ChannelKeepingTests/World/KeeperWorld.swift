@@ -40,7 +40,7 @@ struct KeeperWorld {
         /// Whether the request is carried out. `isAnswered` says whether its answer arrives.
         var isCarriedOut = true
         var isAnswered = true
-        /// The refusal with which the request is answered instead.
+        /// The refusal that answers the request; `nil`: the answer says what was done.
         var refusal: (status: UInt16, reason: String)?
     }
     struct PendingWrite {
@@ -83,7 +83,7 @@ struct KeeperWorld {
     var failures: [String] = []
     var creations: [Outstanding] = []
     var hasListSinceCreation = false
-    /// Since when the app has as many channels as it may have, in milliseconds; `nil`: it has fewer.
+    /// When the app reached its maximum number of channels, steady milliseconds; `nil`: it has fewer.
     var fullSinceMillis: Int64?
     var sentIDs: [KeptOwner: [[UInt8]]] = [:]
     var owners: [[UInt8]: KeptOwner] = [:]
@@ -93,7 +93,7 @@ struct KeeperWorld {
     var endedLives: [KeptOwner: EndedLife] = [:]
     var crashCount = 0
     var leakCount = 0
-    /// Second channels of a creation, with the number of crashes before it.
+    /// The second channels of creations that were carried out twice, each with the number of crashes before it.
     var seconds: [[UInt8]: Int] = [:]
     var createCount = 0
     var beaconCount = 0
@@ -175,7 +175,7 @@ struct KeeperWorld {
         }
     }
 
-    /// Gives the keeper one input, and carries out what it wants done. Does nothing between two keepers.
+    /// Gives the keeper one input, and carries out the actions that it returns. Does nothing while there is no keeper.
     mutating func turn(_ body: (inout ChannelKeeper, EngineTime) -> [KeeperAction]) {
         guard var keeper = self.keeper else { return }
         self.keeper = nil
@@ -217,8 +217,8 @@ struct KeeperWorld {
         self.keeper = nil
         self.timerMillis = nil
         self.generation += 1
-        // Writes on their way may still reach `state`, in order. None arrives later, because the successor's epoch is
-        // newer.
+        // Some of the unacknowledged writes still reach `state`, in order. None counts later, because the next keeper's
+        // epoch is newer.
         let landed = Int(self.draw(0...Int64(self.pending.count)))
         for write in self.pending.prefix(landed) { self.land(write) }
         self.pending = []

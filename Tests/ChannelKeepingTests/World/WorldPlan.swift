@@ -2,7 +2,7 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What a seed draws: the keeper's settings, and how much goes wrong.
+/// The part of a world that its seed draws: the keeper's settings, and how often faults occur.
 struct WorldPlan {
     var settings = KeeperSettings()
     var audienceCount = 0
@@ -11,16 +11,17 @@ struct WorldPlan {
     var lostPerMille: UInt64 = 0
     var refusedPerMille: UInt64 = 0
     var slowPerMille: UInt64 = 0
-    /// How often a creation is carried out twice. `foreignPerMille` says how often its answer has a wrong id.
+    /// Chance that a creation is carried out twice, in thousandths. `foreignPerMille` is the chance that its answer has
+    /// a wrong id.
     var twicePerMille: UInt64 = 0
     var foreignPerMille: UInt64 = 0
-    /// Whether there is a time in which APNs refuses requests with a final error.
+    /// Whether APNs refuses all requests for good during a part of the run.
     var hasRefusalPeriod = false
     var clockSteps = false
     var othersAtFirst = 0
     var othersCome = false
     var othersDelete = false
-    /// When faults and events end.
+    /// When faults and the acts of audiences and others end, milliseconds after the start.
     var quietMillis: Int64 = 0
     var endMillis: Int64 = 0
 
