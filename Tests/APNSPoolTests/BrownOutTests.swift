@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of outages of APNs. Service resumes soon afterwards, and attempts to connect are few meanwhile.
+/// Tests of outages of APNs. During an outage there are few attempts to connect, and service resumes soon after it.
 struct BrownOutTests {
     /// The way in which APNs is away.
     enum Kind: CaseIterable {
@@ -24,8 +24,8 @@ struct BrownOutTests {
 
     private static let outageMillis: Int64 = 40_000
 
-    /// Runs a pool whose four connections have long been in use and are lost at 0. APNs is back after 40 s. Pushes wait
-    /// all the time.
+    /// Runs a pool whose four connections have been in use for ten minutes, and are lost at 0. APNs returns after 40 s.
+    /// Pushes wait all the time.
     private static func run(_ kind: Kind, warm: Int, seed: UInt64) -> Run {
         var configuration = ConnectionPoolConfiguration()
         configuration.connectionsWarm = warm
@@ -40,7 +40,7 @@ struct BrownOutTests {
         pool.start(now: at(-1))
         var run = Run()
         var now: Int64 = 0
-        // Connections notice the loss one after the other.
+        // The pool notices the losses one after the other, a millisecond apart.
         for connection in 0..<4 {
             _ = pool.connectionEnded(connection, now: at(Int64(connection)), micros: 0)
         }
@@ -102,13 +102,13 @@ struct BrownOutTests {
         }
         for connection in 0..<4 { _ = pool.connectionEnded(connection, now: at(1_000), micros: 1_000_000) }
         #expect(pool.connectBackoff.failures == 1)
-        // The next attempt begins after that, so its failure is another round.
+        // This attempt begins after the losses, so its failure doubles the wait again.
         pool.members[0] = .init(configuration: pool.configuration, beginningAt: at(1_100))
         _ = pool.connectionEnded(0, now: at(1_200), micros: 1_200_000)
         #expect(pool.connectBackoff.failures == 2)
     }
 
-    /// While nothing can be reached, a single attempt runs. A second one runs only beside one that hangs.
+    /// While no connection can be made, a single attempt runs at a time. A second one begins only if the first hangs.
     @Test func oneAttemptAtATimeWhileNothingIsReached() {
         var configuration = ConnectionPoolTests.configuration(connectionsMax: 4)
         configuration.connectionsWarm = 4

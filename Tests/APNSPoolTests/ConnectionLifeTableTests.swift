@@ -85,7 +85,7 @@ import Testing
         return life
     }
 
-    /// Each cell has the phase after the event (its first letter, x for closed), the remaining credit, and the answer.
+    /// Each cell has the phase after the event (its first letter, x for closed), the credit, and the method's answer.
     private static let table = MachineTable(
         """
         event connecting handshaking probing asking open busy blocked denied pinged draining lastOne closed
@@ -167,7 +167,7 @@ import Testing
         return ""
     }
 
-    /// Ends an open request, and begins one first if none is open.
+    /// Ends a request. If none is open, begins one first.
     private static func end(_ life: inout ConnectionLife, accepted: Bool, answeredMicros: Int64?) -> String {
         if life.inFlight == 0 { life.streamBegan(now: at(1)) }
         return life.streamEnded(accepted: accepted, answeredMicros: answeredMicros) == .closeDrained ? "drained" : ""
@@ -176,7 +176,7 @@ import Testing
     private static func deadline(_ life: inout ConnectionLife, _ millis: Int64, mayCloseIdle: Bool) -> String {
         let due = life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle)
         let action = life.deadlineReached(now: at(millis), mayCloseIdle: mayCloseIdle)
-        // A timer for the deadline finds something to do, and before the deadline there is nothing to do.
+        // An action is due at the deadline or later, and none before it.
         #expect((action != .none) == (due ?? .max <= millis), "deadline \(due ?? -1), at \(millis): \(action)")
         switch action {
         case .none: return ""

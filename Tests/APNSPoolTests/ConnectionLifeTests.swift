@@ -44,7 +44,7 @@ import Testing
         return life
     }
 
-    /// A silent server is noticed as soon without traffic as with it.
+    /// By default, a silent server is noticed as soon without traffic as with it.
     @Test func silenceIsKnownWithinARequestsTimeoutByDefault() {
         let configuration = ConnectionPoolConfiguration()
         #expect(

@@ -12,15 +12,15 @@ import Testing
         case connecting
         /// A connection is ready and waits for its first request.
         case ready
-        /// The connection is proven and has one request out, as in all states below.
+        /// The connection is proven and has one unanswered request, as in all states below.
         case open
-        /// Nine more requests are out, so there is no credit.
+        /// Nine more requests are unanswered, so there is no credit.
         case full
         /// The connection drains after a GOAWAY, and the next one is being made.
         case draining
         /// The breaker is open.
         case resting
-        /// The breaker's probe is out.
+        /// The breaker's probe is unanswered.
         case probing
         /// The probe has succeeded.
         case recovering
@@ -33,7 +33,7 @@ import Testing
 
     struct Fixture {
         var pool: ConnectionPool
-        /// The stream of the request that is out, if one is.
+        /// The stream of the unanswered request, if there is one.
         var held: StreamLease?
 
         init(_ state: State) {
@@ -165,9 +165,9 @@ import Testing
             var fixture = Fixture(state)
             let ended = Self.apply(&fixture.pool, event)
             Self.expectConsistent(fixture.pool, "\(event) while \(state)")
-            // Events of a connection that is gone change nothing for the next one.
+            // Events of a connection that is gone do not delay the next connection.
             if state == .cold { #expect(fixture.pool.connectNotBeforeMillis == 0, "\(event)") }
-            // Pushes that are out end only with their connection, or by time.
+            // An unanswered push ends only with its connection, or when it times out.
             switch event {
             case .connectionEnded:
                 let isOut = fixture.held != nil
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    /// Hands the pool an event.
+    /// Applies an event to the pool.
     /// - Returns: pushes that end because of it.
     private static func apply(_ pool: inout ConnectionPool, _ event: Event) -> [UInt64] {
         let now = at(1_001)
@@ -271,7 +271,7 @@ import Testing
             var fixture = Fixture(state)
             let end = Self.answer(&fixture.pool, fixture.held?.tag ?? 3, event)
             Self.expectConsistent(fixture.pool, "\(event) while \(state)")
-            // The answer ends the open push exactly once, and ends nothing where no push was out.
+            // The answer ends the unanswered push exactly once. Without such a push it ends nothing.
             let ends = fixture.held != nil && event != .renewsForTopic
             #expect(end?.push.rawValue == (ends ? 7 : nil), "\(event) while \(state)")
             let outcome = Self.describe(&fixture.pool)

@@ -49,7 +49,7 @@ import Testing
         #expect(pool.nextDeadlineMillis == nil)
     }
 
-    /// The number of warm connections changes at once. Times apply to connections that begin later.
+    /// `follow` changes the number of warm connections at once. Times apply to connections that begin later.
     @Test func anotherConfigurationIsFollowed() {
         var pool = Self.open()
         pool.start(now: at(10))
@@ -71,7 +71,7 @@ import Testing
         #expect(closed == [1])
     }
 
-    /// When a connection is retired while pushes wait, the next one is due at a time for which a timer can be set.
+    /// After a connection was retired while pushes wait, the deadline is a time for which a timer can be set.
     @Test func whatIsDueIsATime() {
         var pool = Self.open()
         while pool.credit > 0 { _ = pool.begin(push: 1, now: at(10)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of what a pool makes of the answers to its pushes.
+/// Tests of a pool's reactions to answers of APNs.
 @Suite struct ConnectionPoolVerdictTests {
     @Test func serverErrorsInARowOpenTheBreakerAndAProbeClosesIt() {
         var pool = ConnectionPoolTests.open()
@@ -25,7 +25,7 @@ import Testing
         _ = pool.accepted(probe.tag, connection: 0, micros: until * 1_000)
         expectEqual(pool.drainActions(), [.alarmCleared(.serverBusy)])
         #expect(!pool.isBreakerOpen)
-        // Requests do not rush in: their number doubles with each round trip.
+        // Not all requests leave at once: their number doubles with each round trip.
         for credit in [2, 4, 8, 10] {
             #expect(pool.credit == credit)
             let leases = (0..<credit).map { pool.begin(push: UInt64($0), now: at(until))! }
@@ -110,8 +110,8 @@ import Testing
             "15 minutes after the second token came the third")
     }
 
-    /// Tokens change while a connection is quiet, so a token that returns may be new to it. The simulation found this
-    /// with seed 1490.
+    /// Tokens change while a connection is quiet. A token that returns may therefore be new to that connection. The
+    /// simulation found this with seed 1490.
     @Test(arguments: [false, true]) func aTokenThatReturnsMayBeNewToAConnection(hasCarriedBoth: Bool) {
         let minute: Int64 = 60_000
         var pool = ConnectionPoolTests.open()
@@ -212,7 +212,8 @@ import Testing
         expectEqual(pool.drainActions(), [.keyAccepted(generation: 2)])
         self.answer(&pool, verdict)
         expectEqual(pool.drainActions(), [])
-        // After an acceptance one refusal is not enough, so the route does not switch from key to key.
+        // After an acceptance, one refusal does not exchange the key. Otherwise the route would keep switching between
+        // keys.
         self.answer(&pool, .credentialRefused)
         expectEqual(pool.drainActions(), [])
     }

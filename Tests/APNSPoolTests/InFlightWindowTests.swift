@@ -3,8 +3,8 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of the in-flight window by rounds of 20 ms or more. A round has the shortest answer, the loop's share of a
-/// core, and whether more was wanted.
+/// Tests of the in-flight window, round by round. A round has the time of its shortest answer, the loop's share of a
+/// CPU core, and whether more requests were wanted.
 @Suite struct InFlightWindowTests {
     struct Round {
         var shortestMicros: Int64?
@@ -132,7 +132,7 @@ import Testing
         #expect(self.pool(inFlight: 600, limits: false).credit == 400)
     }
 
-    /// A connection that answers nothing must not hold up the others for longer than a few rounds.
+    /// A connection that answers nothing must not delay the others for longer than a few rounds.
     @Test func aFullWindowOpensByTimeAloneThenAFurtherConnection() {
         var pool = self.pool(inFlight: 600)
         pool.wanted(now: self.now(11))
@@ -143,7 +143,7 @@ import Testing
         #expect(pool.credit > 0)
         self.send(1_000, &pool, at: due)
         #expect(pool.inFlight == 1_000)
-        // Now streams are lacking.
+        // Now no stream is free, so another connection is needed.
         pool.wanted(now: self.now(due))
         pool.advance(
             now: self.now(due + pool.configuration.growthPauseMillis),
@@ -151,7 +151,8 @@ import Testing
         #expect(pool.count(.connecting) == 1)
     }
 
-    /// Slow answers keep the window as it is. If no answer follows them, the window must open all the same.
+    /// A slow answer does not change the window. If no answer follows it, the window must still grow after another
+    /// round.
     @Test func aWaitOutlastsARoundThatDidNotGrow() {
         var pool = self.pool(inFlight: 600)
         // The first push has shown that an answer takes 1 ms. This answer took 12 ms.
@@ -165,7 +166,7 @@ import Testing
         #expect(due <= 62)
         pool.advance(now: self.now(due), micros: due * 1_000)
         #expect(pool.credit > 0)
-        // There is nothing left to wait for.
+        // Pushes no longer wait for the window.
         #expect(!pool.waitsForWindow)
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// A table of what a machine does with each event in each state, as text. It has a row per event and a column per
-/// state.
+/// A state machine's results for each event in each state, as a table of text. It has a row for each event and a column
+/// for each state.
 ///
-/// `check` fails for a pair that the table lacks, and for an unknown name. `expectEvents` fails for a mutating method
-/// of the machine that no event stands for. So a new state or event needs its column or row.
+/// `check` fails if the table lacks a result, or has an unknown state or event. `expectEvents` fails if a mutating
+/// method of the machine has no event. So a new state, event or method needs its column or row.
 struct MachineTable {
     private let columns: [String]
     private let rows: [(event: String, cells: [String])]
@@ -19,7 +19,7 @@ struct MachineTable {
         self.rows = lines.dropFirst().map { ($0[0], Array($0.dropFirst())) }
     }
 
-    /// Runs every pair and compares.
+    /// Gets the outcome of every pair of event and state, and compares it with the table.
     func check<State: CaseIterable, Event: CaseIterable>(
         _ states: State.Type, _ events: Event.Type, sourceLocation: SourceLocation = #_sourceLocation,
         outcome: (Event, State) -> String
@@ -37,13 +37,13 @@ struct MachineTable {
                 #expect(actual[index] == cell, "\(event) while \(state)", sourceLocation: sourceLocation)
             }
             #expect(expected.count <= stateNames.count, "\(event): too many cells", sourceLocation: sourceLocation)
-            // This prints the actual row, to be judged and copied.
+            // The actual row is printed, so that it can be judged and copied.
             if actual != expected { print("\(event)".padded(to: 22) + actual.map { $0.padded(to: 9) }.joined()) }
         }
     }
 
-    /// Expects that each mutating method that others may call has an event whose name begins with the method's. The
-    /// methods are read from `files` (paths below `Sources`).
+    /// Expects that each public mutating method has an event whose name begins with the method's name. The methods are
+    /// read from `files` (paths below `Sources`, without `.swift`).
     static func expectEvents<Event: CaseIterable>(
         _ events: Event.Type, nameMethodsOf files: [String], except: Set<String> = [],
         sourceLocation: SourceLocation = #_sourceLocation

@@ -3,10 +3,10 @@ import Testing
 
 @testable import APNSPool
 
-/// Steady and wall time for a number of milliseconds.
+/// The time `millis` after the start of a test, on the steady and the wall clock.
 func at(_ millis: Int64) -> EngineTime { EngineTime(steadyMillis: millis, wallMillis: 1_700_000_000_000 + millis) }
 
-/// Expects `value == expected` for the value of a mutating method. The macro `#expect` cannot call such a method.
+/// Expects `value == expected`. Use it for results of mutating methods, which the macro `#expect` cannot call.
 func expectEqual<Value: Equatable>(
     _ value: Value, _ expected: Value, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -14,7 +14,7 @@ func expectEqual<Value: Equatable>(
 }
 
 extension ConnectionPool {
-    /// Brings a requested connection up to its first SETTINGS.
+    /// Brings a connection that the pool has requested to its first SETTINGS.
     mutating func ready(_ connection: Int, streams: Int = 1_000, now: EngineTime) {
         self.transportConnected(connection, now: now)
         self.settingsReceived(connection, streamsMax: streams, now: now)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of the choice of the key in use, and of the key that comes next.
+/// Tests of the choice of a key, and of the next choice when APNs refuses it.
 struct ProviderKeyChoiceTests {
     @Test func theFirstIsUsedUntilANewerAppears() {
         var choice = ProviderKeyChoice([1, 2])
@@ -22,7 +22,7 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 2 && choice.keys == [2, 1] && choice.isOnTrial)
         expectEqual(choice.currentRefused(nowMillis: 0), true)
         #expect(choice.current == 1)
-        // The owner configures the key again, so it is tried once more.
+        // The operator wants the key again, so it is tried once more.
         expectEqual(choice.wanted(2), true)
         #expect(choice.current == 2 && choice.acceptance(2) == .untried)
         expectEqual(choice.wanted(1), true)
@@ -39,8 +39,8 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 1)
     }
 
-    /// Cases: the acceptance of the other two keys, newest first, and the key that is used when APNs refuses the newest
-    /// of all.
+    /// Cases: the acceptance of the two older keys, newest first, and the key that is used after APNs has refused the
+    /// newest key.
     @Test(
         arguments: [
             ("accepted, untried", 1), ("untried, accepted", 2), ("untried, untried", 1), ("refused, untried", 2),
@@ -52,7 +52,7 @@ struct ProviderKeyChoiceTests {
         let (long, lately): (Int64, Int64) = (
             3_600_000 - ProviderKeyChoice.refusedMillis, 3_600_001 - ProviderKeyChoice.refusedMillis
         )
-        // Each key is the current one in turn, so that it may be refused.
+        // Only the current key can be refused, so each older key is the current one for a moment.
         var choice = ProviderKeyChoice([2])
         self.give(&choice, standings[1], long: long, lately: lately)
         choice.appeared(1)
@@ -64,7 +64,7 @@ struct ProviderKeyChoiceTests {
         #expect(choice.acceptance(0) == .refused(sinceMillis: 3_600_000))
     }
 
-    /// Gives the current key the acceptance that a case names.
+    /// Gives the current key the acceptance named in the case.
     private func give(_ choice: inout ProviderKeyChoice, _ acceptance: String, long: Int64, lately: Int64) {
         let key = choice.current
         switch acceptance {
@@ -86,8 +86,7 @@ struct ProviderKeyChoiceTests {
         expectEqual(choice.currentRefused(nowMillis: 0), false)
     }
 
-    /// A key is replaced only by one that may work, even if APNs answers at random. Refused keys do not replace each
-    /// other more often than once in `refusedMillis` each.
+    /// APNs refuses keys at random. Each refused key is tried again at most once in `refusedMillis`.
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func refusedKeysAreExchangedSeldom(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var choice = ProviderKeyChoice([0, 1, 2])
@@ -98,7 +97,7 @@ struct ProviderKeyChoiceTests {
             }
             #expect(choice.acceptance(choice.current) != nil)
         }
-        // There are two exchanges at first, and then each of three keys has one in ten minutes.
+        // At first both other keys are tried. Then each of the three keys is tried at most once in ten minutes.
         #expect(exchanges <= 2 + 3 * 6)
         #expect(exchanges > 2)
     }

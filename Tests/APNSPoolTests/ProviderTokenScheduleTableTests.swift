@@ -6,11 +6,11 @@ import Testing
 /// Tests of each event in each state of a key's token.
 @Suite struct ProviderTokenScheduleTableTests {
     enum State: CaseIterable {
-        /// Nothing is signed yet, or the key was replaced.
+        /// No token is signed yet.
         case none
         /// The token is five minutes old.
         case young
-        /// The token is five minutes old, and the wall clock was set since.
+        /// The token is five minutes old, and the wall clock was set after it was signed.
         case clockSet
         /// The token is 25 minutes old. The token before it is 70 minutes old, too old to be used again.
         case settled
@@ -38,13 +38,13 @@ import Testing
             steadyMillis: minutes * Self.minute, wallMillis: Self.gridMillis + (minutes + wallAhead) * Self.minute)
     }
 
-    /// A schedule in `state`, and the time at which the event happens. The first token is signed at minute 0.
+    /// A schedule in `state`, and the time at which the event happens.
     private static func schedule(_ state: State) -> (ProviderTokenSchedule, EngineTime) {
         var schedule = ProviderTokenSchedule()
         guard state != .none else { return (schedule, Self.time(0)) }
         guard state != .reverted, state != .revertedLong else {
-            // The schedule begins near the end of a period, so the second token's issue time is on the grid, 5 minutes
-            // back.
+            // The first token is signed near the end of a period. The second token's issue time is on the grid, 5
+            // minutes before its signing.
             schedule.signed(issuedAtSeconds: Self.time(30).wallSeconds, now: Self.time(30))
             schedule.signed(issuedAtSeconds: Self.time(45).wallSeconds, now: Self.time(50))
             _ = schedule.tooManyUpdatesReported(now: Self.time(51))
@@ -69,8 +69,9 @@ import Testing
         }
     }
 
-    /// Each cell has the decision before the slash: `sign` with the minute of the issue time, and `!` if ahead of schedule.
-    /// After the slash it has the age in minutes of the token that is then in use, and what else is due then.
+    /// Each cell has the decision before the slash: `sign` with the minute of the issue time, and `!` if ahead of
+    /// schedule. After the slash it has the age of the token then in use, in minutes, and the decision that is due
+    /// next.
     private static let table = MachineTable(
         """
         event                   none      young     clockSet  settled   changed   due       aheadOfSchedule reverted  revertedLong
@@ -106,7 +107,7 @@ import Testing
             }
             let age = schedule.ageSeconds(now: now).map { "\($0 / 60)" } ?? "-"
             let next = schedule.due(now: now)
-            // A step that was just taken must not be asked for again at once, or the store would never stop.
+            // After a decision was carried out, none may be due at once, or the store would loop for ever.
             if decision != .keep, decision != nil { #expect(next == .keep, "\(event) while \(state)") }
             return (decision.map(Self.describe) ?? "") + "/" + age + (next == .keep ? "" : Self.describe(next))
         }

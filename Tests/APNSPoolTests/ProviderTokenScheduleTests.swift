@@ -19,7 +19,7 @@ import Testing
                 == .sign(issuedAtSeconds: Self.gridMillis / 1_000, isAheadOfSchedule: false))
     }
 
-    /// Cases: the minute of a period at which a process starts, and the age of its token then.
+    /// Cases: the minute of a 45-minute period at which a process starts, and the age of its first token at that time.
     @Test(arguments: zip([0, 1, 24, 25, 26, 30, 44] as [Int64], [0, 1, 24, 25, 1, 0, 4] as [Int64]))
     func issueTimesLieOnTheGridOrTheFineGrid(startMinute: Int64, ageMinutes: Int64) {
         let now = self.time(0, Self.gridMillis + startMinute * Self.minute)
@@ -28,7 +28,7 @@ import Testing
                 == .sign(issuedAtSeconds: now.wallSeconds - ageMinutes * 60, isAheadOfSchedule: false))
     }
 
-    /// Processes may start at any time, but an hour later all have the same issue time.
+    /// Processes may start at any minute of a period. Each soon uses issue times of the common grid.
     @Test(arguments: 0..<45 as Range<Int64>) func everyStartJoinsTheGrid(startMinute: Int64) throws {
         let log = self.run(minutes: 200, startWall: Self.gridMillis + startMinute * Self.minute)
         let last = try #require(log.last)
@@ -41,7 +41,7 @@ import Testing
 
     private struct Signed { var atMillis: Int64; var issuedAtSeconds: Int64 }
 
-    /// Asks once a second, and checks that the token in use is never older than 45 minutes and a second.
+    /// Asks the schedule once a second, and checks that the token in use is never older than 45 minutes and a second.
     private func run(minutes: Int64, startWall: Int64) -> [Signed] {
         var schedule = ProviderTokenSchedule()
         var log: [Signed] = []
@@ -86,7 +86,7 @@ import Testing
         expectEqual(schedule.expiredReported(now: again), .keep, "one within 20 minutes")
         #expect(schedule.due(now: again) == .keep)
         let later = self.time(26 * Self.minute, Self.gridMillis + 26 * Self.minute)
-        // The clock seems slow, so tokens of earlier grid points would be expired at once.
+        // The clock seems slow, so a token from an earlier point of the grid would be expired at once.
         #expect(
             schedule.due(now: later)
                 == .sign(issuedAtSeconds: Self.gridMillis / 1_000 + 26 * 60, isAheadOfSchedule: false))
@@ -103,7 +103,7 @@ import Testing
 
     @Test func expiredAfterTheClockWasSetIsMendedAtOnce() {
         var schedule = ProviderTokenSchedule()
-        // The token was signed with a clock two hours slow, which is set right 3 minutes later.
+        // The token was signed with a clock that was two hours slow. The clock is set right 3 minutes later.
         let slow = Self.gridMillis - 120 * Self.minute
         schedule.signed(issuedAtSeconds: slow / 1_000, now: self.time(0, slow))
         let set = self.time(3 * Self.minute, Self.gridMillis + 3 * Self.minute)
@@ -134,7 +134,7 @@ import Testing
         expectEqual(schedule.tooManyUpdatesReported(now: set), .keep)
     }
 
-    /// The clock was put back by a second shortly before the renewal. The renewal waits for the grid point.
+    /// The clock was set back by a second shortly before the renewal. The renewal waits for the point of the grid.
     @Test func aSmallCorrectionDoesNotMissTheGrid() {
         var schedule = ProviderTokenSchedule()
         schedule.signed(issuedAtSeconds: Self.gridMillis / 1_000, now: self.time(0, Self.gridMillis))
@@ -175,7 +175,7 @@ import Testing
         )
     }
 
-    /// The clock steps and APNs complains at random. Connections of one epoch see new tokens at least 20 minutes apart,
+    /// The clock steps and APNs refuses tokens at random. Each connection sees new tokens at least 20 minutes apart,
     /// and no three tokens are signed within 20 minutes.
     @Test(arguments: 1...200 as ClosedRange<UInt64>) func newTokensKeepTheirDistance(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -36,8 +36,8 @@ import Testing
         return gate
     }
 
-    /// Each cell has the state after the event, then the answer. A recovering state includes the number of requests
-    /// that may be out.
+    /// Each cell has the state after the event, then the method's answer. The number after `recovering` is
+    /// `inFlightMax`.
     private static let table = MachineTable(
         """
         event                 flowing     doubted     resting  probing      recovering    relapsing     recovered
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// Expects what each state lets through, and whether it needs a timer.
+    /// Expects that the gate lets through as many requests as its state allows, and has a deadline only while it rests.
     private static func expectConsistent(_ gate: RouteGate, _ what: Comment) {
         let let0 = gate.limited(5_000, inFlight: 0)
         switch gate.state {

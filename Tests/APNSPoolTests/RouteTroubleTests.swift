@@ -4,9 +4,9 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of the trouble that a pool reports for its route, and of when the report ends.
+/// Tests of the trouble that a pool reports for its route, and of the time when the trouble ends.
 struct RouteTroubleTests {
-    /// A pool whose only connection is being made since time 0.
+    /// A pool that began to make its only connection at time 0.
     private static func connecting() -> ConnectionPool {
         var configuration = ConnectionPoolTests.configuration(connectionsMax: 1)
         configuration.connectionsWarm = 1
@@ -64,7 +64,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil && pool.wasReached)
     }
 
-    /// A connection without streams is left after a while, and the next one is no better.
+    /// A connection that offers no streams is given up, and the next one offers none either.
     @Test func noStreamsAreRememberedFromConnectionToConnection() {
         var pool = Self.connecting()
         pool.ready(0, streams: 0, now: at(100))
@@ -96,7 +96,7 @@ struct RouteTroubleTests {
         pool.bytesReceived(0, now: at(3_000))
         pool.advance(now: at(3_000), micros: 3_000_000)
         #expect(pool.trouble == .noAnswers)
-        // The former connection was left. The next one gets an answer.
+        // The former connection was retired. The next one gets an answer.
         pool.wanted(now: at(3_200))
         pool.ready(1, now: at(3_201))
         #expect(pool.trouble == .noAnswers)
@@ -114,7 +114,7 @@ struct RouteTroubleTests {
         #expect(pool.health.silentUntilMillis == nil)
     }
 
-    /// One missing answer among others that arrive is not silence.
+    /// If other answers arrive, one missing answer is not silence.
     @Test func oneRequestWithoutAnswerAmongOthersIsNoTrouble() {
         var pool = ConnectionPoolTests.open()
         _ = pool.begin(push: 1, now: at(1_000))
@@ -125,7 +125,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil)
     }
 
-    /// Connections take a request and end, one after the other.
+    /// Several connections in a row take a request and end without an answer.
     @Test func connectionsThatAnswerNothingAreNamed() {
         var pool = Self.connecting()
         var now: Int64 = 0

@@ -3,8 +3,7 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// The plan of one history, drawn from its seed. Histories form a swarm: in each, some faults are off and others are
-/// frequent.
+/// The plan of one history, drawn from its seed. In each history some faults are off and others are frequent.
 struct PoolPlan {
     enum Fault: CaseIterable {
         // Faults during connecting.
@@ -17,10 +16,10 @@ struct PoolPlan {
         case limitZero, limitOne, limitHigh, limitAny
         // Faults of APNs, of keys and of clocks as a whole.
         case outage, clockStep, keyWithdrawn, addressesChange
-        // A key is put beside the one in use. APNs knows it or does not.
+        // A key is added beside the key in use. APNs accepts a good key, and refuses a bad one.
         case goodKeyAppears, badKeyAppears
 
-        /// Faults that are drawn after all others, so that older histories stay the same.
+        /// Faults that are drawn after all others, so that seeds from before these faults keep their histories.
         static let drawnLast: [Fault] = [.goodKeyAppears, .badKeyAppears]
     }
 
@@ -29,12 +28,12 @@ struct PoolPlan {
     var shardCount: Int
     var pushCount: Int
     var faultsEndMillis: Int64
-    /// Chance of each fault, in 1,000, at each occasion.
+    /// Chance of each fault at each occasion, in thousandths.
     var weights: [Fault: Int] = [:]
     /// Whether APNs refuses the topic of app 2 until the faults end.
     var hasWrongTopic: Bool
     var latencyMillis: ClosedRange<Int64>
-    /// How busy the loops claim to be, percent of a core.
+    /// Share of a CPU core that the loops claim to use, percent.
     var busyPercent: Int64 = 0
 
     init(seed: UInt64) {
@@ -83,9 +82,9 @@ struct PoolPlan {
         }
     }
 
-    /// Time after the last fault by which every push has its verdict. Until then, open requests time out and drain, and
-    /// the longest pause ends. A connection is made, and the probe returns. One push after the other may need all of
-    /// that again.
+    /// Longest time from the last fault until every push has its result, milliseconds. In that time open requests time
+    /// out and drain, and the longest pause ends. Then a connection is made, and a probe is answered. Several pushes
+    /// may need all of these steps one after the other.
     var resumeMillisMax: Int64 {
         let configuration = self.configuration
         let once =

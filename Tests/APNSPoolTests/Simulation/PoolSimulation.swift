@@ -3,15 +3,15 @@ import Testing
 
 @testable import APNSPool
 
-/// Simulation of the real pool, provider-token schedule and lane gates of one or two shards against a model of APNs, in
-/// virtual time. It has every fault that a network, a peer and a clock can have.
+/// Simulation of one or two shards against a model of APNs, in virtual time. Pool, provider-token schedule and lane
+/// gates are the real ones. Network, peer and clocks have faults.
 ///
-/// A history is drawn from its seed alone. To replay a failing one, run this suite with `POOL_SIMULATION_SEEDS=17` (or
-/// `1-100000` for a long run).
+/// A history is drawn from its seed alone. To replay a failing history, run this suite with `POOL_SIMULATION_SEEDS=17`
+/// (or `1-100000` for a long run).
 ///
-/// Seeds that found a fault, while the plan still draws them in this way:
-/// - 1490: a token that returns may be new to a connection that was quiet while it was in use. It would be the second
-///   new token within 20 minutes. (`aTokenThatReturnsMayBeNewToAConnection`)
+/// Seeds that found a fault, unless the plan has changed since:
+/// - 1490: a token that returns may be new to a connection that was quiet while the token was in use. The token would
+///   then be the connection's second new one within 20 minutes. (`aTokenThatReturnsMayBeNewToAConnection`)
 @Suite struct PoolSimulation {
     static let seeds: [UInt64] = {
         guard let text = ProcessInfo.processInfo.environment["POOL_SIMULATION_SEEDS"] else { return Array(1...60) }
@@ -28,7 +28,7 @@ import Testing
             #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3)) at \(world.now) ms")
             seen.merge(world.seen) { $0 + $1 }
         }
-        // The fixed seeds together include every fault. Without faults the simulation would prove nothing.
+        // The default seeds together include every fault. Without faults the simulation would prove nothing.
         guard Self.seeds.count >= 60 else { return }
         for fault in PoolPlan.Fault.allCases {
             #expect(seen["\(fault)", default: 0] > 0, "\(fault) never happened")
@@ -41,8 +41,7 @@ import Testing
         }
     }
 
-    /// APNs is away for 40 s, in every way that the model has: refused connections and server errors. The back-off is
-    /// the default.
+    /// APNs is away for 40 s: it refuses connections, and answers with server errors. The back-off is the default.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func serviceResumesWithinFiveSecondsOfHealth(seed: UInt64) {
         var plan = PoolPlan(seed: seed)
         plan.weights = [:]
@@ -63,7 +62,7 @@ import Testing
         #expect(attempts <= plan.shardCount * (plan.configuration.connectionsMax + 24), "seed \(seed): \(attempts)")
     }
 
-    /// An app whose topic APNs refuses does not hold up other apps on its route (contract: Overload).
+    /// An app whose topic APNs refuses does not delay other apps on its route (contract: Overload).
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func aRefusedTopicHoldsUpNoOtherApp(seed: UInt64) {
         var plan = PoolPlan(seed: seed)
         plan.weights = [:]

@@ -2,7 +2,7 @@ import APNSProtocol
 
 @testable import APNSPool
 
-/// The other side: APNs, and the faults of APNs, of the network and of our clock.
+/// The side of APNs, and the faults of APNs, of the network and of our clock.
 extension PoolWorld {
     // MARK: A request arrives
 
@@ -49,7 +49,7 @@ extension PoolWorld {
 
     private func process(_ request: SimulatedLink.Request) { self.pushes[request.push].processedCount += 1 }
 
-    /// Verdict of APNs on a request.
+    /// The verdict that APNs gives on a request.
     private func judge(_ request: SimulatedLink.Request, on link: SimulatedLink) -> Verdict {
         if self.now < self.outageEndsMillis || self.strikes(.serverBusy) { return .serverBusy }
         if let verdict = self.judgeToken(request.token, on: link) { return verdict }
@@ -65,7 +65,7 @@ extension PoolWorld {
         return .accepted
     }
 
-    /// Verdict by Apple's rules for provider tokens. `nil` means that the token is fine.
+    /// The verdict by Apple's rules for provider tokens; `nil` if the token is good.
     private func judgeToken(_ token: SimulatedToken, on link: SimulatedLink) -> Verdict? {
         if let first = link.tokensSeen.first, first.token.key != token.key {
             self.complain("a connection saw the tokens of two keys")
@@ -86,10 +86,10 @@ extension PoolWorld {
 
     // MARK: Faults
 
-    /// Lets faults happen from time to time, until the faults end.
+    /// Gives each fault of a connection, key or clock a chance to strike, and schedules the next occasion.
     func misfortune() {
         guard self.hasFaults else { return self.heal() }
-        // Occasions are rarer in a long history.
+        // There are 300 occasions in a history, no matter how long it is.
         self.future.add(at: min(self.now + self.plan.faultsEndMillis / 300, self.plan.faultsEndMillis), .misfortune)
         for shard in self.shards { for case .some(let link) in shard.links { self.strike(link) } }
         if self.strikes(.outage) {
@@ -138,7 +138,7 @@ extension PoolWorld {
         }
     }
 
-    /// Sends GOAWAY, after which nothing above `last` is processed.
+    /// Sends GOAWAY. From then on, no stream above `last` is processed.
     func sayGoAway(_ link: SimulatedLink, last: Int32, isError: Bool) {
         guard last <= link.peerGoAwayLast else { return }
         if link.peerHasSaidGoAway, last == link.peerGoAwayLast { return }
@@ -152,7 +152,7 @@ extension PoolWorld {
         self.sendDown(link, .settings(link, limit: limit))
     }
 
-    /// Ends the faults: repairs what was broken, and restores limits that were lowered.
+    /// Ends the faults: sets the clock right, and raises some limits that were 0.
     private func heal() {
         self.skewMillis = 0
         for shard in self.shards {

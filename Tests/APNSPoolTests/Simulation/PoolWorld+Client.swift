@@ -4,8 +4,8 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// Our side: the engine's part (which push is next, what to do with an answer) and the runner's part (actions,
-/// sessions).
+/// The client's side. It plays the engine, which chooses the next push and handles answers. It also plays the runner,
+/// which has actions and sessions.
 extension PoolWorld {
     func wait(_ push: Int) {
         let shard = push % self.plan.shardCount
@@ -44,7 +44,7 @@ extension PoolWorld {
         }
     }
 
-    /// The next app in turn that has a push and whose topic is not refused.
+    /// The next app, in rotation, that has a push and whose lane gate is open.
     private func nextApp(_ shard: Int) -> Int? {
         for _ in 0..<3 {
             let app = self.shards[shard].turn
@@ -239,7 +239,7 @@ extension PoolWorld {
         self.finish(request.push, failure == .unknown ? .unknown : .notProcessed, ended: end)
     }
 
-    /// Ends a connection. First the session's requests end, then the pool's slot.
+    /// Ends a connection. First its session's requests end, and then the pool gets its number back.
     private func end(_ link: SimulatedLink) {
         guard !link.isClosed else { return }
         link.isClosed = true
@@ -256,7 +256,7 @@ extension PoolWorld {
 
     enum Ending { case accepted, verdict(Verdict), notProcessed, unknown }
 
-    /// Finishes a push with the given ending.
+    /// Finishes a push attempt with the given ending.
     /// - Parameter end: the pool's end of the push, or `nil` when the push had already timed out.
     private func finish(_ push: Int, _ ending: Ending, ended end: PushEnd?) {
         guard let end else { return }

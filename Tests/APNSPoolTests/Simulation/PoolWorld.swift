@@ -4,7 +4,8 @@ import PushModel
 @testable import APNSPool
 @testable import PushEngine
 
-/// One history: shards with their pools, the token store, the pushes, the network between, and APNs behind it.
+/// One simulated run, called a history. It has shards with their pools, a token store, pushes, the network, and APNs
+/// behind the network.
 final class PoolWorld {
     enum Event {
         case arrives(push: Int)
@@ -13,7 +14,7 @@ final class PoolWorld {
         case tokenChanged(shard: Int)
         case keyFileReplaced
         case misfortune
-        // These events of a connection go towards us.
+        // These events of a connection travel from APNs to us.
         case transportConnected(SimulatedLink)
         case settings(SimulatedLink, limit: Int)
         case answer(SimulatedLink, streamID: Int32, Verdict)
@@ -21,7 +22,7 @@ final class PoolWorld {
         case goAway(SimulatedLink, last: Int32, isError: Bool)
         case pong(SimulatedLink)
         case closed(SimulatedLink)
-        // These events go towards APNs.
+        // These events travel from us to APNs, or happen at APNs.
         case request(SimulatedLink, SimulatedLink.Request)
         case answered(SimulatedLink)
         case goAwayAgain(SimulatedLink)
@@ -36,7 +37,7 @@ final class PoolWorld {
         var arrivedMillis: Int64 = 0
         var attempt = 0
         var unknownCount = 0
-        /// How often APNs processed the push, which only the model can know.
+        /// How often APNs processed the push. Only the model knows this, not the client.
         var processedCount = 0
         var final: Final?
     }
@@ -64,14 +65,14 @@ final class PoolWorld {
     private(set) var seen: [String: Int] = [:]
     var longestWaitMillis = [Int64](repeating: 0, count: 3)
     var connectCount = 0
-    /// When each push was accepted.
+    /// When each accepted push was accepted, virtual milliseconds.
     var acceptedMillis: [Int64] = []
     var unsettled: Int
     // State of APNs and of the network.
     var revokedKeys: Set<Int> = []
     var outageEndsMillis: Int64 = 0
     var deadAddresses: Set<Int> = []
-    /// Difference between our wall clock and the true one.
+    /// Our wall clock minus the true one, milliseconds.
     var skewMillis: Int64 = 0
     var withdrawals = 0
     var appearances = 0
@@ -96,7 +97,7 @@ final class PoolWorld {
         for number in 0..<plan.pushCount {
             self.pushes.append(
                 Push(app: Int.random(in: 0..<3, using: &self.random), isStart: Bool.random(using: &self.random)))
-            // Pushes come in bursts and alone, some of them after the last fault.
+            // Some pushes arrive in bursts, others alone, and some after the last fault.
             let burst = Int64.random(in: 0...7, using: &self.random) * (plan.faultsEndMillis + 2_000) / 7
             let lone = Int64.random(in: 0...plan.faultsEndMillis + 2_000, using: &self.random)
             self.future.add(
@@ -144,7 +145,8 @@ final class PoolWorld {
         self.runIntoQuiet()
     }
 
-    /// Runs until all idle time is over. Then no stream may be open, and the only open connections are warm ones.
+    /// Runs until idle connections must have been closed. Then no stream may be open, and no connections beyond the
+    /// warm ones.
     private func runIntoQuiet() {
         let quietMillis =
             max(self.now, self.plan.faultsEndMillis) + self.plan.configuration.idleCloseMillis
@@ -153,7 +155,7 @@ final class PoolWorld {
         for shard in self.shards {
             if shard.pool.inFlight > 0 { self.complain("\(shard.pool.inFlight) streams live on") }
             let usable = shard.pool.members.count { $0.isInUse && $0.life.isUsable }
-            // A warm connection may just have been lost, so there may be fewer.
+            // There may be fewer, because a warm connection may just have been lost.
             if usable > max(shard.pool.configuration.connectionsWarm, 0) {
                 self.complain("\(usable) idle connections stay open")
             }
@@ -167,8 +169,8 @@ final class PoolWorld {
         }
     }
 
-    /// Advances to the next moment at which something happens.
-    /// - Returns: `false` when something is wrong.
+    /// Advances to the next time at which something happens.
+    /// - Returns: `false` if a rule was broken.
     private func step() -> Bool {
         var next = self.future.nextMillis ?? .max
         for shard in self.shards {
@@ -176,7 +178,7 @@ final class PoolWorld {
             for gate in shard.gates { next = min(next, gate.nextDeadlineMillis ?? .max) }
         }
         if next <= self.now, self.future.nextMillis ?? .max > self.now {
-            // `advance` did not settle this deadline.
+            // A deadline has passed, and `advance` did nothing about it.
             for shard in self.shards {
                 let phases = shard.pool.members.map { "\($0.life.phase) \($0.life.inFlight)" }
                 self.complain(
@@ -229,7 +231,7 @@ final class PoolWorld {
     private func check() {
         for shard in self.shards {
             let pool = shard.pool
-            // A runner computes with the deadline.
+            // A runner computes with the deadline, so it must be a sensible time.
             if let next = pool.nextDeadlineMillis, next < 0 { self.complain("a deadline at \(next)") }
             let usable = pool.members.count { $0.isInUse && $0.life.isUsable }
             if usable > pool.configuration.connectionsMax { self.complain("\(usable) usable connections") }

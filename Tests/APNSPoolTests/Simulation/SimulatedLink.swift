@@ -2,16 +2,16 @@ import PushModel
 
 @testable import APNSPool
 
-/// Both ends of one connection: what our session knows of it, and what APNs does behind it.
+/// Both ends of one connection: the state of our session, and the state of APNs' end.
 final class SimulatedLink {
-    /// One request on its way.
+    /// One request on the connection.
     struct Request {
         var push: Int
         var tag: UInt32
         var streamID: Int32
         var app: Int
         var token: SimulatedToken
-        /// Whether all its bytes have gone to the network.
+        /// Whether all bytes of the request have gone to the network.
         var hasLeft: Bool
     }
     enum Peer {
@@ -20,7 +20,7 @@ final class SimulatedLink {
         case stalled
         /// Reads, but sends nothing.
         case silent
-        /// Reads nothing, so what we write stays with us.
+        /// Reads nothing, so our bytes stay in our output buffer.
         case frozen
     }
 
@@ -43,7 +43,7 @@ final class SimulatedLink {
     var peerGoAwayLast: Int32 = .max
     var peerHasSaidGoAway = false
     var highestSeen: Int32 = 0
-    /// Tokens in the order in which they were first seen here, and when.
+    /// Tokens that arrived on this connection, in order of their first arrival, each with its time.
     var tokensSeen: [(token: SimulatedToken, atMillis: Int64)] = []
 
     // Events keep their order in each direction.
@@ -61,11 +61,11 @@ final class SimulatedLink {
 struct SimulatedToken: Equatable {
     var key: Int
     var issuedAtSeconds: Int64
-    /// Number that tells apart tokens that were signed in the same second.
+    /// Number that distinguishes tokens with the same issue time.
     var number: Int
 }
 
-/// The token store of the process, around the real schedules and the real choice of key.
+/// The token store of a process, with the real schedules and the real choice of key.
 struct SimulatedTokenStore {
     private struct Signer {
         var schedule = ProviderTokenSchedule()
@@ -75,7 +75,7 @@ struct SimulatedTokenStore {
     private var signers = [0: Signer()]
     private(set) var choice = ProviderKeyChoice([0])
     private(set) var generation: UInt32 = 0
-    /// The first generation of the key in use.
+    /// Generation of the first token that was signed with the key in use.
     private(set) var keyGeneration: UInt32 = 0
     private(set) var epoch: UInt32 = 0
     private(set) var isReturn = false
@@ -87,7 +87,7 @@ struct SimulatedTokenStore {
     }
     var isUnproven: Bool { self.choice.acceptance(self.key) != .accepted }
 
-    /// Asks the schedule of the key in use, and does what it decides. `nil` means that there is no other token.
+    /// Asks the schedule of the key in use, and carries out its decision. Returns `nil` if the current token stays.
     mutating func carryOut(
         now: EngineTime, _ decide: (inout ProviderTokenSchedule, EngineTime) -> ProviderTokenSchedule.Decision
     ) -> ProviderTokenSchedule.Decision? {
@@ -115,7 +115,7 @@ struct SimulatedTokenStore {
         return decision
     }
 
-    /// Adds a new key, which is used from here on, and returns its number.
+    /// Adds a new key, uses it from now on, and returns its number.
     mutating func keyAppeared(now: EngineTime) -> Int {
         let key = self.signers.count
         self.signers[key] = Signer()
@@ -125,7 +125,7 @@ struct SimulatedTokenStore {
     }
 
     /// Marks the key in use as refused by APNs.
-    /// - Returns: `true` when another key is used now.
+    /// - Returns: `true` if another key is used from now on.
     mutating func keyRefused(now: EngineTime) -> Bool {
         guard self.choice.currentRefused(nowMillis: now.steadyMillis) else { return false }
         self.keyChanged(now: now)
@@ -142,7 +142,7 @@ struct SimulatedTokenStore {
     }
 }
 
-/// Future events, ordered by time and then by their creation.
+/// Future events, ordered by time, and in order of creation at the same time.
 struct SimulatedFuture<Event> {
     private var heap: [(at: Int64, order: Int, event: Event)] = []
     private var count = 0
