@@ -4,8 +4,9 @@ import Testing
 /// A state machine's results for each event in each state, as a table of text. It has a row for each event and a column
 /// for each state.
 ///
-/// `check` fails if the table lacks a result, or has an unknown state or event. `expectEvents` fails if a mutating
-/// method of the machine has no event. So a new state, event or method needs its column or row.
+/// `check` fails if a result differs from the table or is missing there, and for an unknown state or event.
+/// `expectEvents` fails if a mutating method of the machine has no event. So a new state, event or method needs its
+/// column or row.
 struct MachineTable {
     private let columns: [String]
     private let rows: [(event: String, cells: [String])]

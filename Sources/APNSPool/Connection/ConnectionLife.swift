@@ -71,8 +71,8 @@ public struct ConnectionLife: Sendable {
     private(set) var lastAnswerMicros: Int64 = .min
     private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
-    /// Lowered limit of streams, after the peer has refused one although its SETTINGS allow more. It grows by one with
-    /// each accepted push.
+    /// Limit of streams after the peer has refused one although its SETTINGS allow more; `.max` otherwise. The limit
+    /// grows by one with each accepted push.
     private var admittedMax = Int.max
     /// When the peer's SETTINGS began to allow no stream, steady milliseconds; `nil` if they allow one.
     private(set) var deniedSinceMillis: Int64?
@@ -189,7 +189,7 @@ public struct ConnectionLife: Sendable {
     public mutating func streamBegan(now: EngineTime) {
         self.inFlight += 1
         self.requestsLeft -= 1
-        // Before the first request the peer had nothing to answer, so its silence counts from that request on.
+        // Without requests in flight, the peer has nothing to answer. So its silence counts from this request on.
         if self.inFlight == 1 { self.lastReceivedMillis = max(self.lastReceivedMillis, now.steadyMillis) }
         self.lastRequestMillis = now.steadyMillis
     }

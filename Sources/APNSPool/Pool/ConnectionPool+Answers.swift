@@ -83,8 +83,8 @@ extension ConnectionPool {
 
     /// Handles a refused topic that a newer connection might accept: the first push ties a connection to the topics its
     /// key has at that time (Apple). Returns `true` if the push may go over another connection. All connections that
-    /// have carried requests are then retired, at most once in `TopicRefresh.pauseMillis` per app. So an app with a
-    /// wrong topic does not cost the other apps their connections.
+    /// have carried requests are then retired, at most once in `TopicRefresh.pauseMillis` per app. The pause keeps an
+    /// app with a wrong topic from closing other apps' connections again and again.
     public mutating func renewsForTopic(_ tag: UInt32, connection: Int, now: EngineTime) -> Bool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return false }
         var refresh = self.topicRefreshes[stream.app] ?? TopicRefresh()

@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Events and deadlines of connections, and the decision how many connections there are.
+/// Events and deadlines of connections. Decides when another connection is opened.
 extension ConnectionPool {
     /// Opens the warm connections.
     public mutating func start(now: EngineTime) {
@@ -33,7 +33,7 @@ extension ConnectionPool {
         self.members[connection].life.transportConnected(now: now)
     }
 
-    /// Takes SETTINGS. The first make the connection ready, and later ones change its credit at once.
+    /// Takes SETTINGS. The first SETTINGS make the connection ready. Later ones change its credit at once.
     public mutating func settingsReceived(_ connection: Int, streamsMax: Int, now: EngineTime) {
         switch self.members[connection].life.settingsReceived(streamsMax: streamsMax, now: now) {
         case .becameReady: self.members[connection].isReady = true
@@ -245,7 +245,7 @@ extension ConnectionPool {
     /// The pool waits for starting connections until this time, steady milliseconds.
     private var startsUntilMillis: Int64 { self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) } }
 
-    /// Whether a gate lets nothing through but a probe.
+    /// Whether a gate lets at most a probe through.
     private var isHolding: Bool {
         self.busyGate.isHolding || self.credentialGate.isHolding || self.tokenGate.isHolding
     }

@@ -9,9 +9,9 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var streamsPerConnectionMax = 1_000
     /// Whether `InFlightWindow` may keep fewer requests in flight than there are streams.
     public var limitsInFlight = true
-    /// The window of requests in flight at first. 1 or more.
+    /// Number of requests that may be in flight at first. 1 or more.
     public var inFlightAtFirst = 512
-    /// The smallest window of requests in flight. 1 or more.
+    /// Least number of requests that may be in flight, however busy the loop is. 1 or more.
     public var inFlightMin = 256
     /// Maximum number of requests in the life of a connection, which is then replaced. HTTP/2 has 2^30 stream ids (RFC
     /// 9113 §5.1.1).
@@ -43,8 +43,8 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// Service resumes about this long after APNs is back. Until then a route makes one attempt at a time, and a second
     /// one only while the first hangs.
     public var backoffMaxMillis: Int64 = 4_000
-    /// Longest delay between probes with a provider token that APNs called too old or too new. Each probe takes a
-    /// connection of its own. Not below `backoffMaxMillis`.
+    /// Longest delay between probes while APNs refuses the provider token as expired or as changed too often. Each
+    /// probe takes a connection of its own. Not below `backoffMaxMillis`.
     public var tokenProbeMaxMillis: Int64 = 60_000
     /// If a proven connection lasted this long and then fails, the back-off begins anew with its first delay.
     public var servedMillisMin: Int64 = 60_000

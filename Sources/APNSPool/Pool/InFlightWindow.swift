@@ -11,7 +11,7 @@
 /// seem to have time to spare. The window would double from round to round up to the number of streams. All other
 /// requests of the route would then wait behind these.
 public struct InFlightWindow: Sendable {
-    /// The widest window, in requests.
+    /// The largest window, in requests.
     public static let countMax = 1 << 20
     /// Shortest duration of a round. A round also lasts at least two round trips to APNs, so that it shows the effect
     /// of the last change.

@@ -36,10 +36,10 @@ public enum ConnectFault: Equatable, Sendable, CaseIterable {
 public struct RouteHealth: Sendable {
     /// A connection that has offered no streams for this long counts as trouble, milliseconds.
     public static let slowMillis: Int64 = 3_000
-    /// Number of connections in a row that took requests and answered none, from which on there is trouble.
+    /// There is trouble after this number of connections in a row that took requests and answered none.
     static let mutesInRowMin = 3
-    /// How long silence counts as trouble without further evidence, milliseconds. It ends, because perhaps nothing more
-    /// is being sent.
+    /// How long silence counts as trouble without further evidence, milliseconds. After that, answers may be missing
+    /// only because no requests are sent.
     static let silenceMillis: Int64 = 300_000
 
     /// Whether a connection has offered streams at least once.
@@ -58,7 +58,7 @@ public struct RouteHealth: Sendable {
         self.connecting = nil
     }
 
-    /// Begins a silence, because no request was answered in time.
+    /// Begins or prolongs a silence, because requests get no answers.
     mutating func fellSilent(now: EngineTime) { self.silentUntilMillis = now.steadyMillis + Self.silenceMillis }
 
     /// Counts a connection that took requests, answered none and ended.

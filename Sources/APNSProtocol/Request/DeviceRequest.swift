@@ -46,9 +46,9 @@ public enum DeviceRequest {
 
 /// Apple's hosts and ports (Apple: "Sending notification requests to APNs").
 public enum APNSHost {
-    /// For apps from the App Store and TestFlight.
+    /// The host for apps from the App Store and TestFlight.
     public static let production = "api.push.apple.com"
-    /// For apps that Xcode installed. Apple also calls this environment the sandbox.
+    /// The host for apps that Xcode installed. Apple also calls this environment the sandbox.
     public static let development = "api.sandbox.push.apple.com"
     /// The port for pushes at both hosts.
     public static let port = 443

@@ -35,7 +35,7 @@ public enum ReasonTable {
             "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge", "BadPath", "MethodNotAllowed",
             "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig", "MissingChannelId", "MissingPushType":
             return .messageRefused
-        // Apple's channel pages print the second with a space.
+        // Apple's pages about channels spell `ServiceUnavailable` with a space.
         case "InternalServerError", "ServiceUnavailable", "Service Unavailable":
             return .serverBusy
         default:

@@ -1,6 +1,6 @@
 public import PushModel
 
-/// Announcements to owners, once `state` has what they say.
+/// Announcements to owners. `state` has their content before they leave.
 extension ChannelKeeper {
     mutating func announce() {
         while let number = self.table.toBeAnnounced.first, let held = self.table[number],

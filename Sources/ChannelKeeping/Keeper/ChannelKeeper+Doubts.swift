@@ -9,7 +9,7 @@ extension ChannelKeeper {
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
     }
 
-    /// Decides doubts by a list. A channel in the list is reported to the owner again. A channel that is missing, and
+    /// Settles doubts with a list. A channel in the list is reported to the owner again. A channel that is missing, and
     /// was made long enough ago, is gone: the refusal and the list both say so.
     mutating func settleDoubts(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .open) {

@@ -32,8 +32,8 @@ public struct ChannelKeeper: Sendable {
         case settling(Int64, untilMillis: Int64)
         /// The ids that a lost creation may have made are being written, so that they can be shown.
         case showing(Int64)
-        /// The id is being written, or that the creation made nothing. The next creation waits, so `state` never has
-        /// two intents.
+        /// The creation's result is being written: its id, or the fact that it made nothing. The next creation waits,
+        /// so `state` never has two intents.
         case recording(Int64)
     }
     enum Deleting: Equatable {

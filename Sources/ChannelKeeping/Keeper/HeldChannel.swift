@@ -15,7 +15,7 @@ struct HeldChannel {
     /// limits the number of unresolved ones.
     var receipts: [UInt64] = []
 
-    /// News to announce before the record continues: a refusal, or that the channel has vanished.
+    /// News to announce before the record's phase changes: a refusal, or that the channel has vanished.
     var news: KeeperNews?
     /// The number of the unacknowledged announcement; `nil` for none.
     var announcement: UInt64?

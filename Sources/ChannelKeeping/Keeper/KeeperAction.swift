@@ -45,7 +45,7 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     case byAPNs(status: UInt16, reason: String)
     /// The keeper already has the maximum number of records, `keptMax`.
     case full(keptMax: Int)
-    /// The maximum number of audiences, `waitingMax`, already wait.
+    /// As many audiences as `waitingMax` allows are waiting already.
     case tooManyWaiting(waitingMax: Int)
     /// The life is over, or a newer one has begun.
     case lifeIsOver

@@ -46,7 +46,7 @@ public enum BeaconAnswer: Equatable, Sendable {
 enum RefusalMeaning: Equatable {
     /// Nothing was done; try later.
     case later
-    /// The request may have been carried out: a server error may have occurred after that.
+    /// The server failed, perhaps after it had carried the request out.
     case mayBeDone
     /// There are as many channels as Apple allows.
     case limitReached

@@ -9,7 +9,7 @@ import Testing
 /// A history is drawn from its seed alone. To replay a failing history, run this suite with `POOL_SIMULATION_SEEDS=17`
 /// (or `1-100000` for a long run).
 ///
-/// Seeds that found a fault, unless the plan has changed since:
+/// Seeds that have found a fault. If the plan changes, a seed has another history.
 /// - 1490: a token that returns may be new to a connection that was quiet while the token was in use. The token would
 ///   then be the connection's second new one within 20 minutes. (`aTokenThatReturnsMayBeNewToAConnection`)
 @Suite struct PoolSimulation {

@@ -31,6 +31,6 @@ struct EndedLife {
     var expectsBeacons: Bool
     var content: [UInt8]
     var beaconMillis: [Int64] = []
-    /// Whether a keeper ended, or the clock stepped, while the channel lingered.
+    /// Whether a keeper has crashed since the life ended.
     var wasDisturbed = false
 }

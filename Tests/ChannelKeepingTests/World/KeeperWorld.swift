@@ -40,7 +40,7 @@ struct KeeperWorld {
         /// Whether the request is carried out. `isAnswered` says whether its answer arrives.
         var isCarriedOut = true
         var isAnswered = true
-        /// The refusal that answers the request; `nil`: the answer says what was done.
+        /// The refusal that answers the request; `nil`: the answer is the real result.
         var refusal: (status: UInt16, reason: String)?
     }
     struct PendingWrite {
@@ -79,11 +79,11 @@ struct KeeperWorld {
     var nextMessage = 0
     var audiences: [AudienceModel] = []
 
-    // The following is what the judge remembers.
+    // The judge's memory follows.
     var failures: [String] = []
     var creations: [Outstanding] = []
     var hasListSinceCreation = false
-    /// When the app reached its maximum number of channels, steady milliseconds; `nil`: it has fewer.
+    /// When the app's number of channels reached the quota's `refusalCount`, steady milliseconds; `nil` if it is below.
     var fullSinceMillis: Int64?
     var sentIDs: [KeptOwner: [[UInt8]]] = [:]
     var owners: [[UInt8]: KeptOwner] = [:]
