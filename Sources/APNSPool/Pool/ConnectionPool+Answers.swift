@@ -158,7 +158,7 @@ extension ConnectionPool {
     }
 
     /// Retires connections that must not carry the new token: the key is another one (Apple: close them all), or the
-    /// token came sooner than a connection may change tokens.
+    /// new token came too soon after the former one.
     public mutating func connectionsOutdated(now: EngineTime) {
         let wasRefused = self.credentialGate.isHolding
         self.credentialGate.reset()

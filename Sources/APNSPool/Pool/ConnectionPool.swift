@@ -117,7 +117,7 @@ public struct ConnectionPool: Sendable {
     /// Whether there is another key to return to if APNs refuses the key in use.
     var isKeyOnTrial = false
 
-    // Whether pushes wait although no more may begin.
+    // Whether pushes wait for a free stream, a connection or a gate.
     var hasDemand = false
     var waitingSinceMillis: Int64 = 0
     var lastWantedMillis: Int64 = .min / 2

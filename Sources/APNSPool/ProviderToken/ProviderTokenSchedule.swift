@@ -40,7 +40,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let clockStepSecondsMin: Int64 = 120
 
     private struct Issue: Equatable, Sendable {
-        /// Steady time at which a token with this issue time has age 0, by the wall clock at its signing.
+        /// The issue time in steady milliseconds, converted from wall time when the token was signed.
         var bornMillis: Int64
         var renewAtMillis: Int64
     }

@@ -12,7 +12,7 @@ public struct ChannelQuota: Equatable, Sendable {
     public var alarmCount: Int { self.countMax * 80 / 100 }
     /// From this number of channels on, no channel is made.
     public var refusalCount: Int { self.countMax * 95 / 100 }
-    /// An alarm ends below this number of channels. It lies below `alarmCount`, so that a single channel more or less
-    /// does not raise the alarm again and again.
+    /// An alarm ends below this number of channels. The number lies below `alarmCount`, so that a single channel more
+    /// or less does not raise the alarm again and again.
     var calmCount: Int { self.countMax * 78 / 100 }
 }

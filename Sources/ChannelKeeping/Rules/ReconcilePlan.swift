@@ -4,7 +4,7 @@
 /// A channel of ours without an owner is deleted. If a channel of ours is missing from the list, another is opened in
 /// its place, or its record is forgotten. Channels of others are shown and never touched.
 public struct ReconcilePlan: Sendable {
-    /// One record of `state`.
+    /// One record of `state`, and whether its channel is wanted.
     public struct Kept: Equatable, Sendable {
         /// Number in the record's key.
         public var number: Int64

@@ -31,7 +31,7 @@ final class PoolWorld {
     struct Push {
         enum Final { case accepted, refused, unknown }
         let app: Int
-        /// Whether the push is not sent again when its result is unknown.
+        /// Whether the push is a start, which is not sent again if its result is unknown.
         let isStart: Bool
         var isInFlight = false
         var arrivedMillis: Int64 = 0
