@@ -115,7 +115,12 @@ struct CountCommand: ParsableCommand {
         guard let line = process.output.split(separator: "\n").last else {
             throw BenchmarkFailure("counted-operations said nothing")
         }
-        return try JSONDecoder().decode(CountedOperationsCommand.Report.self, from: Data(line.utf8))
+        let report = try JSONDecoder().decode(CountedOperationsCommand.Report.self, from: Data(line.utf8))
+        // Registrations always allocate. Rows without allocations would hold all thresholds.
+        guard report.steps.values.contains(where: { $0.allocations > 0 }) else {
+            throw BenchmarkFailure("counted-operations: the allocation counter has counted nothing")
+        }
+        return report
     }
 
     private static func show(

@@ -17,7 +17,9 @@ final class ChildProcess {
     let pid: pid_t
     let meter: ProcessMeter
     let logPath: String
-    private var hasEnded = false
+    /// How the process has ended; `nil`: it has not, as far as was seen.
+    private var ending: Ending?
+    private var hasEnded: Bool { self.ending != nil }
 
     /// Starts a process.
     /// - Parameters:
@@ -117,20 +119,21 @@ final class ChildProcess {
         kill(self.pid, SIGKILL)
         var status: Int32 = 0
         waitpid(self.pid, &status, 0)
-        self.rememberEnd()
+        self.remember(Ending(exitCode: 128 + SIGKILL, cpuMicros: 0))
     }
 
     var lastLines: String { self.output.split(separator: "\n").suffix(5).joined(separator: "\n") }
 
     private func poll() -> Ending? {
-        guard !self.hasEnded else { return Ending(exitCode: 0, cpuMicros: 0) }
+        if let ending { return ending }
         var status: Int32 = 0
         var usage = rusage()
         guard wait4(self.pid, &status, WNOHANG, &usage) == self.pid else { return nil }
-        self.rememberEnd()
         // The exit code is in the second byte, and a signal is in the first (wait(2)).
         let exitCode = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
-        return Ending(exitCode: exitCode, cpuMicros: Self.cpuMicros(usage))
+        let ending = Ending(exitCode: exitCode, cpuMicros: Self.cpuMicros(usage))
+        self.remember(ending)
+        return ending
     }
 
     /// User and system time: the first two fields, each in seconds and microseconds (getrusage(2)). They are read as
@@ -142,8 +145,8 @@ final class ChildProcess {
         }
     }
 
-    private func rememberEnd() {
-        self.hasEnded = true
+    private func remember(_ ending: Ending) {
+        self.ending = ending
         LivingChildren.remove(self.pid)
     }
 }

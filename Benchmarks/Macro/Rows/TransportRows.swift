@@ -111,13 +111,15 @@ struct TransportRows {
         self.bench.say("transport: counting heap allocations")
         let counter = try AllocationCounter(self.bench)
         let result = try self.launch(sink, 1, 100_000, environment: counter.environment)
-        AllocationRows.add("transport", result.allocations, pushes: result.pushes, to: self.bench)
+        try AllocationRows.add("transport", result.allocations, pushes: result.pushes, to: self.bench)
     }
 }
 
 /// Rows of heap allocations per push, by Swift and by each C library.
 enum AllocationRows {
-    static func add(_ name: String, _ counts: AllocationCounts, pushes: Int, to bench: Bench) {
+    /// - Throws: when nothing was counted. A program of this size always allocates, so the counter was not preloaded.
+    static func add(_ name: String, _ counts: AllocationCounts, pushes: Int, to bench: Bench) throws {
+        guard counts.swift > 0 else { throw BenchmarkFailure("\(name): the allocation counter has counted nothing") }
         let perPush = { (count: Int) in Double(count) / Double(max(1, pushes)) }
         let unit = "allocations"
         bench.add(

@@ -82,7 +82,7 @@ struct WorkerRows {
             }
             counts = counter.counts - counts
         }
-        AllocationRows.add(name, counts, pushes: activities, to: self.bench)
+        try AllocationRows.add(name, counts, pushes: activities, to: self.bench)
         try broker.checkNothingWasDropped()
     }
 }
