@@ -124,8 +124,8 @@ extension AudienceChannels {
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
         }
         /// Whether the broadcast of that version may have priority 10. It may not if an earlier broadcast of the
-        /// version may have arrived, or if the version goes by token as well and no second budget unit was taken for
-        /// the broadcast.
+        /// version may have arrived. If the version goes by token as well, the broadcast needs a budget unit of its
+        /// own.
         func mayBeHigh(_ version: Version) -> Bool {
             guard version.isHigh, version.stampSeconds > self.triedStampSeconds else { return false }
             return self.serves || self.highStampSeconds == version.stampSeconds

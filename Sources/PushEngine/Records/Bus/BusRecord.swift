@@ -16,8 +16,8 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case report
     /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them continue.
     case pause
-    /// The owner of an audience asks the keeper of its app's channels for a channel for one life, or reports that the
-    /// life has ended or is forgotten.
+    /// The owner of an audience asks the keeper of its app's channels for a channel for one life. It also reports that
+    /// the life has ended or is forgotten.
     case channelWish
     /// The keeper reports to the owner of an audience what has become of its channel.
     case channelNews
