@@ -34,6 +34,7 @@ extension ShardLoop {
         case .loseState(let partition, let reason): self.loseState(of: partition, reason, now)
         case .warnOfMisplaced(let misplacement): self.news.append(.misplaced(misplacement))
         case .warnOfUntimed(let record): self.news.append(.untimed(record))
+        case .warnOfToken(let notice): self.news.append(.tokenRefused(notice))
         case .warnOfKeeper(let notice): self.news.append(.keeper(notice))
         }
     }

@@ -33,6 +33,8 @@ public enum ShardNews: Sendable {
     case misplaced(Misplacement)
     /// The first record of an input topic with an impossible time.
     case untimed(UntimedRecord)
+    /// APNs has refused a token.
+    case tokenRefused(TokenRefusalNotice)
     /// A notice for an operator about an app's channels.
     case keeper(KeeperNotice)
     /// The worker cannot continue.

@@ -44,11 +44,48 @@ struct DeadLetterTests {
     /// A refused event is found by its id, if its JSON has one.
     @Test(arguments: [
         ("{\"event\":\"update\",\"id\":\"ready\",\"expires\":1}", true), ("{\"id\":\"ready-2\"}", false),
-        ("{\"id\":7}", false), ("no JSON", false), (nil, false),
+        ("{\"id\":7}", false), ("{\"id\":\"ready\",\"id\":\"ready\"}", false),
+        (#"{"specversion":"1.0","id":"ready","data":{"event":"stop"}}"#, true),
+        ("no JSON", false), (nil, false),
     ])
     func aRefusedEventIsFoundByItsID(value: String?, isMeant: Bool) throws {
         let filter = try DeadLetterFilter.parse(["--event-id", "ready"])
         #expect(try filter.matcher(nowMillis: Self.now * 1_000)(Self.letter(value)) == isMeant)
+    }
+
+    // MARK: What was sent back
+
+    /// A letter stays as it is. The event that it was sent back as names it in a header, in the partition of its key.
+    @Test func aLetterThatWasSentBackIsMarked() {
+        let letter = Self.letter("{\"event\":\"update\",\"id\":\"e-7\",\(Self.app),\"content-state\":{}}")
+        var sentBack = SentBackLetters()
+        var askedCount = 0
+        for _ in 1...2 {
+            sentBack.expect(letter) { _ in
+                askedCount += 1
+                return 8
+            }
+        }
+        #expect(askedCount == 1 && sentBack.doubt == nil && sentBack[letter.position] == nil)
+        let newest = SentBackLetters.Place(topic: "liveactivity.events", partition: 2, offset: 140)
+        sentBack.take([(letter.position, newest), ("3:18", newest)])
+        sentBack.take([(letter.position, .init(topic: "liveactivity.events", partition: 2, offset: 90))])
+        #expect(sentBack[letter.position] == newest)
+        let verdict = Self.verdict(letter)
+        let lines = DeadLetterText.lines(letter, verdict, sentBackAs: sentBack[letter.position])
+        #expect(lines[0].contains("key “order-7”, id e-7, "))
+        #expect(lines.last == "    was sent back as liveactivity.events[2]@140")
+        let json = DeadLetterText.json(letter, verdict, sentBackAs: sentBack[letter.position])
+        #expect(json.contains(#""eventID":"e-7""#))
+        #expect(json.contains(#""sentBackAs":{"offset":140,"partition":2,"topic":"liveactivity.events"}"#), "\(json)")
+        #expect(!DeadLetterText.json(letter, verdict).contains("sentBackAs"))
+    }
+
+    /// Without access to the source topic, nothing is known of letters that were sent back.
+    @Test func whatCannotBeReadIsSaid() {
+        var sentBack = SentBackLetters()
+        sentBack.expect(Self.letter("{}")) { _ in throw CommandFailure("not authorized") }
+        #expect(sentBack.doubt == "liveactivity.events cannot be read: not authorized")
     }
 
     /// An event of an unknown app can be republished only if the app is configured by now. The command knows that only

@@ -33,9 +33,9 @@ public struct EventTarget: FuzzTarget {
         do throws(EventRejection) {
             try EventDecoder.decode(input.span, into: &self.event)
         } catch {
-            return Self.complaint(about: error)
+            return Self.complaint(about: error) ?? Self.complaintAboutRefusedID(input)
         }
-        return self.complaintAboutRanges(input) ?? self.complaintAboutShape()
+        return self.complaintAboutRanges(input) ?? self.complaintAboutID(input) ?? self.complaintAboutShape()
             ?? self.complaintAboutPayload(input, &random)
     }
 
@@ -48,6 +48,24 @@ public struct EventTarget: FuzzTarget {
         }
         let text = rejection.field + rejection.reason
         return text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? "“\(text)” has control characters" : nil
+    }
+
+    /// Checks that the id of a refused event would have been taken.
+    private static func complaintAboutRefusedID(_ input: [UInt8]) -> String? {
+        let id = RefusedEventID.text(in: input.span)
+        guard id.count <= EventDecoder.idByteCountMax, UTF8Validation.firstFault(in: id.span) == nil else {
+            return "a refused event has an id of \(id.count) bytes, or one that is not UTF-8"
+        }
+        return nil
+    }
+
+    /// Checks that an event would have the same id if it were refused.
+    private func complaintAboutID(_ input: [UInt8]) -> String? {
+        let id = RefusedEventID.text(in: input.span)
+        guard id.span.holdsSameBytes(as: self.event.text.span.extracting(self.event.eventIDInText.range)) else {
+            return "the event's id would be “\(String(decoding: id, as: UTF8.self))” if it were refused"
+        }
+        return nil
     }
 
     private func complaintAboutRanges(_ input: [UInt8]) -> String? {

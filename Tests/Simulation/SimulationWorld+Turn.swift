@@ -57,7 +57,8 @@ extension SimulationWorld {
             case .voided(_, .cluster("old")) where self.clusterMove.hasMoved: break
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.log("worker \(worker.number) says \(notice)")
-            case .restoring, .gapRepaired, .misplaced, .untimed, .producerEnded, .producerNotRenewed, .producerRenewed:
+            case .restoring, .gapRepaired, .misplaced, .untimed, .tokenRefused, .producerEnded, .producerNotRenewed,
+                .producerRenewed:
                 break
             }
         }

@@ -11,6 +11,8 @@ struct ShardCore: ~Copyable {
     var journal: Journal
     /// Requests about channels, from keepers and audiences.
     var errands = ChannelErrands()
+    /// What APNs has said about tokens, for the log.
+    var tokenRefusals = TokenRefusalNotices()
     /// Audiences and apps whose pushes an operator has stopped.
     var pauses = PauseTable()
     /// Whether traces are kept, so that passes have to be reported.

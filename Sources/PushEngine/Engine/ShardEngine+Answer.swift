@@ -128,6 +128,14 @@ extension ShardEngine {
         }
         let refusal = self.refusal(
             of: slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious)
+        let (tokenHash, registeredMillis) = (
+            self.core.memory.updates[update].tokenHash, self.core.memory.slots[slot].registeredWallMillis
+        )
+        defer {
+            self.notice(
+                refusal, of: slot, tokenHash: tokenHash, diedMillis: invalidSinceMillis,
+                registeredMillis: registeredMillis, details: details, now: now)
+        }
         if self.fallsBackToOtherToken(slot, after: refusal, now: now) { return }
         if refusal == .earlier {
             self.core.memory.slots[slot].earlierDeaths += 1
@@ -144,6 +152,33 @@ extension ShardEngine {
         }
         self.requeue(slot)
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
+    }
+
+    /// Keeps a notice about an activity's token after the answer has taken effect.
+    /// - Parameters:
+    ///   - tokenHash: hash of the token that APNs refused.
+    ///   - diedMillis: when the token died, as APNs says.
+    ///   - registeredMillis: when that token was registered.
+    private mutating func notice(
+        _ refusal: TokenRefusal, of slot: SlotID, tokenHash: UInt64, diedMillis: Int64?, registeredMillis: Int64,
+        details: borrowing OutcomeDetails, now: EngineTime
+    ) {
+        guard self.core.tokenRefusals.hasRoom, self.core.memory.slots[slot].isLive,
+            self.core.memory.slots[slot].kind == .activity
+        else { return }
+        // The token before the newest one may be tried at once, and the newest one is set aside.
+        let setAside = self.core.memory.formerTokens.newest(of: slot)
+        let deaths = setAside?.earlierDeaths ?? self.core.memory.slots[slot].earlierDeaths
+        let waitMillis = self.core.memory.slots[slot].backoffUntilMillis - now.steadyMillis
+        // The slot is alive, and so are its bytes.
+        let id = unsafe String(decoding: self.core.memory.slots.idBytes(slot), as: UTF8.self)
+        self.core.tokenRefusals.keep(
+            TokenRefusalNotice(
+                standing: refusal.noticed, app: self.core.memory.app(of: slot).bundleID,
+                id: TokenText.shortened(id), isOfMember: false, tokenHash: tokenHash, status: details.status,
+                reason: details.reason, diedMillis: diedMillis, registeredMillis: registeredMillis,
+                earlierDeaths: refusal == .earlier ? Int(deaths) : 0,
+                retryMillis: refusal == .earlier && setAside == nil ? max(0, waitMillis) : nil))
     }
 
     private func refusal(of slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool) -> TokenRefusal {

@@ -92,7 +92,11 @@ extension FanOut {
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             guard !hasLeft else { return .ended(.gone) }
             if self.isEarlier(invalidSinceMillis, push, members) {
-                return again(&self, &core, self.earlierDeathDelayMillis(in: &core), isEarlierDeath: true)
+                let delayMillis = self.earlierDeathDelayMillis(in: &core)
+                self.noticeEarlierDeath(
+                    of: push, response, diedMillis: invalidSinceMillis, delayMillis: delayMillis, members: members,
+                    in: &core)
+                return again(&self, &core, delayMillis, isEarlierDeath: true)
             }
             if isSuspicious, core.dispatch.doubtsVerdicts(lane: lane) {
                 core.memory.counters.tokenRemovalsStopped += 1
@@ -121,6 +125,24 @@ extension FanOut {
             return false
         }
         return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
+    }
+    /// Keeps a notice about a member's token that died before the member joined, as APNs says.
+    /// - Parameter delayMillis: time until the member is tried again.
+    func noticeEarlierDeath(
+        of push: MemberPush, _ response: PushResponse, diedMillis: Int64?, delayMillis: Int64,
+        members: CrowdTable.Members, in core: inout ShardCore
+    ) {
+        guard core.tokenRefusals.hasRoom, self.crowds.contains(push.crowd, generation: push.crowdGeneration) else {
+            return
+        }
+        let details = self.details(of: push, status: response.status, reason: response.reason, members: members)
+        core.tokenRefusals.keep(
+            TokenRefusalNotice(
+                standing: .diedBeforeRegistration, app: core.memory.configuration.apps[Int(push.app)].bundleID,
+                id: self.crowds[push.crowd].shownID, isOfMember: true,
+                tokenHash: details.tokenHash, status: response.status, reason: response.reason, diedMillis: diedMillis,
+                registeredMillis: Int64(members.table.joinedSeconds(of: push.member)) * 1_000,
+                earlierDeaths: Int(push.failures.earlierDeaths) + 1, retryMillis: delayMillis))
     }
     /// Delay of the next attempt after APNs has said that a token died before the member joined. The delay does not
     /// grow, because other members wait behind this one when there are very many.

@@ -123,9 +123,12 @@ extension FanOut {
         case .accepted: return \.accepted
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             if self.isEarlier(invalidSinceMillis, push, members) {
+                let delayMillis = self.earlierDeathDelayMillis(in: &core)
+                self.noticeEarlierDeath(
+                    of: push, response, diedMillis: invalidSinceMillis, delayMillis: delayMillis, members: members,
+                    in: &core)
                 return self.startAgain(
-                    push, members: members, delayMillis: self.earlierDeathDelayMillis(in: &core), isEarlierDeath: true,
-                    now: now)
+                    push, members: members, delayMillis: delayMillis, isEarlierDeath: true, now: now)
             }
             self.recordFailedStart(
                 push, members: members, status: response.status, reason: response.reason, outcome: .rejected, in: &core)

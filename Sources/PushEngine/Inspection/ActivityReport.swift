@@ -67,6 +67,9 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var tokenWaitMillis: Int64?
     /// Number of failed attempts in a row.
     public var attempts: Int
+    /// How often in a row APNs has said that the token died before it was registered. Such an answer is not believed
+    /// the first times (`TokenRefusalNotice.earlierDeathsIgnoredMax`): the token is kept, and tried again.
+    public var earlierDeaths = 0
     /// Whether the record of the activity's last push is unacknowledged. Nothing leaves before it is acknowledged.
     public var awaitsRecord: Bool
 }
@@ -133,6 +136,7 @@ extension ShardEngine {
             restMillis: rests == .min ? 0 : max(0, rests - now.steadyMillis),
             tokenWaitMillis: self.tokenWaitMillis(slot, now: now),
             attempts: Int(self.core.memory.slots[slot].attempt),
+            earlierDeaths: Int(self.core.memory.slots[slot].earlierDeaths),
             awaitsRecord: self.core.memory.slots[slot].awaitsStateRecord)
     }
 

@@ -33,11 +33,13 @@ extension Journal {
         self.ledger.expectAcknowledgement(entry)
         var details = OutcomeDetails()
         details.reason = reason
-        let value = self.appendOutcome(
-            .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: Span(),
+        // The last event that was decoded may be another one, so the id is read anew.
+        let eventID = RefusedEventID.text(in: value, framing: memory.configuration.settings.eventFraming)
+        let text = self.appendOutcome(
+            .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: eventID.span,
             traceparent: intake.traceparent.span, isTraced: intake.record.isTraced, details: details, in: memory)
         self.batch.append(
-            .outcomes, key: keyRange, value: value,
+            .outcomes, key: keyRange, value: text,
             headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),
             hasNoKey: !intake.record.hasKey,
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))

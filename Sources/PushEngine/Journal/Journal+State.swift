@@ -74,7 +74,10 @@ extension Journal {
             partition: partition, in: &memory)
         memory.slots[slot].openEntry = .none
         memory.slots[slot].openRoutedEntry = .none
-        let headers = isTombstone ? self.appendEpochHeader(partition: partition, in: memory) : 0..<0
+        var headers = isTombstone ? self.appendEpochHeader(partition: partition, in: memory) : 0..<0
+        if memory.slots[slot].earlierDeaths > 0, !isTombstone {
+            headers = self.appendEarlierDeathsHeader(of: slot, in: memory)
+        }
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
@@ -262,6 +265,18 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: keyRange,
             value: self.batch.bytes.count..<self.batch.bytes.count, headers: headers, hasNoValue: true,
             acknowledgement: acknowledgement)
+    }
+
+    /// Appends the header that says why a push is tried again. If the newest token is set aside, the record has that
+    /// token, and the push goes to the token before it: then nothing is said.
+    @inline(never) private mutating func appendEarlierDeathsHeader(
+        of slot: SlotID, in memory: borrowing ShardMemory
+    ) -> Range<Int> {
+        let first = self.batch.headers.count
+        if memory.formerTokens.newest(of: slot) == nil {
+            self.batch.appendHeader(.earlierDeaths, number: Int64(memory.slots[slot].earlierDeaths))
+        }
+        return first..<self.batch.headers.count
     }
 
     /// Appends the header with a tombstone's epoch.

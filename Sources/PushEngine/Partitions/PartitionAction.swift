@@ -15,6 +15,8 @@ public enum PartitionAction: Sendable, Equatable {
     case warnOfMisplaced(Misplacement)
     /// A record of this input topic has an impossible time. It is the first such record of its topic.
     case warnOfUntimed(UntimedRecord)
+    /// APNs has refused a token. Only some of very many refusals are reported.
+    case warnOfToken(TokenRefusalNotice)
     /// An operator should know this about an app's channels.
     case warnOfKeeper(KeeperNotice)
     /// The partition cannot continue without a newer release. The reason is in words.

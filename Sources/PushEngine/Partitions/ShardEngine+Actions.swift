@@ -14,6 +14,9 @@ extension ShardEngine {
         if !self.core.intake.placement.waiting.isEmpty {
             for misplacement in self.core.intake.placement.take() { actions.append(.warnOfMisplaced(misplacement)) }
         }
+        if !self.core.tokenRefusals.waiting.isEmpty {
+            for notice in self.core.tokenRefusals.take() { actions.append(.warnOfToken(notice)) }
+        }
         if !self.keeperHost.keepers.notices.isEmpty {
             for notice in self.keeperHost.keepers.takeNotices() { actions.append(.warnOfKeeper(notice)) }
         }

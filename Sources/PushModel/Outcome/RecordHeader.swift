@@ -15,6 +15,9 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// When a marker's owner gave the partition back in good order, milliseconds since 1970. Everything that the owner
     /// took or sent was in `state` by then.
     case released
+    /// How often in a row APNs has said that the token in a record of `state` died before it was registered. It is for
+    /// people who look at records; workers do not read it.
+    case earlierDeaths
     /// The kind of a message between workers in the routed topic, such as `question`, `version`, `void`, `report` or
     /// `pause`.
     case kind
@@ -39,6 +42,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .acceptedEnd: "mailboat-accepted-end"
         case .released: "mailboat-released"
         case .republished: "mailboat-republished"
+        case .earlierDeaths: "mailboat-earlier-deaths"
         case .kind: "mailboat-kind"
         case .valueBytes: "mailboat-value-bytes"
         case .keyPrefix: "mailboat-key-prefix"

@@ -152,6 +152,15 @@ extension ActivityWait {
             return ActivityWait(
                 cause: .distance, text: "its distance from the previous push", endsInMillis: report.restMillis)
         }
+        if report.earlierDeaths > 0 {
+            let ignoredMax = TokenRefusalNotice.earlierDeathsIgnoredMax
+            return ActivityWait(
+                cause: .attempt,
+                text:
+                    "the next attempt: APNs has answered 410 for a time before the token was registered, \(report.earlierDeaths == 1 ? "once" : "\(report.earlierDeaths) times in a row"). "
+                    + "The registration is newer, so the token is kept; after \(ignoredMax + 1) such answers in a row it is taken for dead",
+                endsInMillis: report.restMillis)
+        }
         let attempts = report.attempts == 1 ? "the last has failed" : "the last \(report.attempts) have failed"
         return ActivityWait(
             cause: .attempt, text: "the next attempt: \(attempts)", endsInMillis: report.restMillis)

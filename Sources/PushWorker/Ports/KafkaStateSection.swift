@@ -32,7 +32,7 @@ final class KafkaStateSection: StateSection {
     func close() { self.section.close() }
 
     private static func header(_ record: borrowing KafkaRecord) -> StateHeader? {
-        // Among records with a value, only a marker has headers. Its key is a single byte.
+        // Among records with a value, only a marker has headers that are read here. Its key is a single byte.
         guard !record.hasValue || record.key.count == 1 else { return nil }
         return StateHeader(isTombstone: !record.hasValue) { header in
             record.withHeader(header.name) { value, isPresent in isPresent ? DecimalDigits.value(of: value) : nil }

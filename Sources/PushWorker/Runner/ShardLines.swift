@@ -54,7 +54,7 @@ enum ShardLines {
         case .readingFails(let failure):
             logger.warning("a partition cannot be read for now", metadata: Self.metadata(failure, configuration))
         case .keeper(let notice): Self.write(notice, to: logger)
-        case .released, .failed, .misplaced, .untimed, .refused: break
+        case .released, .failed, .misplaced, .untimed, .refused, .tokenRefused: break
         }
     }
 

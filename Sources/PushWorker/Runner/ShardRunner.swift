@@ -30,6 +30,7 @@ final class ShardRunner {
     private var releasing: [Int: [Int32]] = [:]
     private var releaseCount = 0
     private var refusalLines: RefusalLines
+    private var tokenRefusalLines = TokenRefusalLines()
     private var isClosed = false
     private var turns: TurnScheduler?
     private var lastTurnMicros = Int64.min / 2
@@ -233,6 +234,8 @@ final class ShardRunner {
                 record, inputTopics: self.inputTopics, logger: self.shared.logger)
         case .refused(let notice):
             self.refusalLines.write(notice, nowMillis: MachineClock.now().steadyMillis, to: self.logger)
+        case .tokenRefused(let notice):
+            self.tokenRefusalLines.write(notice, nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         default: ShardLines.write(news, self.shared.configuration, to: self.logger)
         }
     }
@@ -253,6 +256,7 @@ final class ShardRunner {
     /// Publishes a copy of the counters.
     private func publish() {
         self.refusalLines.writeHeldBack(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
+        self.tokenRefusalLines.writeHeldBack(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         self.report.take(
             from: self.loop, transport: self.transport, shard: self.number, nowMillis: MachineClock.now().steadyMillis)
         if let traces = self.traces { self.report.tracing = traces.counters }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes times and sentences for a person.
+/// Writes times for a person.
 enum MomentText {
     /// A moment as `2026-11-25T18:00:00Z (40 s ago)`.
     static func moment(millis: Int64, nowMillis: Int64) -> String {
@@ -28,10 +28,5 @@ enum MomentText {
         case ..<172_800_000: "\(millis / 3_600_000) h"
         default: "\(millis / 86_400_000) d"
         }
-    }
-
-    /// The text with a full stop, unless it ends with punctuation.
-    static func sentence(_ text: String) -> String {
-        text.hasSuffix("?") || text.hasSuffix(".") || text.hasSuffix("!") ? text : text + "."
     }
 }

@@ -60,6 +60,124 @@ struct ExplainLettersTests {
             "\(lines)")
     }
 
+    // MARK: A dead letter behind a valid event
+
+    /// A valid event at offset 102, and a newer one that became the dead letter 1:3.
+    private static func behind(
+        _ slot: StateRecordDescription.Slot? = Table.slot(), _ outcomes: [Facts.Outcome] = [Table.outcome("delivered")],
+        _ change: (inout Facts) -> Void = { _ in }
+    ) -> Facts {
+        Table.facts(
+            [Table.event("", offset: 103, ago: 20) { $0.fault = Self.refused }, Table.event()], slot,
+            [Table.outcome("dead-lettered", of: 103) { $0.reason = Self.refused }] + outcomes, committed: 104
+        ) {
+            var letter = Self.letter(event: "update")
+            letter.source = Table.place("events", 103).position
+            $0.letters = [letter]
+            change(&$0)
+        }
+    }
+
+    /// The phone still shows the event before the dead letter, so both are judged.
+    @Test func theNewestValidEventIsJudgedToo() throws {
+        let verdict = ExplainVerdict.decide(Self.behind())
+        #expect(verdict.cause == .deadLettered)
+        #expect(verdict.sentence.hasPrefix("The newest event (liveactivity.events[1]@103) cannot be processed: tokn"))
+        let earlier = try #require(verdict.earlier)
+        #expect(earlier.cause == .accepted)
+        #expect(earlier.sentence.hasPrefix("APNs accepted the newest valid event 39 s ago"))
+        let report = ExplainReport(Self.behind())
+        #expect(report.lines[1] == earlier.sentence && report.lines[2].isEmpty)
+        #expect(report.lines.contains("About the newest valid event:"))
+        #expect(report.json.contains(#""earlier":{"cause":"accepted""#), "\(report.json)")
+    }
+
+    @Test func theNewestValidEventMayWaitOrBeRefused() {
+        let waiting = Self.behind(Table.slot("awaiting", token: nil) { $0.updates = [Table.update()] }, [])
+        #expect(ExplainVerdict.decide(waiting).earlier?.cause == .waitsForToken)
+        let refused = Self.behind(Table.slot(), [Table.outcome("rejected") { $0.tokenHash = Table.hash }])
+        #expect(ExplainVerdict.decide(refused).earlier?.cause == .rejected)
+        let passed = Self.behind(Table.slot(), [])
+        #expect(ExplainVerdict.decide(passed).earlier?.sentence.hasPrefix("The newest valid event (update") == true)
+    }
+
+    /// An event with a readable letter alone, without any sign of another event.
+    @Test func withoutAValidEventNothingElseIsJudged() {
+        let alone = Self.behind(Table.slot(), []) { $0.events.removeLast() }
+        #expect(ExplainVerdict.decide(alone).cause == .deadLettered)
+        #expect(ExplainVerdict.decide(alone).earlier == nil)
+        let gone = Self.behind(nil, []) { $0.events = [] }
+        #expect(ExplainVerdict.decide(gone).cause == .deadLettered && ExplainVerdict.decide(gone).earlier == nil)
+    }
+
+    /// A member's refusal and a refused registration are other letters of the same key.
+    @Test func otherLettersOfTheKeyDoNotHideTheValidEvent() {
+        let facts = Self.behind { facts in
+            var ofMember = Self.letter("APNs refused the push: 413 PayloadTooLarge", event: "update")
+            (ofMember.source, ofMember.isOfMember) = (Table.event().source, true)
+            facts.letters = [Self.letter(), facts.letters[0], ofMember]
+        }
+        let verdict = ExplainVerdict.decide(facts)
+        #expect(verdict.cause == .deadLettered && verdict.earlier?.cause == .refusedByAPNs)
+    }
+
+    // MARK: Advice
+
+    /// The command can be copied as it stands, and is about this letter alone.
+    @Test func theAdviceIsTheWholeCommand() {
+        let shows = Self.text(Self.behind { $0.reach = "--config mailboat.yaml" })
+        #expect(
+            shows.contains("'mailboat dead-letters list --letter 1:3 --values --config mailboat.yaml' shows the event"),
+            "\(shows)")
+        let sends = Self.text(
+            Self.behind {
+                ($0.reach, $0.letters[0].canBeSentBack) = ("--bootstrap k:9092", true)
+            })
+        #expect(
+            sends.contains(
+                "'mailboat dead-letters republish --letter 1:3 --execute --bootstrap k:9092' sends it back: "))
+        let ofApp = Self.text(
+            Self.behind { ($0.letters[0].canBeSentBack, $0.letters[0].field) = (true, "app") })
+        #expect(ofApp.contains("sends it back, if workers have its app by now."))
+        // The letter itself was not found.
+        let unseen = Self.text(Self.behind { $0.letters = [] })
+        #expect(
+            unseen.contains(
+                "'mailboat dead-letters list --source-topic liveactivity.events --source-partition 1 --source-offsets 103'"
+            ), "\(unseen)")
+    }
+
+    @Test func aRefusedRegistrationHasItsCommand() {
+        #expect(
+            Self.text(Self.waiting(Self.letter())).contains("'mailboat dead-letters list --letter 1:3 --values' shows"))
+    }
+
+    // MARK: Punctuation
+
+    /// No mark follows another, wherever a message that ends with one is quoted.
+    @Test(arguments: ["Did you mean “token”?", "It ends.", "It ends!"])
+    func quotedMessagesBringTheirOwnEnd(message: String) {
+        let outcomes = ["late", "duplicate", "expired", "rejected", "unregistered", "unknown", "superseded"]
+        var all = outcomes.map { name in
+            Table.facts([Table.event()], Table.slot(), [Table.outcome(name) { $0.reason = message }])
+        }
+        all.append(Self.behind { $0.letters[0].reason = message })
+        all.append(Self.behind { $0.letters = [] })
+        all.append(Self.behind(nil, []) { ($0.events[0].fault, $0.letters, $0.outcomes) = (message, [], []) })
+        all.append(Self.waiting(Self.letter(message)))
+        all.append(
+            Table.facts { $0.state = Table.state(nil, unreadable: message) })
+        all.append(
+            Table.facts([Table.event("register") { $0.isMembership = true }]) {
+                $0.outcomes = [Table.outcome("rejected") { $0.reason = message }]
+            })
+        for facts in all {
+            for line in ExplainReport(facts).lines {
+                #expect(line.firstMatch(of: /[.?!][.?!,;:]/) == nil, "\(line)")
+            }
+        }
+    }
+
     @Test func aRefusedRegistrationIsNamedForAnUpdateThatWasGivenUp() {
         let facts = Table.facts([Table.event()], Table.slot("awaiting", token: nil), [Table.outcome("unregistered")]) {
             $0.letters = [Self.letter()]
@@ -110,6 +228,7 @@ struct ExplainLettersTests {
                     topic: "liveactivity.dead-letters"))
         }
         #expect(try letter(#"{"event":"register","tokn":"aa"}"#, Self.refused).event == "register")
+        #expect(try letter(#"{"event":"register","tokn":"aa","id":"e-7"}"#, Self.refused).eventID == "e-7")
         #expect(try letter("no JSON", "value: is not JSON").event == nil)
         let update = #"{"event":"update","to":{"audience":"final-1"},"content-state":{}}"#
         #expect(try letter(update, "APNs refused the push: 413 PayloadTooLarge").isOfMember)

@@ -69,22 +69,6 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
-    /// Several records in a row may say that the token is dead. The oldest of them says when it died. Newer ones may
-    /// have been written for other reasons.
-    @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
-        func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
-            .init(place: Self.place("state", 55, ago: ago), app: "a.b", slot: Self.slot("alive", change))
-        }
-        let records = [
-            record(7) { $0.tokenIsDead = true }, record(300) { $0.tokenIsDead = true }, record(310) { _ in },
-            record(900) { $0.tokenIsDead = true },
-        ]
-        let newest = try #require(Facts.State.newest(of: records))
-        #expect(newest.place == records[0].place && newest.deadSinceMillis == records[1].place.writtenMillis)
-        #expect(Facts.State.newest(of: [records[2]])?.deadSinceMillis == nil)
-        #expect(Facts.State.newest(of: []) == nil)
-    }
-
     static func pause(isOfApp: Bool = false) -> Facts.Pause {
         .init(place: Self.place("state", 40, ago: 100), sinceMillis: Self.nowMillis - 100_000, isOfApp: isOfApp)
     }
@@ -153,6 +137,10 @@ struct ExplainVerdictTests {
                     $0.updates = [update()]
                 }), "waits to be handed on"),
         Case(.expired, facts([event()], slot { $0.isAudience = true }, [outcome("expired")]), "not sent in time"),
+        Case(
+            .deadBeforeRegistration,
+            facts([event()], slot { $0.updates = [update { $0.mayBeSent = true }] }) { $0.state?.earlierDeaths = 1 },
+            "410", "the token is kept"),
         Case(
             .audiencePaused,
             facts([event()], slot { $0.isAudience = true }, [outcome("fanned-out") { $0.version = 1_699_999_961 }]) {

@@ -55,7 +55,28 @@ import Testing
         #expect(h.deliver() != nil)
     }
 
-    /// A record that could not be understood has an outcome that names no app, activity or event.
+    /// The outcome names the refused event by its id, if the id can be read. No other event's id is named.
+    @Test(arguments: [
+        (#"{\#(update),"id":"e-7","timestap":5}"#, "e-7"), (#"{"id":"e-7","event":"push"}"#, "e-7"),
+        (#"{\#(update),"id":"e-7","app":"com.example.none"}"#, "e-7"),
+        (#"{\#(update),"id":"e-7","timestamp":1700000301}"#, "e-7"),
+        (#"{\#(update),"id":"e-7","to":{"activity":"b"}}"#, "e-7"),
+        (#"{\#(update),"id":7}"#, nil), (#"{\#(update),"id":"e-7""#, nil), (#"{\#(update),"timestap":5}"#, nil),
+        ("no JSON", nil), (nil, nil),
+    ])
+    func theOutcomeNamesTheEvent(value: String?, id: String?) {
+        let h = EngineHarness()
+        h.register()
+        h.update(1, more: #""id":"e-6""#)
+        let offset = h.consume(key: "a", value: value)
+        #expect(h.outcomes(of: offset) == ["dead-lettered"])
+        #expect(h.outcome(of: offset)?.fields["event-id"] as? String == id)
+        // The key is refused before the value is decoded.
+        let keyless = h.consume(key: nil, value: value)
+        #expect(h.outcome(of: keyless)?.fields["event-id"] as? String == id)
+    }
+
+    /// A record that could not be understood has an outcome that names no app and no activity.
     @Test func theOutcomeSaysWhereItLayAndWhy() {
         let h = EngineHarness()
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -170,7 +170,7 @@ import Testing
         },
         Example(name: "dead-lettered") {
             let h = EngineHarness()
-            h.consume(key: order, value: #"{"event": "update", "contentState": {"minutes": 12}}"#)
+            h.consume(key: order, value: #"{"event": "update", "id": "oven-7", "contentState": {"minutes": 12}}"#)
             return try outcome("dead-lettered", h)
         },
         Example(name: "dead-lettered-by-apns") {
@@ -190,7 +190,7 @@ import Testing
     static let ofLetters = [
         Example(name: "letter") {
             let h = EngineHarness()
-            h.consume(key: order, value: #"{"event": "update", "contentState": {"minutes": 12}}"#)
+            h.consume(key: order, value: #"{"event": "update", "id": "oven-7", "contentState": {"minutes": 12}}"#)
             return try letter(h)
         },
         Example(name: "letter-by-apns") { try letter(refused()) },

@@ -40,6 +40,17 @@ struct ActivityWaitTests {
         #expect(Self.wait(Self.report(nil))?.cause == .record)
     }
 
+    /// The token counts as usable, but the attempt has failed for a reason that the wait names.
+    @Test func aTokenThatDiedBeforeItsRegistrationIsNamed() throws {
+        let wait = try #require(
+            Self.wait(Self.report { ($0.attempts, $0.earlierDeaths, $0.restMillis) = (2, 2, 1_500) }))
+        #expect(wait.cause == .attempt && wait.endsInMillis == 1_500 && !wait.isGivenUpThen)
+        #expect(
+            wait.text
+                == "the next attempt: APNs has answered 410 for a time before the token was registered, 2 times in a row. The registration is newer, so the token is kept; after 8 such answers in a row it is taken for dead"
+        )
+    }
+
     @Test func anAnswerAndARecordComeFirst() {
         #expect(Self.wait(Self.report { $0.inFlight = Self.push() })?.cause == .answer)
         #expect(Self.wait(Self.report { $0.awaitsRecord = true })?.cause == .record)

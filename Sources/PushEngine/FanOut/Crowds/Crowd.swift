@@ -61,6 +61,8 @@ struct Crowd: ~Copyable {
     @inline(__always) var isOver: Bool { self.standing.isOver }
     /// Whether the audience's name is known. Without the name nothing can be written about the crowd.
     @inline(__always) var isNamed: Bool { !self.id.isEmpty }
+    /// The audience's id for a log line. Anything in it that looks like a token is shortened.
+    var shownID: String { TokenText.shortened(String(decoding: self.id, as: UTF8.self)) }
     /// Distinguishes the crowds that use this slot one after another.
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none

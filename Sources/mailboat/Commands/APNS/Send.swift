@@ -166,8 +166,8 @@ struct SendResult: Encodable {
         return [
             "\(head)  apns-id \(self.apnsID)\(unique)  \(self.topic), priority \(self.priority), \(self.host)"
                 + (self.apnsMillis.map { ", \($0) ms" } ?? ""),
-            MomentText.sentence(self.meaning.prefix(1).uppercased() + self.meaning.dropFirst())
-                + (self.remedy.map { " " + MomentText.sentence($0.prefix(1).uppercased() + $0.dropFirst()) } ?? ""),
+            SentenceText.closed(self.meaning.prefix(1).uppercased() + self.meaning.dropFirst())
+                + (self.remedy.map { " " + SentenceText.closed($0.prefix(1).uppercased() + $0.dropFirst()) } ?? ""),
         ]
     }
 }

@@ -127,16 +127,17 @@ struct DeadLetter {
     }
 
     /// The record's member `event`, even if the rest of the record is refused; `nil`: it has none.
-    var eventName: String? { self.text(ofMember: "event") }
-    /// The publisher's id of the event, even if the rest of the record is refused; `nil`: it has none.
-    var eventID: String? { self.text(ofMember: "id") }
-
-    private func text(ofMember wanted: String) -> String? {
-        guard let value = self.record.value, case .object(let members) = try? JSONTree.parse(value) else { return nil }
-        for member in members where member.name == wanted {
-            if case .string(let text) = member.value { return text }
-        }
-        return nil
+    var eventName: String? {
+        guard let value = self.record.value, case .object(let members) = try? JSONTree.parse(value),
+            case .string(let text) = members.first(where: { $0.name == "event" })?.value
+        else { return nil }
+        return text
+    }
+    /// The publisher's id of the event, even if another field is at fault; `nil`: it has none, or no valid one.
+    var eventID: String? {
+        guard let value = self.record.value else { return nil }
+        let id = RefusedEventID.text(in: value.span)
+        return id.isEmpty ? nil : String(decoding: id, as: UTF8.self)
     }
 
     /// Whether a worker rebuilt the record after APNs' answer. If so, it differs from the record that arrived.

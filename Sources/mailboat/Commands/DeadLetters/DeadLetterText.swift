@@ -7,16 +7,23 @@ import PushModel
 /// Dead letters as lines for a person or a program. Values are shown only on demand, because they may hold tokens. A
 /// program gets keys unchanged; for a person, anything in a key that looks like a token is shortened.
 enum DeadLetterText {
-    /// - Parameter showsRecord: whether to show key and value as `mailboat publish` takes them.
-    static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict, showsRecord: Bool = false) -> [String] {
+    /// - Parameters:
+    ///   - place: the event that the letter was sent back as; `nil`: none is known.
+    ///   - showsRecord: whether to show key and value as `mailboat publish` takes them.
+    static func lines(
+        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs place: SentBackLetters.Place? = nil,
+        showsRecord: Bool = false
+    ) -> [String] {
         let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
         let written = Date(timeIntervalSince1970: Double(letter.writtenMillis) / 1_000).ISO8601Format()
         let key = letter.record.keyText.map { "key “\(TokenText.shortened($0).prefix(80))”" } ?? "no key"
         let value = letter.record.value.map { "\($0.count) bytes" } ?? "no value"
+        let id = letter.eventID.map { ", id \(TokenText.shortened($0))" } ?? ""
         let again = letter.republishedFrom.map { "; republished from \($0) before" } ?? ""
         return [
-            "\(letter.position)  \(written)  \(source)  \(key), \(value)\(again)",
-            "    \(TokenText.shortened(letter.reason))", "    \(Self.words(verdict))",
+            "\(letter.position)  \(written)  \(source)  \(key)\(id), \(value)\(again)",
+            "    \(TokenText.shortened(letter.reason))",
+            "    " + (place.map { "was sent back as \($0.text)" } ?? Self.words(verdict)),
         ] + (showsRecord ? ["    \(Self.record(letter).text)"] : [])
     }
 
@@ -50,17 +57,23 @@ enum DeadLetterText {
         var writtenMillis: Int64
         var source: Source?
         var key: String?
+        var eventID: String?
         var valueBytes: Int?
         var reason: String
         /// Whether the letter can be republished: `yes`, `force` or `no`.
         var republish: String
         var because: String?
         var republishedFrom: String?
+        /// The event that the letter was sent back as.
+        var sentBackAs: SentBackLetters.Place?
         /// The record, as one line of JSON.
         var record: String?
     }
 
-    static func json(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict, showsRecord: Bool = false) -> String {
+    static func json(
+        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs place: SentBackLetters.Place? = nil,
+        showsRecord: Bool = false
+    ) -> String {
         let (republish, because): (String, String?) =
             switch verdict {
             case .sendable(let condition): ("yes", condition)
@@ -75,8 +88,10 @@ enum DeadLetterText {
                         topic: $0.topic, partition: $0.partition, offset: $0.offset, timestampMillis: $0.timestampMillis
                     )
                 },
-                key: letter.record.keyText, valueBytes: letter.record.value?.count, reason: letter.reason,
+                key: letter.record.keyText, eventID: letter.eventID, valueBytes: letter.record.value?.count,
+                reason: letter.reason,
                 republish: republish, because: because, republishedFrom: letter.republishedFrom,
+                sentBackAs: place,
                 record: showsRecord ? Self.record(letter).text : nil))
     }
 }

@@ -69,8 +69,9 @@ struct DeadLettersCommand: ParsableCommand {
                 now. With --config, that also depends on the apps that workers have. A start that APNs refused cannot be sent back: the \
                 worker does not write its token down.
 
-                A letter that was sent back stays in the topic, and its line stays the same: 'mailboat explain KEY' shows the event that it \
-                was sent back as.
+                A letter that was sent back stays in the topic. Its lines name the event that it was sent back as ('sentBackAs' in JSON), if \
+                that is among the last --depth records of its partition: 'mailboat explain KEY' shows what became of it. A corrected event \
+                that was published in another way is not known as the letter's.
 
                 --values adds the record itself, such as {"key": "order-7", "value": {"event": "end"}}: correct it, and publish it with \
                 'mailboat publish --check'. With --format json it is the field 'record'.
@@ -93,6 +94,13 @@ struct DeadLettersCommand: ParsableCommand {
         @Flag(help: "Also show each record with its value, as 'mailboat publish' takes it. It may hold tokens.")
         var values = false
 
+        @Option(
+            help: ArgumentHelp(
+                "How many records of a partition of events are read at most, to find letters that were sent back.",
+                valueName: "records"),
+            form: .whole(1...100_000_000))
+        var depth = 10_000
+
         func run() async throws {
             let command = self
             try await NamedThread.run("dead-letters") { Result { try command.list() } }.get()
@@ -101,22 +109,41 @@ struct DeadLettersCommand: ParsableCommand {
         private func list() throws {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
             let apps = try self.selection.kafka.cluster.apps()
+            let sentBack = try self.sentBack()
             var shownCount = 0
             let (read, missing) = try self.selection.forEach { letter in
                 shownCount += 1
                 let verdict = letter.verdict(check: &check, apps: apps)
+                let place = sentBack[letter.position]
                 let lines =
                     self.format == .json
-                    ? [DeadLetterText.json(letter, verdict, showsRecord: self.values)]
-                    : DeadLetterText.lines(letter, verdict, showsRecord: self.values)
+                    ? [DeadLetterText.json(letter, verdict, sentBackAs: place, showsRecord: self.values)]
+                    : DeadLetterText.lines(letter, verdict, sentBackAs: place, showsRecord: self.values)
                 for line in lines { StandardOutput.print(line) }
             }
             try self.selection.requireNone(missing: missing)
+            if let doubt = sentBack.doubt, shownCount > 0 {
+                StandardError.print("letters may have been sent back without a mark here: \(doubt)")
+            }
             StandardError.print(
                 shownCount == 0 && read.readCount > 0
                     ? try self.selection.sentence(read)
                     : "\(NumberText.count(read.readCount, "dead letter")) in \(try self.selection.topic()), \(shownCount) shown"
             )
+        }
+
+        /// Finds which of the selected letters were sent back. The letters are read twice, so that none is kept in
+        /// memory.
+        private func sentBack() throws -> SentBackLetters {
+            let status = StatusLine()
+            defer { status.end() }
+            let kafka = self.selection.kafka
+            var sentBack = SentBackLetters()
+            _ = try self.selection.forEach { letter in
+                sentBack.expect(letter) { try kafka.partitionCount(of: $0) }
+            }
+            try sentBack.find(kafka, recordCountMax: self.depth) { status.show($0) }
+            return sentBack
         }
     }
 
@@ -215,7 +242,7 @@ struct DeadLettersCommand: ParsableCommand {
             StandardError.print(summary)
             if self.execute, sentCount > failedCount {
                 StandardError.print(
-                    "the letters stay in \(try self.selection.topic()), listed as before; \(self.selection.kafka.cluster.command("explain KEY")) shows what became of each"
+                    "the letters stay in \(try self.selection.topic()), marked as sent back; \(self.selection.kafka.cluster.command("explain KEY")) shows what became of each"
                 )
             }
             try self.selection.requireNone(missing: missing)

@@ -11,8 +11,8 @@ struct Explain: AsyncParsableCommand {
         abstract: "Say why a phone does not change: what happened to an activity's newest event.",
         discussion: """
             Reads the newest records of one key (the id of an activity, a channel or an audience) from the input topics, state, outcomes and \
-            dead letters, and the positions of the workers. Prints one sentence about how far the newest event has got, then the records \
-            that show it, with their positions, then what to do. Joins no group, changes nothing, and shows no token.
+            dead letters, and the positions of the workers. Prints one sentence about how far the newest event has got (if it is a dead \
+            letter, also one about the newest valid event), then the records that show it, with their positions, then what to do. Joins no group, changes nothing, and shows no token.
 
             Only the key's partition of each topic is read, backwards from its end, until the newest records are found or --depth records \
             were read; the lines 'read' say how far. For an audience, 'state' is read further to see whether it is paused. With --config, \

@@ -85,8 +85,12 @@ struct ExplainFacts: Equatable, Encodable {
         var field: String?
         /// The record's member `event`, such as `register`, even if the rest of the record is refused.
         var event: String?
+        /// The publisher's id of the event.
+        var eventID: String?
         /// Whether the letter is about one member of an audience: APNs refused the push to that member.
         var isOfMember = false
+        /// Whether the event would be taken if it were sent back now.
+        var canBeSentBack = false
 
         /// Whether the letter was sent back as this event.
         func wasSentBack(as event: Event) -> Bool {
@@ -102,6 +106,8 @@ struct ExplainFacts: Equatable, Encodable {
         var slot: StateRecordDescription.Slot?
         /// Why the record cannot be read.
         var unreadable: String?
+        /// How often in a row APNs has said that the token died before it was registered; `nil`: never.
+        var earlierDeaths: Int?
         /// When a record first said that the token is dead, as far as records show. The token may have died before.
         var deadSinceMillis: Int64?
 
@@ -151,6 +157,8 @@ struct ExplainFacts: Equatable, Encodable {
         var minimumDistanceMillis: Int64 = 1_000
         var registrationWaitMillis: Int64 = 300_000
         var lifetimeMillis: Int64 = 12 * 3_600_000
+        var retryBackoffMinMillis: Int64 = 1_000
+        var retryBackoffMaxMillis: Int64 = 60_000
     }
 
     /// The part of a partition that was read.
@@ -207,6 +215,11 @@ extension ExplainFacts {
         return all.first { $0.outcome == "delivered" } ?? all.first { $0.outcome != "duplicate" } ?? all.first
     }
     func letter(of event: Event) -> Letter? { self.letters.first { $0.source == event.source } }
+    /// Whether the event as a whole became a dead letter, or cannot be read.
+    func isDeadLetter(_ event: Event) -> Bool {
+        event.fault != nil || self.letter(of: event)?.isOfMember == false
+            || self.outcome(of: event)?.outcome == "dead-lettered"
+    }
 
     /// Whether any record shows that a worker has taken the event.
     func isTaken(_ event: Event) -> Bool {

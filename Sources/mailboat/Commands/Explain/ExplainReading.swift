@@ -27,12 +27,20 @@ struct ExplainReading {
         var facts = ExplainFacts(key: String(decoding: self.key, as: UTF8.self), nowMillis: self.nowMillis)
         facts.reach = self.kafka.cluster.hint
         facts.settingsFile = self.kafka.cluster.settingsFile
+        records.apps = try self.kafka.cluster.apps()
+        // Letters come first, because the events are read back to the newest one that is no dead letter.
+        let letters = try self.read(topics.deadLetters, known, tail, enough: 1, &facts) {
+            records.letter($0, topic: topics.deadLetters).map { ($0, true) }
+        }
+        let letterSearches = facts.searches
+        facts.searches = []
+        let refused = letters.filter { !$0.isOfMember }.compactMap(\.source)
         var streams: [[ExplainFacts.Event]] = []
         for topic in topics.events + [topics.routed] {
             let isRouted = topic == topics.routed
             let events = try self.read(topic, known, tail, enough: 1, isNeeded: !isRouted, &facts) { record in
                 let event = records.event(record, topic: topic, isRouted: isRouted)
-                return event.map { ($0, $0.isForPhone || $0.fault != nil) }
+                return event.map { ($0, $0.isForPhone && !refused.contains($0.source)) }
             }
             streams.append(Array(events.prefix(Self.keptMax)))
         }
@@ -54,11 +62,9 @@ struct ExplainReading {
             try self.readMemberOutcomes(topics.outcomes, known, tail, records, into: &facts)
         }
         facts.otherApp = try self.otherApp(topics.state, known, tail, records, stateReader, facts)
-        facts.letters = try self.read(topics.deadLetters, known, tail, enough: 1, &facts) {
-            records.letter($0, topic: topics.deadLetters).map { ($0, true) }
-        }
+        facts.searches += letterSearches
         facts.outcomes = Array(facts.outcomes.prefix(Self.keptMax))
-        facts.letters = Array(facts.letters.prefix(Self.keptMax))
+        facts.letters = Array(letters.prefix(Self.keptMax))
         facts.settings = self.settings(configuration, facts)
         self.readProgress(topics.events + [topics.routed], known, group: facts.settings.group, into: &facts)
         return facts
@@ -238,6 +244,8 @@ struct ExplainReading {
             budgetFrequentPerHour: app.budgetFrequentPerHour, budgetReserve: app.budgetReserve,
             budgetPolicy: app.budgetPolicy.rawValue, lowPriorityWindowMillis: app.lowPriorityWindowMillis,
             minimumDistanceMillis: app.minimumDistanceMillis, registrationWaitMillis: app.registrationWaitMillis,
-            lifetimeMillis: configuration.engine.lifetimeMillis)
+            lifetimeMillis: configuration.engine.lifetimeMillis,
+            retryBackoffMinMillis: configuration.engine.retryBackoffMinMillis,
+            retryBackoffMaxMillis: configuration.engine.retryBackoffMaxMillis)
     }
 }

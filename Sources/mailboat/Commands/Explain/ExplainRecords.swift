@@ -10,6 +10,8 @@ struct ExplainRecords {
     /// The app whose records are wanted; `nil`: any app that has the key.
     var app: String?
     let nowMillis: Int64
+    /// Bundle ids of the configuration's apps; `nil`: there is no configuration.
+    var apps: [String]?
 
     /// Reads an event.
     /// - Parameter isRouted: whether the record is of the routed topic. There, records that name their first position
@@ -31,6 +33,8 @@ struct ExplainRecords {
         var decoded = DecodedEvent()
         do throws(EventRejection) { try EventDecoder.decode(value.span, into: &decoded) } catch {
             event.fault = TokenText.shortened("\(error.field): \(error.reason)")
+            let id = RefusedEventID.text(in: value.span)
+            event.eventID = id.isEmpty ? nil : String(decoding: id, as: UTF8.self)
             return event
         }
         if !decoded.eventIDInText.isEmpty {
@@ -67,6 +71,7 @@ struct ExplainRecords {
             self.app.map({ $0 == app }) ?? true
         else { return nil }
         var state = ExplainFacts.State(place: Self.place(of: record, topic: topic), app: app)
+        state.earlierDeaths = record.text(of: .earlierDeaths).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
         switch description.content {
         case .slot(var slot):
             // The report does not show the publisher's content.
@@ -119,10 +124,13 @@ struct ExplainRecords {
     func letter(_ record: OwnedRecord, topic: String) -> ExplainFacts.Letter? {
         guard record.key == self.key else { return nil }
         let letter = DeadLetter(record)
+        var check = EventCheck(app: "", nowSeconds: self.nowMillis / 1_000)
+        var canBeSentBack = false
+        if case .sendable = letter.verdict(check: &check, apps: self.apps) { canBeSentBack = true }
         return ExplainFacts.Letter(
             place: Self.place(of: record, topic: topic), source: Self.source(of: record),
             reason: TokenText.shortened(letter.reason), field: record.text(of: .field), event: letter.eventName,
-            isOfMember: letter.memberRefusal != nil)
+            eventID: letter.eventID, isOfMember: letter.memberRefusal != nil, canBeSentBack: canBeSentBack)
     }
 
     private static func place(of record: OwnedRecord, topic: String) -> ExplainFacts.Place {

@@ -33,12 +33,14 @@ struct ExplainReport {
 
     /// The verdict, a line for each record of the evidence, and what to do.
     var lines: [String] {
-        [self.verdict.sentence, ""] + self.facts.events.map(self.text) + self.stateLines
+        [self.verdict.sentence] + [self.verdict.earlier?.sentence].compactMap(\.self) + [""]
+            + self.facts.events.map(self.text) + self.stateLines
             + self.facts.pauses.map(self.text) + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
             // A log that never had a record is not shown.
             + self.facts.progress.filter { $0.endOffset > 0 }.map(self.text)
             + [self.settingsLine] + self.facts.searches.map(Self.text) + ["", "What to do:"]
             + self.verdict.next.map { "- \($0)" }
+            + (self.verdict.earlier.map { ["", "About the newest valid event:"] + $0.next.map { "- \($0)" } } ?? [])
     }
 
     /// The first word of a line, padded: it names the kind of evidence.
@@ -63,7 +65,7 @@ struct ExplainReport {
         if let letter = event.republishedFrom {
             words.append("sent back from dead letter \(TokenText.shortened(letter))")
         }
-        return Self.head("event") + self.text(event.place) + words.joined(separator: ", ")
+        return Self.head("event") + self.text(event.place) + SentenceText.list(words)
     }
 
     private var stateLines: [String] {
@@ -80,6 +82,9 @@ struct ExplainReport {
         if let registered = slot.registeredMillis {
             words.append(
                 "registered \(MomentText.distance(millis: registered, nowMillis: self.facts.nowMillis))")
+        }
+        if let deaths = state.earlierDeaths {
+            words.append("410 \(deaths == 1 ? "once" : "\(deaths) times"), for a time before the registration")
         }
         if slot.frequentUpdates { words.append("frequent updates") }
         var more = [
@@ -136,17 +141,20 @@ struct ExplainReport {
         }
         if let id = outcome.eventID { words.append("id \(TokenText.shortened(id))") }
         if let source = outcome.source { words.append("of \(ExplainText.position(source))") }
-        return Self.head("outcome") + self.text(outcome.place) + words.joined(separator: ", ")
+        return Self.head("outcome") + self.text(outcome.place) + SentenceText.list(words)
     }
 
     private static func count(_ events: Int) -> String { NumberText.count(events, "event") }
 
     private func text(_ letter: ExplainFacts.Letter) -> String {
-        Self.head("letter") + self.text(letter.place) + letter.reason
-            + (letter.source.map { ", of \(ExplainText.position($0))" } ?? "")
-            + (self.facts.events.first(where: letter.wasSentBack).map {
-                ", sent back as \(ExplainText.position($0.place.position))"
-            } ?? "")
+        let words = [
+            letter.reason, letter.source.map { "of \(ExplainText.position($0))" },
+            letter.eventID.map { "id \(TokenText.shortened($0))" },
+            self.facts.events.first(where: letter.wasSentBack).map {
+                "sent back as \(ExplainText.position($0.place.position))"
+            },
+        ]
+        return Self.head("letter") + self.text(letter.place) + SentenceText.list(words.compactMap(\.self))
     }
 
     private func text(_ progress: ExplainFacts.Progress) -> String {

@@ -1,3 +1,4 @@
+import CommandSupport
 import PushEngine
 
 /// Verdicts from the outcome of the newest event.
@@ -66,7 +67,9 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .older,
                 sentence:
-                    "The newest event was not sent, \(age): \(outcome.reason ?? "it is older than what the phone shows")\(times).",
+                    SentenceText.closed(
+                        "The newest event was not sent, \(age): \(outcome.reason ?? "it is older than what the phone shows")\(times)"
+                    ),
                 next: ["Are the clocks of all publishers right? Leave timestamp out, and the record's time counts."])
         }
         return ExplainVerdict(

@@ -31,6 +31,9 @@ extension ExplainVerdict {
                 sentence: "\(what) waits for a token: nothing is registered under this key.",
                 next: [Self.waitText(facts)] + Self.registrationHints)
         }
+        if let deaths = state.earlierDeaths, slot.channel == nil {
+            return Self.deadBeforeRegistration(deaths, slot, update.event, since: since, facts)
+        }
         if update.mayBeSent {
             return ExplainVerdict(
                 cause: .unanswered,
@@ -74,6 +77,32 @@ extension ExplainVerdict {
         }
         return ExplainVerdict(
             cause: .waits, sentence: "\(what) waits to be sent (written down \(since)).", next: Self.routeHints)
+    }
+
+    /// Verdict for a push that is tried again because APNs' answer is about the time before the registration.
+    private static func deadBeforeRegistration(
+        _ deaths: Int, _ slot: StateRecordDescription.Slot, _ event: String, since: String, _ facts: ExplainFacts
+    ) -> ExplainVerdict {
+        let ignoredMax = TokenRefusalNotice.earlierDeathsIgnoredMax
+        let settings = facts.settings
+        // Each attempt waits twice as long as the one before, up to the maximum.
+        let leftMillis = (min(deaths, ignoredMax)...ignoredMax).reduce(Int64(0)) { sum, answer in
+            sum + min(settings.retryBackoffMaxMillis, settings.retryBackoffMinMillis << Int64(answer - 1))
+        }
+        let registered = slot.registeredMillis.map {
+            " \(MomentText.distance(millis: $0, nowMillis: facts.nowMillis))"
+        }
+        let times = deaths == 1 ? "" : " \(deaths) times in a row"
+        return ExplainVerdict(
+            cause: .deadBeforeRegistration,
+            sentence:
+                "APNs has answered 410\(times) to the \(event)'s token, for a time before the token was registered\(registered ?? "") (written down \(since)): the registration is newer than that, so the token is kept and the push is tried again.",
+            next: [
+                "Did the app report the token that its activity has now? A token that was dead when it was registered looks the same. Another registration gets the push at once.",
+                "The token is kept for \(ignoredMax) such answers in a row; the next one is believed, in about \(MomentText.span(millis: leftMillis)) at the latest. Then the \(event) waits for another token.",
+                "The worker's log has a line 'APNs says that a token died before it was registered' with both times\(slot.tokenHash.map { " and token-hash=\($0)" } ?? ""); its admin port says at /activities/\(facts.keyInURL) when the next attempt is.",
+                "Is the clock of the program that publishes registrations right? Their record time counts.",
+            ])
     }
 
     static func ended(_ facts: ExplainFacts) -> ExplainVerdict? {

@@ -30,6 +30,8 @@ struct ExplainVerdict: Equatable, Encodable {
         case refusedByAPNs = "refused-by-apns"
         /// There is an event, but no token.
         case waitsForToken = "waits-for-token"
+        /// APNs says that the token died before it was registered. The token is kept, and tried again.
+        case deadBeforeRegistration = "dead-before-registration"
         /// APNs has reported that the token is dead. An event may wait for the next token.
         case tokenDead = "token-dead"
         /// The channel is gone for good.
@@ -69,6 +71,15 @@ struct ExplainVerdict: Equatable, Encodable {
     var sentence: String
     /// What to check or do, the likeliest first.
     var next: [String]
+    /// What holds of the newest valid event, if the newest event is a dead letter; `nil`: nothing is known of one.
+    var earlier: Earlier?
+
+    /// A verdict about an event before the newest.
+    struct Earlier: Equatable, Encodable {
+        var cause: Cause
+        var sentence: String
+        var next: [String]
+    }
 }
 
 extension ExplainVerdict {
@@ -77,13 +88,7 @@ extension ExplainVerdict {
 
     /// Decides from the facts. Equal facts give equal verdicts; nothing is asked.
     static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
-        // Causes that hide all others come first. The verdict that all is well comes last.
-        var verdict =
-            Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
-            ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
-            ?? Self.deadToken(facts)
-            ?? Self.outcome(facts)
-            ?? Self.status(facts)
+        var verdict = Self.firstCause(facts)
         verdict.nameRefusedRegistration(facts)
         if let other = facts.otherApp {
             verdict.sentence += " The same key has a live token under another app, \(other)."
@@ -91,7 +96,20 @@ extension ExplainVerdict {
         }
         verdict.next += Self.placementHint(facts)
         verdict.next = verdict.next.map { Advice.naming(settings: facts.settingsFile, in: $0) }
+        if let next = verdict.earlier?.next {
+            verdict.earlier?.next = next.map { Advice.naming(settings: facts.settingsFile, in: $0) }
+        }
         return verdict
+    }
+
+    /// The verdict of the first cause that the facts show. Causes that hide all others come first. The verdict that all
+    /// is well comes last.
+    static func firstCause(_ facts: ExplainFacts) -> ExplainVerdict {
+        Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
+            ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
+            ?? Self.deadToken(facts)
+            ?? Self.outcome(facts)
+            ?? Self.status(facts)
     }
 
     /// What to do about a producer that put the newest event on another partition than its key's.
@@ -111,7 +129,9 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .stateUnreadable,
                 sentence:
-                    "What workers remember of this key cannot be read: \(ExplainText.position(state.place.position)) is \(reason).",
+                    SentenceText.closed(
+                        "What workers remember of this key cannot be read: \(ExplainText.position(state.place.position)) is \(reason)"
+                    ),
                 next: [
                     "A worker of this release stops the partition there: run the release that wrote the record, as deploy/Operations.md, Changing the release, says."
                 ])
@@ -126,7 +146,7 @@ extension ExplainVerdict {
             refusal.map {
                 let age = MomentText.distance(millis: $0.place.writtenMillis, nowMillis: facts.nowMillis)
                 let said = [$0.status.map { "\($0)" }, $0.reason].compactMap(\.self).joined(separator: " ")
-                return "It was removed \(age): APNs said \(said)."
+                return SentenceText.closed("It was removed \(age): APNs said \(said)")
             } ?? "This command does not follow its pushes, and found no outcome that APNs refused it for good."
         return ExplainVerdict(
             cause: .member,
@@ -200,51 +220,6 @@ extension ExplainVerdict {
                 "If many partitions are behind, more workers or cores are needed.",
             ])
     }
-
-    private static func deadLettered(_ facts: ExplainFacts) -> ExplainVerdict? {
-        guard let event = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) else {
-            // The event may have left the log. Its dead letter counts if no event followed.
-            guard facts.events.isEmpty, let letter = facts.letters.first,
-                facts.outcomes.first?.outcome == "dead-lettered" || facts.outcomes.isEmpty, facts.slot == nil
-            else { return nil }
-            return Self.deadLettered(letter, facts)
-        }
-        if let letter = facts.letter(of: event) { return Self.deadLettered(letter, facts) }
-        if let outcome = facts.outcome(of: event), outcome.outcome == "dead-lettered" {
-            return Self.deadLettered(
-                ExplainFacts.Letter(
-                    place: outcome.place, source: outcome.source, reason: outcome.reason ?? "no reason given"),
-                facts)
-        }
-        guard let fault = event.fault else { return nil }
-        return Self.deadLettered(ExplainFacts.Letter(place: event.place, source: event.source, reason: fault), facts)
-    }
-
-    private static func deadLettered(_ letter: ExplainFacts.Letter, _ facts: ExplainFacts) -> ExplainVerdict {
-        let source = letter.source.map { " (\(ExplainText.position($0)))" } ?? ""
-        if letter.isOfMember { return Self.memberRefused(letter, facts) }
-        if let answer = DeadLetter.refusal(in: letter.reason) {
-            return ExplainVerdict(
-                cause: .refusedByAPNs,
-                sentence:
-                    "APNs refuses what is in the newest event\(source): \(MomentText.sentence(answer))",
-                next: ["Correct what the reason names, and publish the event again."])
-        }
-        return ExplainVerdict(
-            cause: .deadLettered,
-            sentence: "The newest event\(source) cannot be processed: \(MomentText.sentence(letter.reason))",
-            next: [
-                "Correct the program that writes it. "
-                    + (letter.reason.hasPrefix("app: ")
-                        ? "'mailboat check --config FILE' knows the apps of the settings, and says the same before you publish."
-                        : "'mailboat check' says the same before you publish."),
-                "\(facts.command("dead-letters republish")) sends back what would be taken now, such as events of an app that has been configured since.",
-            ]
-                + (letter.reason.hasPrefix("app: ") ? [Self.severalAppsHint] : []))
-    }
-
-    private static let severalAppsHint =
-        "With more than one app in the settings, each event must name its app: those without are refused."
 
     /// The event's name in a sentence.
     static func name(_ event: ExplainFacts.Event) -> String { event.event.isEmpty ? "unreadable" : event.event }

@@ -184,8 +184,8 @@ struct Tail: AsyncParsableCommand {
     /// What else may be the case when no outcome has an event's id.
     private static let withoutOutcome = """
         ; an event that waits has none yet, and 'applied' and 'superseded' are written only with outcomes.publish: all: \
-        'mailboat explain KEY' shows the events of a key with their ids. The outcome of a refused event has no id: \
-        'mailboat dead-letters list --event-id ID' looks for it
+        'mailboat explain KEY' shows the events of a key with their ids. A refused event that is not valid JSON, or whose id is \
+        not valid, has an outcome without id: 'mailboat dead-letters list' shows it
         """
 
     private func screen() -> Screen {

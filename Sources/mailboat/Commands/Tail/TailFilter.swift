@@ -132,7 +132,7 @@ enum TailText {
         if let id = line.eventIDs { words.append("id \(id)") }
         if let source = line.source { words.append(ExplainText.position(source)) }
         if let alikeCount { words = ["and \(alikeCount) more like it"] }
-        let rest = "\(line.app ?? "-") \(about)  \(words.joined(separator: ", "))"
+        let rest = "\(line.app ?? "-") \(about)  \(SentenceText.list(words))"
         return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
     }
 

@@ -1,0 +1,16 @@
+/// Joins texts, some of them ending with punctuation, such as quoted messages, so that no two marks follow each other.
+package enum SentenceText {
+    /// The text with a full stop, unless it ends with punctuation.
+    package static func closed(_ text: String) -> String { Self.isClosed(text) ? text : text + "." }
+
+    /// Words with commas between them. A text that ends with punctuation gets no comma.
+    package static func list(_ words: [String]) -> String {
+        words.reduce(into: "") { text, word in
+            text += (text.isEmpty ? "" : Self.isClosed(text) ? " " : ", ") + word
+        }
+    }
+
+    private static func isClosed(_ text: String) -> Bool {
+        text.hasSuffix("?") || text.hasSuffix(".") || text.hasSuffix("!")
+    }
+}

@@ -1,0 +1,123 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// A 410 for a time before the registration keeps the token (contract: Dead tokens). The engine says so to the log, to
+/// the admin port and in `state`.
+@Suite struct EarlierDeathTests {
+    private static let died: Int64 = 1_600_000_000_000
+    private static let answer = PushAnswer.Result.response(
+        PushResponse(status: 410, reason: "ExpiredToken", timestampMillis: died))
+
+    private static func harness() -> EngineHarness {
+        let h = EngineHarness()
+        h.register(token: "ee01")
+        h.update(1, priority: 10)
+        return h
+    }
+    /// All notices so far.
+    private static func notices(_ h: EngineHarness) -> [TokenRefusalNotice] {
+        h.actionsSoFar().compactMap { if case .warnOfToken(let notice) = $0 { notice } else { nil } }
+    }
+    private static func report(_ h: EngineHarness) -> ActivityReport? {
+        h.engine.activityReport(app: 0, id: Array("a".utf8).span, now: h.now)
+    }
+    /// The header of the newest record of `state`.
+    private static func inState(_ h: EngineHarness) -> String? {
+        h.written.last { $0.topic == .state }?.headers[RecordHeader.earlierDeaths.text]
+    }
+
+    @Test func itIsNamedEverywhere() throws {
+        let h = Self.harness()
+        h.answer(try #require(h.take()), Self.answer)
+        let notice = try #require(Self.notices(h).first)
+        #expect(notice.standing == .diedBeforeRegistration)
+        #expect(notice.id == "a" && !notice.isOfMember && notice.status == 410 && notice.reason == "ExpiredToken")
+        #expect(notice.tokenHash == PushComposer.hash(ofToken: [UInt8]([0xee, 0x01]).span))
+        #expect(notice.diedMillis == Self.died && notice.registeredMillis > Self.died && notice.earlierDeaths == 1)
+        let retryMillis = try #require(notice.retryMillis)
+        #expect(retryMillis > 0)
+        let report = try #require(Self.report(h))
+        #expect(report.token == "usable" && report.earlierDeaths == 1 && report.restMillis == retryMillis)
+        h.advance(200)
+        #expect(Self.inState(h) == "1")
+    }
+
+    /// The eighth answer in a row is believed, and then the token is dead as any other.
+    @Test func itIsCountedUntilItIsBelieved() throws {
+        let h = Self.harness()
+        for count in 1...TokenRefusalNotice.earlierDeathsIgnoredMax {
+            h.answer(try #require(h.take()), Self.answer)
+            #expect(Self.notices(h).map(\.earlierDeaths) == Array(1...count))
+            #expect(Self.report(h)?.earlierDeaths == count)
+            h.advance(61_000)
+        }
+        h.answer(try #require(h.take()), Self.answer)
+        #expect(Self.notices(h).last?.standing == .dead)
+        #expect(Self.report(h)?.token == "dead")
+    }
+
+    /// Acceptance and another registration end the matter.
+    @Test(arguments: [true, false]) func itIsForgotten(byRegistration: Bool) throws {
+        let h = Self.harness()
+        h.answer(try #require(h.take()), Self.answer)
+        if byRegistration { h.register(token: "ee02") }
+        h.advance(61_000)
+        h.deliver()
+        h.advance(200)
+        #expect(Self.report(h)?.earlierDeaths == 0)
+        #expect(Self.inState(h) == nil && h.written.contains { $0.topic == .state })
+    }
+
+    /// A push goes to the token before it at once. The record has the newest token, which is not tried again now.
+    @Test func theTokenBeforeGetsThePush() throws {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        h.register(token: "ee01")
+        h.update(2, priority: 10)
+        h.answer(try #require(h.take()), Self.answer)
+        let notice = try #require(Self.notices(h).first)
+        #expect(notice.standing == .diedBeforeRegistration && notice.retryMillis == nil && notice.earlierDeaths == 1)
+        #expect(notice.tokenHash == PushComposer.hash(ofToken: [UInt8]([0xee, 0x01]).span))
+        h.advance(200)
+        #expect(Self.inState(h) == nil)
+    }
+
+    /// Thousands of tokens may die in one turn: the log needs a few.
+    @Test func onlyAFewOfVeryManyAreReported() throws {
+        let h = EngineHarness()
+        for number in 0..<20 {
+            h.register(token: "ee0\(number % 10)", of: "a\(number)")
+            h.update(1, of: "a\(number)", priority: 10)
+        }
+        while let push = h.take() { h.answer(push, Self.answer) }
+        #expect(Self.notices(h).count == TokenRefusalNotices.countMax)
+        #expect(h.engine.core.tokenRefusals.waiting.isEmpty)
+    }
+
+    /// A member's token is tried again, too.
+    @Test func aMembersTokenIsNamedByItsHash() throws {
+        let h = AudienceTests.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        h.answer(try #require(h.take()), Self.answer)
+        let notice = try #require(Self.notices(h).first)
+        #expect(notice.standing == .diedBeforeRegistration && notice.isOfMember && notice.id == "match")
+        #expect(notice.earlierDeaths == 1 && notice.retryMillis != nil && notice.registeredMillis > Self.died)
+    }
+
+    /// An id may look like a token.
+    @Test func aTokenAsAnIDIsShortened() throws {
+        let h = EngineHarness()
+        let id = String(repeating: "0a", count: 32)
+        h.register(token: "ee01", of: id)
+        h.update(1, of: id, priority: 10)
+        h.answer(try #require(h.take()), Self.answer)
+        #expect(Self.notices(h).first?.id == "0a0a0a0a…(64 digits)")
+    }
+}
