@@ -99,14 +99,14 @@ struct PhoneStandingTests {
         let swiped = try Self.status(timeline, id)
         #expect(
             swiped.text.hasSuffix(
-                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token."
+                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, the worker keeps an event for a token that never comes."
             ))
         #expect(swiped.remedies == [.unregister])
         let revision = timeline.phones[id]?.revision ?? 0
         Self.publish(#"{"event":"unregister"}"#, at: 2, &timeline)
         #expect(timeline.phones[id]?.revision ?? 0 > revision, "the page hears of it")
         let told = try Self.status(timeline, id)
-        #expect(told.text.hasSuffix("Its server has said so, and nothing more is sent to it.") && told.remedies.isEmpty)
+        #expect(told.text.hasSuffix("nothing more is sent to it. A new card needs a start.") && told.remedies.isEmpty)
     }
 
     /// After the app was removed, no app is left to tell the server, so only the unregistration is offered. The dates

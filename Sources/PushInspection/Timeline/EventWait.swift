@@ -10,6 +10,8 @@ public struct EventWait: Equatable, Sendable {
     public var untilMillis: Int64?
     /// Whether the event is given up at that time. `false`: it may be sent then.
     public var isGivenUpThen: Bool
+    /// What stands instead of “Waits for …” if the card is gone, so that no token will come; `nil`: the card may be up.
+    var goneText: String?
 
     public init(cause: String, text: String, untilMillis: Int64?, isGivenUpThen: Bool) {
         (self.cause, self.text) = (cause, text)
@@ -22,7 +24,7 @@ public struct EventWait: Equatable, Sendable {
     /// Whether both waits read the same.
     func saysTheSame(as other: EventWait?) -> Bool {
         guard let other, self.cause == other.cause, self.text == other.text,
-            self.isGivenUpThen == other.isGivenUpThen
+            self.isGivenUpThen == other.isGivenUpThen, self.goneText == other.goneText
         else { return false }
         guard let mine = self.untilMillis, let its = other.untilMillis else {
             return self.untilMillis == other.untilMillis
@@ -34,19 +36,25 @@ public struct EventWait: Equatable, Sendable {
     var isLeftToTheWorker: Bool { !["token", "registration"].contains(self.cause) }
 
     /// The words that stand before the moment when the wait ends.
-    private var untilText: String { self.isGivenUpThen ? "It is given up at" : "It may leave at" }
+    private var untilText: String {
+        guard self.isGivenUpThen else { return "It may leave at" }
+        return self.goneText == nil ? "It is given up at" : "The worker gives the event up at"
+    }
 
-    /// The wait in at most two sentences, with the moment in UTC.
+    /// The wait without its end.
+    private var leadText: String { self.goneText ?? "Waits for \(self.text)." }
+
+    /// The wait in sentences, with the moment in UTC.
     var summary: String {
-        guard let until = self.untilMillis else { return "Waits for \(self.text)." }
+        guard let until = self.untilMillis else { return self.leadText }
         let clock = CivilTime(secondsSince1970: (until + 999) / 1_000).clockText
-        return "Waits for \(self.text). \(self.untilText) \(clock) UTC."
+        return "\(self.leadText) \(self.untilText) \(clock) UTC."
     }
 
     /// The wait as JSON for the page, which writes moments as the browser does.
     var json: JSONTree {
         [
-            "cause": .string(self.cause), "text": .string("Waits for \(self.text)."),
+            "cause": .string(self.cause), "text": .string(self.leadText),
             "untilText": .string(self.untilText), "untilMillis": self.untilMillis.map { .integer($0) } ?? .null,
         ]
     }
@@ -107,7 +115,11 @@ extension Timeline {
     ///   - ids: the events' entries.
     public mutating func setWait(_ wait: EventWait?, of ids: [Int]) {
         for id in ids {
-            guard case .event(let event)? = self.entry(id)?.body, event.outcome == nil else { continue }
+            guard let entry = self.entry(id), case .event(let event) = entry.body, event.outcome == nil else {
+                continue
+            }
+            var wait = wait
+            if wait?.isLeftToTheWorker == false { wait?.goneText = self.goneText(activity: entry.activity) }
             guard wait.map({ !$0.saysTheSame(as: event.wait) }) ?? (event.wait != nil) else { continue }
             self.change(id) { entry in
                 guard case .event(var event) = entry.body else { return }

@@ -105,13 +105,38 @@ extension Timeline {
         guard phone.isAppRemoved else {
             return "The card was swiped away: the activity is over. "
                 + (isOver
-                    ? "Its server has said so, and nothing more is sent to it."
-                    : "The app tells its server, which publishes {\"event\": \"unregister\"}\(key). Until then, an event waits for another token.")
+                    ? "Its server has said so, and nothing more is sent to it. A new card needs a start."
+                    : "The app tells its server, which publishes {\"event\": \"unregister\"}\(key). Until then, the worker keeps an event for a token that never comes.")
         }
         return "The app was removed: the activity is over, and no app is left to tell its server. "
             + (isOver
                 ? "The server has unregistered it, and nothing more is sent to it."
                 : "The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"}\(key).")
+    }
+
+    /// The text for an event that no token will come for, because the card is gone; `nil`: the card may be up.
+    func goneText(activity: String) -> String? {
+        guard let phone = self.phone(activity: activity), phone.isSwiped else { return nil }
+        guard !phone.isAppRemoved else {
+            return "The app was removed, and its tokens are dead: no phone shows this event. Nothing is left to do."
+        }
+        let renewal =
+            self.isUnregistered(phone)
+            ? "A new card needs a start."
+            : "For a new card, publish {\"event\": \"unregister\"} with this key, then a start."
+        return "The card was swiped away, and its token is dead: no phone shows this event. \(renewal)"
+    }
+
+    /// What to do about a start that the worker takes for a second one of a living activity.
+    func remedy(ofSecondStart activity: String) -> String {
+        guard let phone = self.phone(activity: activity), phone.isSwiped else {
+            return "Publish it with another key: each start needs an id of its own."
+        }
+        guard !phone.isAppRemoved else { return "The app was removed from the phone: no start reaches it." }
+        return self.isUnregistered(phone)
+            ? "The card was swiped away, and its server has said so since: publish the start again."
+            : "The card was swiped away, which the worker does not know: publish {\"event\": \"unregister\"} with this "
+                + "key, then the start again. Or start with another key."
     }
 
     /// The button that publishes what ends a card's registration; none: it has ended, or the key is not the activity.

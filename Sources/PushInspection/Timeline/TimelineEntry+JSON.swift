@@ -112,6 +112,10 @@ extension Timeline {
             guard let outcome = event.outcome else {
                 return event.wait?.summary ?? (event.isOutcomeUnread ? Self.unread : "Waits in the worker.")
             }
+            let isSecondStart =
+                event.reading.event?.kind == .start && outcome.isDuplicate
+                && outcome.reason.hasPrefix("the activity was already started")
+            if isSecondStart { return "Duplicate (\(outcome.reason)). \(self.remedy(ofSecondStart: entry.activity))" }
             let text = Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
             switch Outcome(named: outcome.name) {
             case .delivered: return self.attempts(of: entry) + text
@@ -172,9 +176,6 @@ extension Timeline {
         case .unregistered: return "Unregistered: nobody has registered a token for this activity in time."
         case .late where outcome.reason == "the activity has ended":
             return "Late\(because): start it again, or use a new key."
-        case .duplicate where asked?.kind == .start && outcome.reason.hasPrefix("the activity was already started"):
-            return "Duplicate\(because). Publish it with another key: each start needs an id of its own. "
-                + "If its card is gone, {\"event\": \"unregister\"} with this key ends the activity, and it can start again."
         // A later release may know other outcomes.
         case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:
             return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
