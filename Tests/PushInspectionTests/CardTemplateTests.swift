@@ -34,6 +34,27 @@ struct CardTemplateTests {
         #expect(face.trailing == "40 %")
     }
 
+    /// The API gives the texts that the page draws for dates, beside the numbers that arrived.
+    @Test func theAPIHasTheTextsOfTheCard() throws {
+        var timeline = TimelineTests.timeline()
+        let id = timeline.meet(token: TimelineTests.token, activity: "order-1", app: "")
+        timeline.setTemplates(try self.read(#"{"lines":["eta","wrong","minutes"],"timer":"eta","trailing":"wrong"}"#))
+        var shown = Device().shown(atSeconds: 0)
+        shown.card = .active
+        shown.contentState = Array(#"{"eta":817292800,"wrong":1795600000,"minutes":12}"#.utf8)
+        timeline.setShown(shown, isOnline: true, of: id)
+        let face = try #require(timeline.phones[id].map(timeline.json)?["face"])
+        let rows = if case .array(let rows)? = face["rows"] { rows } else { [JSONTree]() }
+        #expect(rows.map { $0["value"]?.plainText } == ["817292800", "1795600000", "12"])
+        #expect(rows.map { $0["text"]?.plainText } == ["2026-11-25 09:46 UTC", "2057-11-25 09:46 UTC", "12"])
+        #expect(face["timer"] == .integer(1_795_600_000) && face["timerText"] == "2026-11-25 09:46:40 UTC")
+        #expect(face["trailing"] == "1795600000" && face["trailingText"] == "2057", "an island has no room for more")
+        #expect(face["minimal"] == "1795…" && face["minimalText"] == "2057")
+        timeline.setTemplates([])
+        let own = try #require(timeline.phones[id].map(timeline.json)?["face"])
+        #expect(own["leading"] == "817292800" && own["leadingText"] == "09:46 UTC")
+    }
+
     @Test func theFirstThatFitsDrawsTheCard() throws {
         let templates = try self.read(
             #"""

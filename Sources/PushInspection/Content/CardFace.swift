@@ -154,16 +154,41 @@ public struct CardFace: Equatable, Sendable {
 }
 
 extension CardFace {
-    /// The face as JSON for the page and the API.
-    public var json: JSONTree {
+    /// The moment that the card shows for the value at a path; `nil`: the value is drawn as it is.
+    private static func moment(at path: String, _ dates: [DateLens.Finding]) -> String? {
+        dates.first { $0.path == path }?.momentSeconds.map { CivilTime(secondsSince1970: $0).minuteText }
+    }
+
+    /// A text of the Dynamic Island as the page draws it. A date is its time of day there, or the year if it is wrong.
+    private static func islandText(_ text: String, _ dates: [DateLens.Finding]) -> String {
+        let beginning = text.hasSuffix("…") ? text.dropLast() : ""
+        let date = dates.first {
+            $0.momentSeconds != nil && ($0.spelling == text || !beginning.isEmpty && $0.spelling.hasPrefix(beginning))
+        }
+        guard let date, let seconds = date.momentSeconds else { return text }
+        let time = CivilTime(secondsSince1970: seconds)
+        return date.isTrouble ? "\(time.year)" : "\(time.clockText.dropLast(3)) UTC"
+    }
+
+    /// The face as JSON for the page and the API: values as they arrived, and what the card shows for them, in UTC.
+    func json(dates: [DateLens.Finding]) -> JSONTree {
         [
             "template": .string(self.template.rawValue), "headline": .string(self.headline),
             "leading": .string(self.leading), "trailing": .string(self.trailing), "minimal": .string(self.minimal),
             "progress": self.progress.map { .number("\($0)") } ?? .null,
+            "leadingText": .string(Self.islandText(self.leading, dates)),
+            "trailingText": .string(Self.islandText(self.trailing, dates)),
+            "minimalText": .string(Self.islandText(self.minimal, dates)),
             "timer": self.timerSeconds.map { .integer($0) } ?? .null,
+            "timerText": self.timerSeconds.map { .string(CivilTime(secondsSince1970: $0).text) } ?? .null,
             "sides": .array(self.sides.map { ["name": .string($0.name), "score": .string($0.score)] }),
             "rows": .array(
-                self.rows.map { ["name": .string($0.name), "value": .string($0.value), "key": .string($0.key)] }),
+                self.rows.map { row in
+                    [
+                        "name": .string(row.name), "value": .string(row.value), "key": .string(row.key),
+                        "text": .string(Self.moment(at: row.key, dates) ?? row.value),
+                    ]
+                }),
             "missing": .array(self.missing.map { .string($0) }),
         ]
     }

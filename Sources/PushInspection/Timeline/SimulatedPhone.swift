@@ -121,7 +121,7 @@ extension SimulatedPhone {
             "hasUntoldToken": .bool(self.unreportedToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,
-            "face": self.face?.json ?? .null,
+            "face": self.face?.json(dates: dates) ?? .null,
             "dates": .array(dates.map(\.json)), "alert": alert ?? .null,
             "alertText": alert.map { AlertText($0).json } ?? .null, "isAlertNew": .bool(self.isAlertNew),
             "alertCount": .integer(self.shown?.alertCount ?? 0),
