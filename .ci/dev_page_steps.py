@@ -487,7 +487,7 @@ def renew_a_sample(browser):
     written = browser.run(text)
     time.sleep(2)
     browser.reload()
-    browser.until("document.getElementById('publish-sample').selectedOptions[0]?.text === '—' && document.querySelector('#phones [aria-pressed=true]')", "no sample to be named for what was changed")
+    browser.until("document.getElementById('publish-sample').selectedOptions[0]?.text === 'your own text' && document.querySelector('#phones [aria-pressed=true]')", "no sample to be named for what was changed")
     if "Anne" not in written or browser.run(text) != written:
         sys.exit(f"check-dev-page: what was written is changed: {written}")
 

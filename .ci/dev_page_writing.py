@@ -1,5 +1,6 @@
 """What the page of `mailboat dev` owes whoever writes an event: it leaves that alone, names what is wrong with it, and shows the phone that it reaches."""
 
+import json
 import sys
 
 from dev_page_steps import begin_anew, choose_phone, open_tab, publish, write, write_sample
@@ -20,10 +21,18 @@ def leave_what_is_written(browser, address, shell):
         publish(shell, address, activity, {"minutes": 3})
         shell(f"curl --fail-with-body -sS '{address}/wait-for?activity={activity}&key=minutes&timeout=20'")
     begin_anew(browser, "kept-1")
+    draft = "document.getElementById('publish-sample').selectedOptions[0].text"
+    sample = browser.run(f"{text}.value")
+    if browser.run(draft) != "Delivery":
+        sys.exit("check-dev-page: the menu does not name the sample")
+    write(browser, {"event": "update", "content-state": {}})
+    browser.until(f"{draft} === 'your own text'", "what has replaced the sample to be called one's own")
+    browser.run(f"{{ {text}.value = {json.dumps(sample)}; {text}.dispatchEvent(new Event('input')); }}")
+    browser.until(f"{draft} === 'Delivery'", "the sample to be named again")
     choose_phone(browser, "pizza-1")
     browser.until(f"{key}.value === 'pizza-1'", "the key to follow while nobody has written anything")
     browser.run("[...document.querySelectorAll('#phone button')].find((one) => one.innerText === 'Write its register event').click()")
-    browser.until(f"{text}.value.includes('register') && document.getElementById('publish-sample').selectedOptions[0].text === '—' && {warning}.hidden", "the register event, which is no sample")
+    browser.until(f"{text}.value.includes('register') && document.getElementById('publish-sample').selectedOptions[0].text === 'your own text' && {warning}.hidden", "the register event, which is no sample")
     written = browser.run(f"{text}.value")
     choose_phone(browser, "kept-1")
     browser.until(f"{offer}.innerText === 'Use kept-1 as key' && !{offer}.hidden", "the other key to be offered")
@@ -32,7 +41,7 @@ def leave_what_is_written(browser, address, shell):
     browser.run(f"{offer}.click()")
     browser.until(f"{key}.value === 'kept-1' && /^This token is the one of phone \\d+ \\(pizza-1\\)/.test({warning}.innerText)", "whose token it is")
     browser.reload()
-    browser.until("document.getElementById('publish-sample').selectedOptions[0]?.text === '—' && document.querySelector('#phones [aria-pressed=true]')", "no sample to be named for what was written")
+    browser.until("document.getElementById('publish-sample').selectedOptions[0]?.text === 'your own text' && document.querySelector('#phones [aria-pressed=true]')", "no sample to be named for what was written")
     if browser.run(f"{text}.value") != written:
         sys.exit("check-dev-page: what was written is lost")
     write_sample(browser, "Delivery")
@@ -82,7 +91,7 @@ def see_a_member(browser, address, shell):
     browser.run("{ const canvas = document.querySelector('.audience canvas'); const box = canvas.getBoundingClientRect(); canvas.dispatchEvent(new MouseEvent('click', { clientX: box.left + 3, clientY: box.top + 3 })); }")
     browser.until(f"{pressed}.startsWith('member 1 of match-7')", "the member whose pixel was pressed")
     browser.run("[...document.querySelectorAll('.audience button')].find((one) => one.innerText === 'Write an event for it').click()")
-    browser.until("document.getElementById('publish-sample').selectedOptions[0].text === '—'", "an event that is no sample")
+    browser.until("document.getElementById('publish-sample').selectedOptions[0].text === 'your own text'", "an event that is no sample")
     write_sample(browser, "Match")
     browser.until("JSON.parse(document.getElementById('publish-event').value).to?.audience === 'match-7' && document.getElementById('publish-warning').hidden", "the sample to be for the audience")
     write(browser, {"event": "update", "content-state": {"minutes": 4}})

@@ -50,6 +50,7 @@ export function drawHints() {
   place.hidden = !warning;
   if (place.textContent !== warning) place.textContent = warning;
   drawOffer();
+  nameDraft(text);
   if (hinted.key === key && hinted.text === text) return;
   hinted = { key, text };
   drawSnippets();
@@ -274,8 +275,17 @@ function freshKey() {
   return `order-${number}`;
 }
 
-// The menu names the sample that the text began with; -1: none.
+// The menu names the sample that the text is; -1: none.
 function chooseSample(index) { byID("publish-sample").value = index < 0 ? "" : String(index); }
+
+// Says what the text is now: a sample that nobody has changed, an event of somebody's own, or nothing yet.
+function nameDraft(text) {
+  const own = byID("publish-sample").options[0];
+  if (!own) return;
+  const name = text ? "your own text" : "empty: choose a sample";
+  if (own.text !== name) own.text = name;
+  chooseSample(sampleOf(text));
+}
 
 // Fills the menu of samples. The last one may be made from what the app's code decodes.
 export function drawSamples(about) {
@@ -286,8 +296,9 @@ export function drawSamples(about) {
   if (menu.dataset.drawn === names) return;
   menu.dataset.drawn = names;
   const chosen = menu.value;
-  menu.replaceChildren(el("option", { value: "" }, "—"), ...samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
+  menu.replaceChildren(el("option", { value: "" }), ...samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
   chooseSample(chosen && Number(chosen) < samples.length ? Number(chosen) : -1);
+  nameDraft(byID("publish-event").value);
 }
 
 // The key that a start was given, because a phone had the one before.
