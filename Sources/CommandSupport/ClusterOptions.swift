@@ -5,13 +5,14 @@ import LocalFiles
 import PushModel
 package import PushWorker
 import Redaction
+import Synchronization
 
 /// Which cluster, and how to connect to it. Where several are given, the later in this list takes precedence:
 /// `--config`, `--properties`, `--bootstrap`, `-X`.
 package struct ClusterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Brokers, separated by commas; instead of those of --config. A host without a port means port 9092.",
+            "Brokers, separated by commas; instead of those of --config. A broker without a port is asked at 9092, with a warning.",
             valueName: "host:port,..."),
         form: .brokers)
     var bootstrap: String?
@@ -131,11 +132,23 @@ package struct ClusterOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
         try Self.judge(settings, for: role)
-        guard settings["bootstrap.servers"] ?? settings["metadata.broker.list"] != nil else {
+        guard let brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"] else {
             throw ValidationError("no brokers: give --bootstrap host:port,..., or bootstrap.servers in --properties")
         }
+        Self.remarkOnPorts(brokers)
         try Self.logIn(settings)
         return settings
+    }
+
+    /// Whether a missing port was remarked on. A command makes several clients, and says it once.
+    private static let isRemarked = Atomic(false)
+
+    /// Says on standard error which port is taken for brokers without one.
+    private static func remarkOnPorts(_ brokers: String) {
+        guard ShownText.addresses(brokers) == brokers, let remark = BrokerList.remarkOnPorts(brokers),
+            !Self.isRemarked.exchange(true, ordering: .relaxed)
+        else { return }
+        StandardError.print("warning: \(remark)")
     }
 
     /// Waits for a token if the login needs one. Otherwise every request would silently wait for it.
@@ -150,7 +163,8 @@ package struct ClusterOptions: ParsableArguments {
     /// The brokers, for messages.
     package func brokers() throws -> String {
         let settings = try self.settings(for: .consumer)
-        return ShownText.addresses(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? "")
+        return ShownText.addresses(
+            BrokerList.withPorts(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""))
     }
 
     /// The properties in a file, `name=value` a line, including a login by tokens that its `kafka.oauth.…` lines

@@ -8,6 +8,17 @@ struct BrokerListTests {
     ])
     func brokersAreTaken(text: String) { #expect(BrokerList.isValid(text)) }
 
+    /// librdkafka takes its own port for a broker without one, and says nothing.
+    @Test(arguments: [
+        ("localhost", "localhost:9092"), ("a:1", "a:1"), ("a:1, b ,[::1]", "a:1,b:9092,[::1]:9092"),
+        ("ssl://b", "ssl://b:9092"), ("ssl://[::1]:9", "ssl://[::1]:9"), ("a,", "a:9092"),
+    ])
+    func brokersGetTheUsualPort(text: String, whole: String) {
+        #expect(BrokerList.withPorts(text) == whole)
+        #expect((BrokerList.remarkOnPorts(text) == nil) == (text == whole))
+        #expect(BrokerList.remarkOnPorts(whole) == nil && BrokerList.isValid(whole))
+    }
+
     /// Wrong lists of brokers are refused. librdkafka would accept most of them, and then wait for a broker that does
     /// not exist.
     @Test(arguments: [

@@ -34,6 +34,18 @@ struct DocumentationTests {
             "\(documented) of \(all) have a comment; \(Self.list(missing.values.flatMap { $0 }))")
     }
 
+    /// A publisher finds the rule for an event with two outcomes on either page, and it is the same rule.
+    @Test func theRuleForTwoOutcomesIsTheSameOnBothPages() throws {
+        let rules = try ["README.md", "Sources/mailboat/Mailboat.docc/Outcomes.md"].map { path in
+            let text = try #require(ProjectFiles.textFile(path)).lines.joined(separator: "\n")
+            let start = try #require(text.firstRange(of: "If one of the outcomes is `delivered`")).lowerBound
+            let end = try #require(text[start...].firstRange(of: "only if there is no other.")).upperBound
+            return text[start..<end]
+        }
+        #expect(rules[0] == rules[1])
+        #expect(rules[0].contains("neither `unknown` nor `duplicate`"))
+    }
+
     /// Whether a declaration counts. A declaration does not count if a comment could only repeat what is known:
     /// - a member with the name that a protocol of Swift or of a library demands, because the protocol describes it;
     /// - an initialiser whose parameters all have names of properties of the file, because the properties are

@@ -16,6 +16,8 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 DOCC = "Sources/mailboat/Mailboat.docc"
 # What the package has outside of its pages, from /usr/share/doc/mailboat on.
 ELSEWHERE = {
+    # Debian has licences in a file of this name, and so has the tarball.
+    "LICENSE": "copyright",
     "deploy/prometheus": "../../mailboat/prometheus", "deploy/grafana": "../../mailboat/grafana", "deploy/grafana/dashboards/mailboat.json": "../../mailboat/grafana/mailboat.json",
     "deploy/prometheus/mailboat-rules.yaml": "../../mailboat/prometheus/mailboat-rules.yaml", "Sources/PushWorker/Admin/admin.openapi.json": "../../mailboat/schemas/admin.openapi.json",
     **{f"deploy/schemas/{path.name}": f"../../mailboat/schemas/{path.name}" for path in (PROJECT / "deploy/schemas").glob("*.json")},

@@ -42,7 +42,9 @@ enum CommandEnding<Root: AsyncParsableCommand> {
         _ error: any Error, running: (any ParsableCommand.Type)?, words: [String]
     ) -> (text: String, status: ExitCode) {
         let line = CommandLineText(words)
-        if let fault = error as? CommandWords.Fault {
+        if let first = error as? CommandWords.Fault {
+            // An empty value is found before the parser reads anything. A wrong option is named before it.
+            let fault = CommandWords(words, root: Root.self).unknownOption() ?? first
             return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
         }
         // The command itself finds some faults of a command line, for which the parser would show the usage of the

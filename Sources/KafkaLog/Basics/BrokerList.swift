@@ -7,6 +7,34 @@ public enum BrokerList {
     /// librdkafka's names of protocols, which may precede a host.
     private static let protocols: Set<Substring> = ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]
 
+    /// librdkafka's port for a broker that is named without one.
+    public static let usualPort = 9_092
+
+    /// Says which port is used for brokers that are named without one; `nil`: each has a port.
+    public static func remarkOnPorts(_ text: String) -> String? {
+        let bare = Self.brokers(in: text).filter { !Self.hasPort($0) }
+        guard !bare.isEmpty else { return nil }
+        return
+            "\(bare.joined(separator: ", ")) \(bare.count == 1 ? "has" : "have") no port, so Kafka's usual one is taken: \(Self.usualPort)"
+    }
+
+    /// The list, in which each broker has a port.
+    public static func withPorts(_ text: String) -> String {
+        guard Self.remarkOnPorts(text) != nil else { return text }
+        return Self.brokers(in: text).map { Self.hasPort($0) ? String($0) : "\($0):\(Self.usualPort)" }
+            .joined(separator: ",")
+    }
+
+    private static func brokers(in text: String) -> [Substring] {
+        text.split(separator: ",").map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
+    }
+
+    /// Whether a broker of a valid list has a port.
+    private static func hasPort(_ broker: Substring) -> Bool {
+        let address = broker.firstRange(of: "://").map { broker[$0.upperBound...] } ?? broker
+        return address.lastIndex(of: ":").map { !address[$0...].contains("]") } ?? false
+    }
+
     /// Whether `text` is a list of `host:port` or `host`, separated by commas. A protocol may precede each; an IPv6
     /// address is in brackets. A user before the host is refused, because logs and messages show brokers.
     public static func isValid(_ text: String) -> Bool {

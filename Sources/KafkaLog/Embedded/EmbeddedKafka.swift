@@ -65,6 +65,10 @@ public final class EmbeddedKafka: Sendable {
     /// overtakes another.
     public static let producerSettings = KafkaSettings([.init("max.in.flight.requests.per.connection", "1")])
 
+    /// Whether a cluster is librdkafka's mock cluster, of this process or of another.
+    /// - Parameter clusterID: Kafka's own identifier of the cluster.
+    public static func isEmbedded(clusterID: String) -> Bool { clusterID.hasPrefix("mockCluster") }
+
     /// `host:port,…` for clients on this machine.
     public let bootstrap: String
     private let cluster: MockCluster

@@ -22,6 +22,15 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
         return text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
+    /// The text of a fault about a name that is no setting, and resembles none.
+    static let unknown = "is not a setting"
+
+    /// The line of the file in which the setting was given; `nil`: it was not given in a file.
+    var line: Int? {
+        guard let location, let colon = location.lastIndex(of: ":") else { return nil }
+        return Int(location[location.index(after: colon)...])
+    }
+
     public var description: String {
         "\(self.location.map { "\($0): " } ?? "")\(self.setting): \(self.text)"
     }
@@ -34,12 +43,29 @@ extension [ConfigurationFault] {
     }
 }
 
+extension [ConfigurationFault] {
+    /// The faults in the order of the file's lines. Those that are not in the file follow in their present order.
+    var inOrderOfLines: [ConfigurationFault] {
+        self.enumerated().sorted { one, other in
+            (one.element.line ?? .max, one.offset) < (other.element.line ?? .max, other.offset)
+        }.map(\.element)
+    }
+}
+
 /// All faults of a configuration at once.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The faults, those of the file in the order of its lines; at least one.
+    /// The faults, in the order of the file's lines; at least one.
     public var faults: [ConfigurationFault]
 
     public init(faults: [ConfigurationFault]) { self.faults = faults }
 
-    public var description: String { self.faults.map(\.description).joined(separator: "\n") }
+    /// What helps with several of the faults, in a sentence without a full stop; `nil`: their texts say everything.
+    public var advice: String? {
+        self.faults.contains { $0.text == ConfigurationFault.unknown }
+            ? "'mailboat run --print-settings' lists all settings" : nil
+    }
+
+    public var description: String {
+        (self.faults.map(\.description) + [self.advice].compactMap(\.self)).joined(separator: "\n")
+    }
 }

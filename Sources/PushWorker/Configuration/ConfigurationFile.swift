@@ -84,7 +84,7 @@ struct ConfigurationFile {
             switch node {
             case .mapping(let mapping):
                 // An app with only default settings is written as `com.example.pizza: {}` below `apps`.
-                if mapping.isEmpty, path == ["apps"] {
+                if mapping.isEmpty, path == ["apps"] || inner == ["apps"] {
                     self.entries.append(Entry(path: inner, text: .list([]), line: line))
                 }
                 self.read(mapping, path: inner)

@@ -18,7 +18,12 @@ extension WorkerConfiguration {
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
         // A missing file is reported once: librdkafka's own message about it would say nothing more.
-        return faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
+        let all = faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
+        return all.map { fault in
+            var fault = fault
+            fault.location = fault.location ?? self.places[fault.setting]
+            return fault
+        }.inOrderOfLines.sayingFromWhereOnce
     }
 
     /// A fault for each file that is missing, cannot be read or has wrong content, once for each setting that names it.
@@ -38,7 +43,7 @@ extension WorkerConfiguration {
         let isRelative = !fault.text.hasPrefix("/") && !fault.text.contains(" /") && !fault.text.hasPrefix("the file ")
         guard isRelative, fault.text.hasSuffix(String(cString: strerror(ENOENT))) else { return fault }
         var fault = fault
-        fault.text += ". The path is relative to the directory in which this process was started"
+        fault.text += [ConfigurationFault].fromWhere
         return fault
     }
 
@@ -115,5 +120,21 @@ extension WorkerConfiguration {
             }
         }
         return faults
+    }
+}
+
+extension [ConfigurationFault] {
+    /// The end of a fault about a file that is not found under a relative path.
+    fileprivate static let fromWhere = ". The path is relative to the directory in which this process was started"
+
+    /// The faults. Only the last one says from where a relative path is read.
+    fileprivate var sayingFromWhereOnce: [ConfigurationFault] {
+        let last = self.lastIndex { $0.text.hasSuffix(Self.fromWhere) }
+        return self.enumerated().map { index, fault in
+            guard index != last, fault.text.hasSuffix(Self.fromWhere) else { return fault }
+            var fault = fault
+            fault.text.removeLast(Self.fromWhere.count)
+            return fault
+        }
     }
 }

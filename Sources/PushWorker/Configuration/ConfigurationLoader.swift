@@ -85,29 +85,13 @@ public struct ConfigurationLoader {
         self.checkVariables()
         // A value that could not be read has been replaced by its default. Checks across settings would then report
         // faults that do not exist.
-        self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
-        guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faultsToShow) }
+        let faults = self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
+        self.faults += faults.map { self.located($0) }
+        guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults.inOrderOfLines) }
+        self.warnOfMissingPorts()
+        self.configuration.places = self.places()
         return Loaded(configuration: self.configuration, warnings: self.warnings)
     }
-
-    /// The faults in the order of the file's lines. Faults of variables and of missing settings follow. Only the last
-    /// unknown setting names the command that lists all settings.
-    private var faultsToShow: [ConfigurationFault] {
-        func line(_ fault: ConfigurationFault) -> Int {
-            guard let file = self.file, let location = fault.location, location.hasPrefix("\(file.name):") else {
-                return .max
-            }
-            return Int(location.dropFirst(file.name.count + 1)) ?? .max
-        }
-        var faults = self.faults.enumerated().sorted {
-            (line($0.element), $0.offset) < (line($1.element), $1.offset)
-        }.map(\.element)
-        for index in faults.indices.filter({ faults[$0].text.hasSuffix(Self.listAdvice) }).dropLast() {
-            faults[index].text.removeLast(Self.listAdvice.count)
-        }
-        return faults
-    }
-    private static let listAdvice = "; 'mailboat run --print-settings' lists them"
 
     // MARK: The file
 
@@ -154,7 +138,7 @@ public struct ConfigurationLoader {
         if !isOfApp { names += WorkerConfiguration.settings.map(\.description.name) + ["apps"] }
         if let near = NearSpelling.of(name, among: names) { return "is not a setting; did you mean \(near)?" }
         guard !isOfApp, let property = Self.property(meantBy: name) else {
-            return "is not a setting\(Self.listAdvice)"
+            return ConfigurationFault.unknown
         }
         let setting = "kafka.properties.\(property)"
         return "is not a setting; did you mean \(setting)?"
@@ -187,9 +171,6 @@ public struct ConfigurationLoader {
             case .one(let text): self.bundleIDs.append(text)
             case .list(let texts): self.bundleIDs += texts
             }
-            if entry.text == .list([]), self.bundleIDs.isEmpty, self.variable("apps", isList: true) == nil {
-                self.fault(entry, "is empty: expected \(WorkerConfiguration.expectedApps)")
-            }
         }
         if let (text, _) = self.variable("apps", isList: true), case .list(let texts) = text {
             self.bundleIDs += texts.filter { !self.bundleIDs.contains($0) }
@@ -200,12 +181,71 @@ public struct ConfigurationLoader {
                 ? ShownText.unknownName(bundleID) : ShownText.name(bundleID)
             self.faults.append(
                 ConfigurationFault(
-                    setting: "apps",
+                    setting: "apps", location: self.location(ofApp: bundleID),
                     text: "\(shown) is no bundle id: expected \(SettingChecks.expectedBundleID(for: bundleID))"))
         }
         for (index, bundleID) in self.bundleIDs.enumerated() where self.bundleIDs[..<index].contains(bundleID) {
-            self.faults.append(ConfigurationFault(setting: "apps", text: "\(ShownText.name(bundleID)) is listed twice"))
+            self.faults.append(
+                ConfigurationFault(
+                    setting: "apps", location: self.location(ofApp: bundleID),
+                    text: "\(ShownText.name(bundleID)) is listed twice"))
         }
+    }
+
+    /// Where an app is named: in the list of apps, as a name below `apps`, or in the environment.
+    private func location(ofApp bundleID: String) -> String? {
+        let entry = self.file?.entries.first { entry in
+            guard entry.path[0] == "apps" else { return false }
+            return entry.path.count > 1 ? entry.path[1] == bundleID : entry.text.holds(bundleID)
+        }
+        if let entry { return self.file?.location(line: entry.line) }
+        return self.variable("apps", isList: true)?.name
+    }
+
+    // MARK: Places
+
+    /// The fault with the place of its setting. A setting that is given, but empty, is not called missing.
+    private func located(_ fault: ConfigurationFault) -> ConfigurationFault {
+        guard fault.location == nil, let place = self.places()[fault.setting] else { return fault }
+        var fault = fault
+        fault.location = place
+        if fault.setting == "apps" { fault.text = fault.text.replacing("is missing: ", with: "is empty: ") }
+        return fault
+    }
+
+    /// Where each setting was given that is not one app's own, by its name.
+    private func places() -> [String: String] {
+        var places: [String: String] = [:]
+        for entry in self.file?.entries ?? [] where entry.path[0] != "apps" || entry.path.count == 1 {
+            places[entry.path.joined(separator: ".")] = self.file?.location(line: entry.line)
+        }
+        let groups = WorkerConfiguration.openGroups.map(\.name)
+        for name in self.environment.keys where name.hasPrefix(Self.environmentPrefix + "_") {
+            for group in groups where name.hasPrefix(Self.variableName(of: group) + "_") {
+                places["\(group).\(Self.property(of: name, in: group))"] = name
+            }
+        }
+        for row in WorkerConfiguration.settings {
+            if let variable = self.variable(row.description.name, isList: false) {
+                places[row.description.name] = variable.name
+            }
+        }
+        return places
+    }
+
+    /// The property of librdkafka that a variable gives.
+    private static func property(of variable: String, in group: String) -> String {
+        variable.dropFirst(Self.variableName(of: group).count + 1).lowercased().replacing("_", with: ".")
+    }
+
+    /// Warns of brokers without a port, because librdkafka says nothing and takes its own.
+    private mutating func warnOfMissingPorts() {
+        let settings = self.configuration.kafka.consumerSettings
+        guard let brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"],
+            let remark = BrokerList.remarkOnPorts(brokers)
+        else { return }
+        let place = self.places()["kafka.bootstrap"].map { "\($0): " } ?? ""
+        self.warnings.append("\(place)kafka.bootstrap: \(remark)")
     }
 
     // MARK: Values
@@ -339,7 +379,7 @@ public struct ConfigurationLoader {
         }
         let start = Self.variableName(of: group) + "_"
         for (name, value) in self.environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix(start) {
-            settings.append(name.dropFirst(start.count).lowercased().replacing("_", with: "."), value)
+            settings.append(Self.property(of: name, in: group), value)
         }
         return settings
     }

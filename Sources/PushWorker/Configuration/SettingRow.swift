@@ -76,6 +76,14 @@ enum SettingText: Equatable, Sendable {
     /// The text of a value that is not a list; `nil` for a list.
     var one: String? { if case .one(let text) = self { text } else { nil } }
 
+    /// Whether the value is this text, or a list with it.
+    func holds(_ text: String) -> Bool {
+        switch self {
+        case .one(let one): one == text
+        case .list(let texts): texts.contains(text)
+        }
+    }
+
     /// The value's texts as a fault shows them. `show` returns what may be shown of each.
     fileprivate func shown(_ show: (String) -> String) -> String {
         switch self {

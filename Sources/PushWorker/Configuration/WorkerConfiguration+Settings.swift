@@ -30,7 +30,7 @@ extension WorkerConfiguration: SettingsRoot {
             "kafka.bootstrap", effect: .restart, isRequired: true,
             expected: BrokerList.expected, kind: .addresses,
             \.kafka.bootstrap,
-            "The brokers that are asked first. A host without a port means port 9092. May also be given as `bootstrap.servers` below `kafka.properties`."
+            "The brokers that are asked first. May also be given as `bootstrap.servers` below `kafka.properties`. A broker without a port is asked at 9092, with a warning."
         ) { BrokerList.isValid($0) },
         .text(
             "kafka.group", effect: .restart, expected: "1 to 249 characters", \.kafka.groupID,

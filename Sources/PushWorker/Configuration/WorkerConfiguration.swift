@@ -175,6 +175,9 @@ public struct WorkerConfiguration: Sendable {
     public var logLevel = Logger.Level.info
     /// The format of the worker's log lines.
     public var logFormat = LogFormat.text
+    /// Where settings were given that are not one app's own, such as `mailboat.yaml:12`, by setting name. Settings at
+    /// their defaults are missing.
+    var places: [String: String] = [:]
 
     /// The defaults.
     public init() {}

@@ -7,7 +7,8 @@ extension WorkerConfiguration.Kafka {
     /// The brokers that are asked first, for messages.
     var shownBrokers: String {
         let settings = self.consumerSettings
-        return ShownText.addresses(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? "")
+        return ShownText.addresses(
+            BrokerList.withPorts(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""))
     }
 
     /// Metadata of a log line about an error. If no broker has answered, it names those that were asked.

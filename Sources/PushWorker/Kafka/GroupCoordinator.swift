@@ -74,10 +74,24 @@ final class GroupCoordinator: Sendable {
     }
 
     /// Joins the group. Events wait until `run` handles them.
-    func start() throws(KafkaError) {
+    /// - Parameter clusterID: Kafka's identifier of the cluster; empty: not known.
+    func start(clusterID: String) throws(KafkaError) {
         try self.start(self.seat.consumer)
         self.logger.info(
-            "waiting for partitions from the group", metadata: ["group": "\(self.configuration.kafka.groupID)"])
+            "waiting for partitions from the group",
+            metadata: Self.metadata(ofWaitingIn: self.configuration.kafka, clusterID: clusterID))
+    }
+
+    /// What the log says while the worker waits for its first partitions. The embedded Kafka takes long after a restart,
+    /// which would otherwise look like a fault of the worker.
+    static func metadata(ofWaitingIn kafka: WorkerConfiguration.Kafka, clusterID: String) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["group": "\(kafka.groupID)"]
+        if EmbeddedKafka.isEmbedded(clusterID: clusterID) {
+            let seconds = DurationText.format(millis: max(0, kafka.sessionTimeoutMillis - 1_000))
+            metadata["hint"] =
+                "this is the embedded Kafka: it gives partitions after 3s to a group's first worker, and after \(seconds) when workers come or go, which a real Kafka does at once; session.timeout.ms of kafka.consumer, less 1s, decides"
+        }
+        return metadata
     }
 
     func start(_ consumer: KafkaConsumer) throws(KafkaError) {

@@ -280,7 +280,7 @@ final class WorkerParts: Sendable {
             let inlets = InletWatch(
                 seat: seat, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
             let groupWatch = GroupWatch(configuration, hub: hub, log: kafkaLog, logger: logger)
-            try coordinator.start()
+            try coordinator.start(clusterID: clusterID ?? "")
             let lagWatch = LagWatch(
                 seat: seat, hub: hub, committer: committer, inputTopics: plan.inputTopics,
                 kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)

@@ -15,8 +15,6 @@ struct LoopbackBrokers: Equatable {
     static let patience = Duration.seconds(5)
     private static let pause = Duration.milliseconds(200)
     private static let connectLimit = TimeAmount.seconds(2)
-    /// librdkafka's port for a broker without one.
-    private static let defaultPort = 9_092
 
     let addresses: [Address]
 
@@ -31,7 +29,7 @@ struct LoopbackBrokers: Equatable {
             guard !text.isEmpty else { continue }
             let colon = text.lastIndex(of: ":").flatMap { text[$0...].contains("]") ? nil : $0 }
             let host = text[..<(colon ?? text.endIndex)].drop { $0 == "[" }.prefix { $0 != "]" }
-            guard let port = colon.map({ Int(text[text.index(after: $0)...]) }) ?? Self.defaultPort,
+            guard let port = colon.map({ Int(text[text.index(after: $0)...]) }) ?? BrokerList.usualPort,
                 Self.isLoopback(host)
             else { return nil }
             addresses.append(Address(host: String(host), port: port))

@@ -145,7 +145,7 @@ struct RunCommand: AsyncParsableCommand {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))
             }
-            throw Self.refusal(error.faults, hasFile: self.config != nil)
+            throw Self.refusal(error.faults, advice: error.advice, hasFile: self.config != nil)
         }
     }
 
@@ -170,10 +170,13 @@ struct RunCommand: AsyncParsableCommand {
 
     /// Reports each fault.
     /// - Returns: the status to exit with.
-    private static func refusal(_ faults: [ConfigurationFault], hasFile: Bool = true) -> ExitCode {
+    private static func refusal(
+        _ faults: [ConfigurationFault], advice: String? = nil, hasFile: Bool = true
+    ) -> ExitCode {
         for fault in faults { LogLines.say(fault.description, level: .error) }
         LogLines.say(
             "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started"
+                + (advice.map { ". \($0)" } ?? "")
                 + (hasFile ? "" : ". No --config FILE was given: the settings are those of the environment alone"),
             level: .critical)
         return .failure

@@ -108,6 +108,11 @@ struct CommandLineTests {
             usage: "mailboat topics check"),
         Case(
             "topics check --bootstrap=", "--bootstrap is empty: expected host:port,...", usage: "mailboat topics check"),
+        // A wrong option is named before an empty value.
+        Case(
+            "publish --bootstrap '' --bootstrap-servr h:1", "'mailboat publish' has no option '--bootstrap-servr'; did",
+            usage: "mailboat publish"),
+        Case("check --app '' --quite", "no option '--quite'; did you mean '--quiet'?", usage: "mailboat check"),
         Case("check --app ''", "--app is empty: expected bundle id", usage: "mailboat check"),
         Case("check ''", "<file> is empty: expected file", usage: "mailboat check"),
         Case("explain '' --bootstrap h:1", "<key> is empty: expected", usage: "mailboat explain"),

@@ -8,7 +8,7 @@ import Testing
 /// Tests of `mailboat doctor` when many things are wrong. `ToolsTests` has the case where all is well.
 @Suite(.timeLimit(.minutes(2)))
 struct DoctorTests {
-    private static func findings(_ yaml: String, _ words: String...) async throws -> [DoctorFinding] {
+    private static func findings(_ yaml: String, _ words: [String] = []) async throws -> [DoctorFinding] {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml").path
         try yaml.write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -28,7 +28,7 @@ struct DoctorTests {
               key-file: /nowhere/key.p8
               production: {host: 127.0.0.1, port: 1, manage-host: 127.0.0.1, manage-port: 1}
             apps: [com.example.pizza]
-            """, "--push-probe")
+            """, ["--push-probe"])
         #expect(
             findings.map { "\($0.level) \($0.check)" } == [
                 "ok configuration", "fail key", "fail connection", "warn connection", "fail kafka",
@@ -37,6 +37,53 @@ struct DoctorTests {
         #expect(findings[1].line.ranges(of: "/nowhere/key.p8").count == 1)
         #expect(findings[2].found.contains("Connection refused"))
         #expect(findings.allSatisfy { $0.level == .ok || $0.remedy != nil })
+    }
+
+    /// The last lines say which checks were tried, and which were not and why.
+    @Test(arguments: [
+        (
+            Array(DoctorFinding.Check.allCases), true,
+            [
+                "tried: configuration, key, connection, clock, credentials, login, tracing, kafka, topics, group, offsets, state"
+            ]
+        ),
+        (
+            [.configuration, .key, .connection, .kafka, .topics, .group, .offsets, .state], false,
+            [
+                "tried: configuration, key, connection, kafka, topics, group, offsets, state",
+                "not tried: clock, credentials: whether APNs accepts each key and bundle id, and this machine's clock",
+                "'mailboat doctor --config FILE --push-probe' tries them, with pushes that reach no phone",
+            ]
+        ),
+        (
+            [.configuration, .key, .connection, .kafka], true,
+            [
+                "tried: configuration, key, connection, kafka",
+                "not tried: clock, credentials, topics, group, offsets, state, because of what failed above",
+            ]
+        ),
+    ])
+    func whatWasTriedIsSaid(tried: [DoctorFinding.Check], isProbing: Bool, expected: [String]) {
+        let findings = tried.map { DoctorFinding(level: .ok, check: $0, subject: "s", found: "f") }
+        let lines = DoctorSummary(findings, isProbing: isProbing).lines
+        #expect(lines == ["\(tried.count) ok, 0 warn, 0 fail"] + expected)
+    }
+
+    /// A configuration passes although APNs does not know its bundle id: the line says that nobody has asked.
+    @Test(arguments: [(["--push-probe"], false), ([], true)])
+    func aGoodConfigurationDoesNotSeemToMeanAGoodBundleID(words: [String], isSaid: Bool) async throws {
+        let yaml =
+            "kafka.bootstrap: 127.0.0.1:1\napns: {team-id: TESTTEAM12, key-id: TESTKEY123, key-file: /nowhere/k.p8, production: {host: 127.0.0.1, port: 1}}\napps: [com.exmaple.pizza]\n"
+        let findings = try await Self.findings(yaml, words)
+        let first = try #require(findings.first)
+        #expect(first.check == .configuration && first.found.contains("com.exmaple.pizza"))
+        #expect(first.found.hasSuffix("(APNs was not asked about it)") == isSaid, "\(first.line)")
+    }
+
+    /// A program that reads the findings can tell what was found apart by the names of the checks.
+    @Test func whatIsSaidOfStateHasANameOfItsOwn() {
+        let finding = DoctorJudge.state(topic: "s", [], group: "g", hasCommits: true)
+        #expect(finding.check == .state && finding.line.hasPrefix("ok    state "))
     }
 
     @Test func settingsThatAreWrongAreNamedAndNothingElseIsTried() async throws {

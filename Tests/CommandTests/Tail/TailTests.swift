@@ -70,7 +70,60 @@ struct TailTests {
         #expect(filter.take(Self.record("{\"outcome\":\"late\",\"event-id\":\"order-7-ready\"}"), vain: &vain) == nil)
         #expect(
             vain.sentence(asked: filter.asked, in: "o")
-                == "1 record of o read, and none matches; --event-id: did you mean order-7-ready?")
+                == "1 record of o read, and none matches --event-id order-7-raedy; --event-id: did you mean order-7-ready?"
+        )
+        #expect(TailAdvice(eventID: "order-7-raedy", vain: vain).lines(command: { $0 }).isEmpty)
+    }
+
+    /// An id that is in no outcome is answered with what else may be the case, in short lines. Advice that does not
+    /// apply to what was read, or to the configuration, is left out.
+    @Test(arguments: [
+        (OutcomePublication.all, ["late"], [String]()),
+        (.pushes, ["late"], ["outcomes.publish is pushes: workers do not write applied and superseded."]),
+        (
+            .failures, ["late"],
+            [
+                "outcomes.publish is failures: workers do not write applied, delivered, superseded, duplicate and fanned-out."
+            ]
+        ),
+        (nil, ["applied"], []), (nil, ["superseded"], []), (nil, [], []),
+        (
+            nil, ["late"],
+            ["No outcome read is applied or superseded: workers write these only with outcomes.publish: all."]
+        ),
+        (
+            .all, ["dead-lettered"],
+            ["1 refused event has no id in its outcome. <dead-letters list --event-id e-9> looks for e-9."]
+        ),
+        (
+            .all, ["dead-lettered", "dead-lettered"],
+            ["2 refused events have no id in their outcomes. <dead-letters list --event-id e-9> looks for e-9."]
+        ),
+    ])
+    func anIDThatNoOutcomeHasGetsAdviceThatApplies(
+        publication: OutcomePublication?, outcomes: [String], expected: [String]
+    ) {
+        let filter = TailFilter(eventID: "e-9")
+        var vain = ReadInVain()
+        for outcome in outcomes {
+            #expect(filter.take(Self.record("{\"outcome\":\"\(outcome)\"}"), vain: &vain) == nil)
+        }
+        let lines = TailAdvice(eventID: "e-9", publication: publication, vain: vain).lines(command: { "<\($0)>" })
+        #expect(
+            lines == [
+                "The event may still wait, and has no outcome then. <explain KEY> shows the events of a key with their ids."
+            ] + expected)
+        #expect(lines.allSatisfy { $0.count <= 120 }, "\(lines)")
+    }
+
+    /// The key and the id are in the commands as a shell reads them.
+    @Test func adviceHasTheKeyAndTheIDThatWereAskedFor() {
+        var vain = ReadInVain()
+        let filter = TailFilter(key: "order-7", eventID: "e 9")
+        #expect(filter.take(Self.record("{\"outcome\":\"dead-lettered\"}"), vain: &vain) == nil)
+        let lines = TailAdvice(eventID: "e 9", publication: .all, key: "order-7", vain: vain).lines(command: { $0 })
+        #expect(lines.first?.contains("explain order-7 ") == true, "\(lines)")
+        #expect(lines.last?.contains("--event-id 'e 9' looks for e 9.") == true, "\(lines)")
     }
 
     @Test(arguments: [nil, "no JSON", "{\"app\":\"a.b\"}"])
@@ -189,9 +242,18 @@ struct TailTests {
     }
 
     @Test(arguments: [
-        (TailFilter(app: "com.exmaple"), "3 records of o read, and none matches; --app: did you mean com.example?"),
-        (TailFilter(app: "org.other"), "3 records of o read, and none matches; --app: there are com.example"),
-        (TailFilter(key: "order-8"), "3 records of o read, and none matches; --key: did you mean order-7?"),
+        (
+            TailFilter(app: "com.exmaple"),
+            "3 records of o read, and none matches --app com.exmaple; --app: did you mean com.example?"
+        ),
+        (
+            TailFilter(app: "org.other"),
+            "3 records of o read, and none matches --app org.other; --app: there are com.example"
+        ),
+        (
+            TailFilter(key: "order-8"),
+            "3 records of o read, and none matches --key order-8; --key: did you mean order-7?"
+        ),
         (TailFilter(outcomes: ["late"]), "3 records of o read, and none matches"),
         (TailFilter(sinceMillis: .max), "nothing in o since ten to"),
     ])

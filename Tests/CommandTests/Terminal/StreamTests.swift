@@ -138,6 +138,19 @@ struct StreamTests {
         Case(line: "$M topics check --bootstrap ''", status: 64, says: "--bootstrap is empty"),
         Case(line: "$M topics check --bootstrap localhost:99999", status: 64, says: "ports from 1 to 65535"),
         Case(line: "$M topics check -X bootstrap.servers=127.0.0.1:1 --timeout 1", status: 1),
+        // A port that nobody gave is named, once, whichever way the broker was given.
+        Case(
+            line: "$M topics check --bootstrap no-such-host.invalid --timeout 1", status: 1,
+            says: "warning: no-such-host.invalid has no port, so Kafka's usual one is taken: 9092",
+            names: "no-such-host.invalid:9092 cannot be asked"),
+        Case(
+            line:
+                "$M topics check -X bootstrap.servers=no-such-host.invalid --timeout 1 2>&1 | grep -c 'has no port' | grep -qx 1",
+            status: 0),
+        Case(
+            line:
+                "printf 'kafka.bootstrap: h\\nnonsense: 1\\nrubbish: 2\\napps: []\\n' > $D/m; $M run --check --config $D/m 2>&1 | grep -c print-settings | grep -qx 1",
+            status: 0),
         Case(line: "$M pubish", status: 64, says: "did you mean 'publish'?"),
         Case(line: "$M help nope", status: 64, says: "has no command 'nope'"),
         Case(line: "$M help run | grep -q 'print-settings'", status: 0),

@@ -34,28 +34,6 @@ struct ConfigurationLoaderTests {
         #expect(loaded.warnings.isEmpty)
     }
 
-    /// Faults stand in the order of the file's lines, those of variables last. Only the last unknown setting names the
-    /// command that lists all settings.
-    @Test func faultsStandInTheOrderOfTheFile() {
-        let text = "nonsuch: 1\nkafka.bootstrap: localhost:9092\nadmin.port: many\nother-thing: 2\napps: []"
-        let faults = Loading.faults(text, environment: ["MAILBOAT_DRAIN_TIMEOUT": "soon"])
-        #expect(faults.map(\.setting) == ["nonsuch", "admin.port", "other-thing", "apps", "drain-timeout"])
-        #expect(faults.dropLast().map(\.location) == [1, 3, 4, 5].map { "worker.yaml:\($0)" })
-        #expect(faults[0].text == "is not a setting")
-        #expect(faults[2].text == "is not a setting; 'mailboat run --print-settings' lists them")
-    }
-
-    /// A list of apps that is there and empty is named with its line, unless a variable names apps.
-    @Test func anEmptyListOfAppsIsNamedWithItsLine() {
-        let text = (Loading.lines.dropLast() + ["apps: []"]).joined(separator: "\n")
-        let faults = Loading.faults(text)
-        #expect(
-            faults.map(\.description) == [
-                "worker.yaml:3: apps: is empty: expected the bundle id of at least one app, with its settings below"
-            ])
-        #expect(Loading.faults(text, environment: ["MAILBOAT_APPS": "com.example.pizza"]).isEmpty)
-    }
-
     /// A capital letter in a bundle id adds no underscore to the name of a variable. Spaces around a comma do not
     /// belong to a topic.
     @Test func variablesAreNamedAfterTheirSettings() throws {
@@ -143,7 +121,7 @@ struct ConfigurationLoaderTests {
         ("kafka.grup: x", "kafka.grup", "worker.yaml:4", "did you mean kafka.group?"),
         ("placment: trust", "placment", "worker.yaml:4", "did you mean placement?"),
         ("budget: {per_hour: 3}", "budget.per_hour", "worker.yaml:4", "did you mean budget.per-hour?"),
-        ("nonsense: 1", "nonsense", "worker.yaml:4", "--print-settings"),
+        ("nonsense: 1", "nonsense", "worker.yaml:4", "is not a setting"),
         ("kafka: x", "kafka", "worker.yaml:4", "is not a setting"),
         ("log.level:", "log.level", "worker.yaml:4", "has no value"),
         ("log.level: ~", "log.level", "worker.yaml:4", "has no value"),
@@ -164,18 +142,27 @@ struct ConfigurationLoaderTests {
             "kafka.properties: {sasl.password: [hunter2secret]}", "kafka.properties.sasl.password", "worker.yaml:4",
             "is a list: expected one text"
         ),
-        ("topics.state: liveactivity.routed", "topics.state", "", "and so is topics.routed"),
-        ("apns.connections-warm: 5", "apns.connections-warm", "", "which is 4"),
-        ("apns.backoff-min: 60s\napns.backoff-max: 1s", "apns.backoff-min", "", "at most apns.backoff-max"),
-        ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "", "more than quiet-wait, which is 2s"),
+        ("topics.state: liveactivity.routed", "topics.state", "worker.yaml:4", "and so is topics.routed"),
+        ("apns.connections-warm: 5", "apns.connections-warm", "worker.yaml:4", "which is 4"),
+        (
+            "apns.backoff-min: 60s\napns.backoff-max: 1s", "apns.backoff-min", "worker.yaml:4",
+            "at most apns.backoff-max"
+        ),
+        ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "worker.yaml:4", "more than quiet-wait, which is 2s"),
         (
             "budget: {per-hour: 2, reserve: 2}", "budget.reserve", "worker.yaml:4",
             "expected less than budget.per-hour, which is 2"
         ),
-        ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "", "No such configuration property"),
-        ("kafka.properties.sasl.pasword: x", "kafka.properties.sasl.pasword", "", "did you mean sasl.password?"),
-        ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "", "is \"x\""),
-        ("kafka.consumer.enable.auto.commit: true", "kafka.consumer.enable.auto.commit", "", "cannot be set"),
+        ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "worker.yaml:4", "No such configuration property"),
+        (
+            "kafka.properties.sasl.pasword: x", "kafka.properties.sasl.pasword", "worker.yaml:4",
+            "did you mean sasl.password?"
+        ),
+        ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "worker.yaml:4", "is \"x\""),
+        (
+            "kafka.consumer.enable.auto.commit: true", "kafka.consumer.enable.auto.commit", "worker.yaml:4",
+            "cannot be set"
+        ),
     ])
     func faultsNameSettingPlaceAndExpectation(line: String, setting: String, place: String, text: String) throws {
         let faults = Loading.faults(adding: line)
@@ -184,6 +171,64 @@ struct ConfigurationLoaderTests {
         #expect(fault.setting == setting)
         #expect((fault.location ?? "") == place)
         #expect(fault.text.contains(text), "\(fault)")
+    }
+
+    /// Faults are in the order of the file, whichever check has found them. What the environment gives follows.
+    @Test func faultsAreInTheOrderOfTheFile() throws {
+        let text = [
+            "placement: chek", "kafka.grup: x", "budget.per-hour: no", "kafka.properties.no.such: 1",
+            "apps: [\"no id\"]",
+            "log.level: loud",
+        ]
+        let faults = Loading.faults(text.joined(separator: "\n"), environment: ["MAILBOAT_SHARDS": "no"])
+        #expect(faults.map(\.line) == [1, 2, 3, 4, 5, 6, nil], "\(faults)")
+        #expect(faults.last?.location == "MAILBOAT_SHARDS")
+    }
+
+    /// A list that is there and empty is not called missing, and has its place.
+    @Test(arguments: ["apps: []", "apps: {}"])
+    func anEmptyListOfAppsIsNotCalledMissing(line: String) throws {
+        let faults = Loading.faults("kafka.bootstrap: h:1\n\(line)")
+        let text = "is empty: expected the bundle id of at least one app, with its settings below"
+        #expect(faults == [.init(setting: "apps", location: "worker.yaml:2", text: text)], "\(faults)")
+    }
+
+    @Test(arguments: [
+        ("apps: [\"no id\"]", [:], "worker.yaml:1"), ("apps: {\"no id\": {}}", [:], "worker.yaml:1"),
+        ("apps: [a.b, a.b]", [:], "worker.yaml:1"), ("", ["MAILBOAT_APPS": "no id"], "MAILBOAT_APPS"),
+    ])
+    func aFaultOfAnAppsNameHasItsPlace(text: String, environment: [String: String], place: String) throws {
+        let faults = Loading.faults(text, environment: environment)
+        #expect(faults.first?.setting == "apps" && faults.first?.location == place, "\(faults)")
+    }
+
+    /// A hint that helps with each of several faults is given once, at the end.
+    @Test func whatHelpsWithAllFaultsIsSaidOnce() {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Loading.load("nonsense: 1", "rubbish: 2", "kafka.grup: x")
+        }
+        let text = error?.description ?? ""
+        #expect(text.ranges(of: "--print-settings").count == 1 && text.hasSuffix("lists all settings"), "\(text)")
+        let other = #expect(throws: ConfigurationError.self) { try Loading.load("kafka.grup: x") }
+        #expect(other?.description.contains("--print-settings") == false)
+    }
+
+    /// A broker without a port is taken with a warning, because files with such brokers were good before.
+    @Test(arguments: [
+        ("kafka.bootstrap: h", "worker.yaml:1: kafka.bootstrap: h has no port, so Kafka's usual one is taken: 9092"),
+        (
+            "kafka.bootstrap: \"h:1,i,[::1]\"",
+            "worker.yaml:1: kafka.bootstrap: i, [::1] have no port, so Kafka's usual one is taken: 9092"
+        ),
+        (
+            "kafka.properties.bootstrap.servers: h",
+            "kafka.bootstrap: h has no port, so Kafka's usual one is taken: 9092"
+        ),
+        ("kafka.bootstrap: h:1", nil),
+    ])
+    func aMissingPortIsSaid(line: String, warning: String?) throws {
+        let loaded = try Loading.loaded(([line] + Loading.lines.dropFirst()).joined(separator: "\n"))
+        #expect(loaded.warnings == (warning.map { [$0] } ?? []))
     }
 
     @Test(arguments: [

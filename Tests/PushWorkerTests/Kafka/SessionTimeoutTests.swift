@@ -1,4 +1,5 @@
 import KafkaLog
+import Logging
 import Testing
 
 @testable import PushWorker
@@ -15,6 +16,20 @@ import Testing
     func theShorterOfTheTwoTimesCounts(settings: [(String, String)], millis: Int64) {
         let settings = KafkaSettings(settings.map { .init($0.0, $0.1) })
         #expect(SessionTimeout.millis(settings) == millis)
+    }
+
+    /// A worker at the embedded Kafka says how long its partitions rest after a restart. A real Kafka gives them at once.
+    @Test(arguments: [
+        ("mockCluster15a1", "", "after 14s when workers"), ("mockCluster15a1", "6000", "after 5s when workers"),
+        ("4L6g3nShT-eMCtK--X86sw", "", nil), ("", "", nil),
+    ])
+    func aWorkerAtTheEmbeddedKafkaSaysHowLongItWaits(clusterID: String, timeout: String, words: String?) {
+        var kafka = WorkerConfiguration.Kafka()
+        kafka.groupID = "g"
+        if !timeout.isEmpty { kafka.consumer.append("session.timeout.ms", timeout) }
+        let metadata = GroupCoordinator.metadata(ofWaitingIn: kafka, clusterID: clusterID)
+        #expect(metadata["group"] == "g" && (metadata["hint"] == nil) == (words == nil))
+        if let words { #expect("\(metadata["hint", default: ""])".contains(words), "\(metadata)") }
     }
 
     /// Without a setting the session timeout is the consumer's default.

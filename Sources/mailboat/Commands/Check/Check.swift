@@ -32,15 +32,15 @@ struct Check: ParsableCommand {
             With --content-schema an event is refused, too, if the app could not decode its content-state: a worker sends it, and the \
             phone shows nothing.
 
-            Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, 64 when the \
-            command line is wrong. With --strict it is 1 after a warning, too.
+            Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, with --strict also when there is a \
+            warning, 64 when the command line is wrong.
 
             EXAMPLES
               mailboat check events.ndjson
               mailboat check --app com.example.pizza - < event.json
               mailboat check --content-schema PizzaAttributes.swift events.ndjson
               mailboat check --config mailboat.yaml events.ndjson
-              mailboat check --quiet events.ndjson &&
+              mailboat check --quiet --strict events.ndjson &&
                 mailboat publish --bootstrap localhost:9092 events.ndjson
             """)
 
@@ -74,7 +74,7 @@ struct Check: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Show only refused events, and warnings on stderr.")
     var quiet = false
 
-    @Flag(help: "End with status 1 after a warning, too.")
+    @Flag(help: "Exit with 1 for warnings, too, as for refused events.")
     var strict = false
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -112,7 +112,7 @@ struct Check: ParsableCommand {
             }
         }
         StandardError.print("\(input.name): \(tally.text)")
-        if tally.fails(isStrict: self.strict) { throw ExitCode(1) }
+        if !tally.isGood(isStrict: self.strict) { throw ExitCode(1) }
     }
 
     /// Counts of all events of the input.
@@ -121,14 +121,15 @@ struct Check: ParsableCommand {
         private var refusedCount = 0
         private var warningCount = 0
 
-        /// Whether the command ends with status 1.
-        func fails(isStrict: Bool) -> Bool { self.refusedCount > 0 || isStrict && self.warningCount > 0 }
-
         mutating func count(_ report: Report) {
             self.eventCount += 1
             if case .refused = report { self.refusedCount += 1 }
             self.warningCount += report.warnings.count
         }
+
+        /// Whether the exit status is 0.
+        /// - Parameter isStrict: whether a warning counts as a refused event does.
+        func isGood(isStrict: Bool) -> Bool { self.refusedCount == 0 && (!isStrict || self.warningCount == 0) }
 
         var text: String {
             "\(NumberText.count(self.eventCount, "event")), \(self.refusedCount) refused"

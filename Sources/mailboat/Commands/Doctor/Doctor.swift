@@ -17,12 +17,15 @@ struct Doctor: AsyncParsableCommand {
               key            each provider key: readable, P-256, its ids, who else may read it
               connection     each host and port that a worker would connect to: TCP, TLS with the certificate verified, HTTP/2
               clock          this machine's clock, compared with the date of APNs' answer if it has one (with --push-probe)
-              credentials    each app's key and topic (with --push-probe)
+              credentials    whether APNs accepts each app's key and bundle id (with --push-probe)
               login          the token for Kafka, if the login is by OAUTHBEARER
               tracing        the collector of traces, if there is one: a request without a span
               kafka, topics  the brokers, the topics, their partitions and settings, and missing rights
               group          the members of the consumer group, and whether any of them is not a worker
               offsets        whether the group's offsets are inside the logs
+              state          whether the topic with the workers' state holds what was written to it
+
+            Without --push-probe nothing is sent to APNs: whether it knows the key, and whether a bundle id is right, is not tried then. The             last lines, on standard error, say which checks were tried, and which were not and why.
 
             --push-probe sends one push for each app and environment to an invalid token. APNs names what it does not accept, and checks \
             key and topic before the token. No phone gets anything. APNs counts refusals, so do not repeat it in a loop.
@@ -43,7 +46,7 @@ struct Doctor: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A worker's configuration.", valueName: "file"), completion: .file())
     var config: String
 
-    @Flag(help: "Also try keys and topics, with pushes that reach no phone.")
+    @Flag(help: "Also ask APNs whether it accepts each key and bundle id, with pushes that reach no phone.")
     var pushProbe = false
 
     @Option(help: "Copies of each partition that are expected.", form: .whole(1...1_000))
@@ -58,22 +61,22 @@ struct Doctor: AsyncParsableCommand {
     var format = Format.text
 
     func run() async throws {
-        var counts: [DoctorFinding.Level: Int] = [:]
+        var findings: [DoctorFinding] = []
         let status = StatusLine()
         try await self.examine { found in
             var finding = found
             finding.remedy = found.remedy.map { Advice.naming(settings: self.config, in: $0) }
-            counts[finding.level, default: 0] += 1
+            findings.append(finding)
             status.print(self.format == .json ? finding.json : finding.line)
             try StandardOutput.check()
         } progress: {
             status.show($0)
         }
         status.end()
-        StandardError.print(
-            DoctorFinding.Level.allCases.map { "\(counts[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
-                + (self.pushProbe ? "" : "; keys and topics were not tried: --push-probe"))
-        if (counts[.fail] ?? 0) > 0 { throw ExitCode(1) }
+        for line in DoctorSummary(findings, isProbing: self.pushProbe).lines {
+            StandardError.print(Advice.naming(settings: self.config, in: line))
+        }
+        if findings.contains(where: { $0.level == .fail }) { throw ExitCode(1) }
     }
 
     /// Reports each finding as soon as it is known.
@@ -129,8 +132,10 @@ struct Doctor: AsyncParsableCommand {
                 bytes, fileName: URL(fileURLWithPath: self.config).lastPathComponent,
                 environment: ProcessInfo.processInfo.environment)
         } catch {
-            for fault in error.faults {
-                try report(named(fault, "'mailboat run --print-settings' lists all settings"))
+            for (index, fault) in error.faults.enumerated() {
+                // What helps with all of them follows the last.
+                let isLast = index == error.faults.count - 1
+                try report(named(fault, isLast ? "'mailboat run --print-settings' lists all settings" : nil))
             }
             return nil
         }
@@ -140,7 +145,9 @@ struct Doctor: AsyncParsableCommand {
         for fault in faults { try report(named(fault)) }
         if faults.isEmpty {
             let apps = loaded.configuration.apps.map(\.bundleID).joined(separator: ", ")
-            try report(finding(.ok, "the settings are good; apps: \(apps)"))
+            let pronoun = loaded.configuration.apps.count == 1 ? "it" : "them"
+            let unasked = self.pushProbe ? "" : " (APNs was not asked about \(pronoun))"
+            try report(finding(.ok, "the settings are good; apps: \(apps)\(unasked)"))
         }
         return loaded.configuration
     }

@@ -9,7 +9,7 @@ struct DoctorFinding: Equatable, Encodable {
     }
     /// Checks by name. The raw values are for programs, and never change once released.
     enum Check: String, Encodable, CaseIterable {
-        case configuration, key, connection, clock, credentials, login, tracing, kafka, topics, group, offsets
+        case configuration, key, connection, clock, credentials, login, tracing, kafka, topics, group, offsets, state
     }
 
     var level: Level

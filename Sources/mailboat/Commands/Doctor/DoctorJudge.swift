@@ -330,15 +330,15 @@ enum DoctorJudge {
         guard let first = looks.first(where: \.isLost) else {
             if !hasCommits, looks.contains(where: \.word.hasOwner) {
                 return DoctorFinding(
-                    level: .warn, check: .topics, subject: topic,
+                    level: .warn, check: .state, subject: topic,
                     found:
                         "workers have written to it, but Kafka has no offsets of the group \(group): another kafka.group uses it, or the offsets were deleted",
                     remedy: GroupWord.sameGroup)
             }
-            return DoctorFinding(level: .ok, check: .topics, subject: topic, found: "holds what was written to it")
+            return DoctorFinding(level: .ok, check: .state, subject: topic, found: "holds what was written to it")
         }
         return DoctorFinding(
-            level: .fail, check: .topics, subject: topic,
+            level: .fail, check: .state, subject: topic,
             found:
                 "has lost records in \(looks.count(where: \.isLost)) of \(NumberText.count(looks.count, "partition")), such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:

@@ -18,8 +18,9 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
 
             Limits: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and when it drops some); no \
             compaction or retention, no transactions, no static membership, no administration: topics are created here, by --topic. A \
-            group's first assignment takes 3 s, each later one the session timeout less 1 s (a session timeout of 3500 ms is the shortest \
-            that works). Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. If you let requests fail, \
+            group's first assignment takes 3 s, each later one the session timeout less 1 s: a worker that is started again waits 14 s for \
+            its partitions, where a real Kafka gives them at once (kafka.consumer: {session.timeout.ms: 3500} is the shortest that works). \
+            Set fetch.wait.max.ms to 5-20 in consumers: a waiting fetch is not woken by a new record. If you let requests fail, \
             set max.in.flight.requests.per.connection to 1 in idempotent producers. Their sequence numbers are not checked: a lost batch \
             counts as written when a later one was taken.
 

@@ -1,5 +1,6 @@
 import Foundation
 import PushEngine
+import PushModel
 
 /// Everything that was found about one key. `mailboat explain` decides from it, and shows it as evidence. Holds no
 /// token.
@@ -146,6 +147,8 @@ struct ExplainFacts: Equatable, Encodable {
         var hasFile = false
         var group = "mailboat"
         var outcomesPublish = "pushes"
+        /// Whether the file says that workers write every outcome.
+        var areAllPublished: Bool { self.hasFile && self.outcomesPublish == OutcomePublication.all.rawValue }
         /// Whether the file has the app. Events of other apps become dead letters.
         var isAppConfigured = true
         var budgetPerHour = 15
@@ -208,11 +211,13 @@ extension ExplainFacts {
     var newestForPhone: Event? { self.events.first { $0.isForPhone } }
     var slot: StateRecordDescription.Slot? { self.state?.slot }
 
-    /// The event's outcome; of several, `delivered` before any other, and `duplicate` last. After a crash an event may
-    /// have several outcomes, because a worker that reads it again reports it as a duplicate.
+    /// The event's outcome; of several, the one that counts by the rule on the page Outcomes. After a crash an event may
+    /// have several outcomes, because the worker that reads it again does not know the first.
     func outcome(of event: Event) -> Outcome? {
         let all = self.outcomes.filter { $0.source == event.source }
-        return all.first { $0.outcome == "delivered" } ?? all.first { $0.outcome != "duplicate" } ?? all.first
+        return all.first { ["delivered", "fanned-out"].contains($0.outcome) }
+            ?? all.first { !["unknown", "duplicate"].contains($0.outcome) } ?? all.first { $0.outcome == "unknown" }
+            ?? all.first
     }
     func letter(of event: Event) -> Letter? { self.letters.first { $0.source == event.source } }
     /// Whether the event as a whole became a dead letter, or cannot be read.

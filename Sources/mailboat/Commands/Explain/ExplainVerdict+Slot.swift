@@ -164,7 +164,7 @@ extension ExplainVerdict {
     /// Verdict from the state of the activity: nothing waits and no outcome decides.
     static func status(_ facts: ExplainFacts) -> ExplainVerdict {
         guard let state = facts.state else {
-            return facts.newestForPhone.map(Self.noTrace) ?? Self.nothingRegistered
+            return facts.newestForPhone.map { Self.noTrace($0, facts) } ?? Self.nothingRegistered
         }
         guard let slot = state.slot else {
             let age = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
@@ -176,14 +176,14 @@ extension ExplainVerdict {
         }
         if let event = facts.newestForPhone, facts.outcome(of: event) == nil {
             if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds < accepted {
-                return Self.older(event, accepted: accepted)
+                return Self.older(event, accepted: accepted, facts)
             }
             // If no outcome records of deliveries are written, `state` has the delivery.
             if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds <= accepted {
                 return Self.accepted(facts, event: event, outcome: nil)
             }
             guard slot.tokenHash != nil || slot.channel != nil else { return Self.nothingRegistered }
-            return Self.noTrace(event)
+            return Self.noTrace(event, facts)
         }
         guard slot.tokenHash != nil || slot.channel != nil else { return Self.nothingRegistered }
         if slot.lastAcceptedSeconds != nil { return Self.accepted(facts, event: nil, outcome: nil) }
@@ -196,27 +196,32 @@ extension ExplainVerdict {
             ])
     }
 
-    private static func older(_ event: ExplainFacts.Event, accepted: Int64) -> ExplainVerdict {
+    private static func older(
+        _ event: ExplainFacts.Event, accepted: Int64, _ facts: ExplainFacts
+    ) -> ExplainVerdict {
         ExplainVerdict(
             cause: .older,
             sentence:
                 "The newest event is older than what the phone shows: its timestamp is \(event.timestampSeconds), and \(accepted) was accepted before. It was superseded without a push.",
             next: [
-                "Are the clocks of all publishers right? Leave timestamp out, and the record's time counts.",
-                "Such outcomes are written with outcomes.publish: all.",
-            ])
+                "Are the clocks of all publishers right? Leave timestamp out, and the record's time counts."
+            ] + (facts.settings.areAllPublished ? [] : ["Such outcomes are written with outcomes.publish: all."]))
     }
 
-    private static func noTrace(_ event: ExplainFacts.Event) -> ExplainVerdict {
+    private static func noTrace(_ event: ExplainFacts.Event, _ facts: ExplainFacts) -> ExplainVerdict {
         ExplainVerdict(
             cause: .noTrace,
             sentence:
                 "The newest event (\(Self.name(event)), \(ExplainText.position(event.place.position))) was taken, and its outcome is not among those that were read.",
             next: [
                 "A larger --depth reads further back; retention may have deleted it.",
-                "outcomes.publish decides which outcomes are written: 'failures' leaves out those that went well.",
                 "It may be on its way: ask again in a few seconds.",
-            ])
+            ]
+                + (facts.settings.areAllPublished
+                    ? []
+                    : [
+                        "outcomes.publish decides which outcomes are written: 'failures' leaves out those that went well."
+                    ]))
     }
 
     private static let nothingRegistered = ExplainVerdict(

@@ -170,7 +170,7 @@ extension ExplainVerdict {
             next: [
                 "Is it spelt as the publisher spells it? Keys are compared byte by byte.",
                 "Is the key in quotes in Kafka, as a JSON serializer writes a string? Such events are dead letters: \(facts.command("dead-letters list")) shows them.",
-                "Is it the 'id' in the event? \(facts.command("tail --event-id ID --since 1d --no-follow")) finds outcomes by it, and they name the key.",
+                "Is it the 'id' in the event? \(facts.command("tail --event-id \(ShellWord.quoted(TerminalText.withoutTokens(facts.key))) --since 1d --no-follow")) finds outcomes by it, and they name the key.",
                 "Is it the right cluster, and are these the topics the publisher writes to?",
                 "A producer with another partitioner than murmur2 puts records on other partitions; a running worker forwards them through the routed topic, and they are found here only after that.",
             ] + (isWhole ? [] : ["Use a larger --depth to read further back."]))

@@ -1,4 +1,5 @@
 import CommandSupport
+import PushModel
 import PushWorker
 import Redaction
 
@@ -17,7 +18,28 @@ struct ReadInVain {
     /// Names that records have, by the option that asks for such a name.
     private var seen: [String: Set<String>] = [:]
 
+    /// The outcomes that records have, by name.
+    private(set) var outcomes: Set<String> = []
+    /// Number of outcomes of refused events that have no event id, although one is asked for.
+    private(set) var refusedWithoutIDCount = 0
+
     mutating func countRecord() { self.readCount += 1 }
+
+    /// Counts an outcome that has another event id than the one that is asked for, or none.
+    mutating func add(eventIDOf line: OutcomeLine) {
+        self.add(line.eventID, of: "--event-id")
+        if line.eventIDs == nil, line.outcome == "\(Outcome.deadLettered.name)" { self.refusedWithoutIDCount += 1 }
+    }
+
+    /// Remembers what became of an event.
+    mutating func add(outcome: String) {
+        if self.outcomes.count < Self.namesMax { self.outcomes.insert(outcome) }
+    }
+
+    /// Whether a record has a name that resembles the one that an option asks for.
+    func hasNear(_ name: String, of option: String) -> Bool {
+        NearSpelling.of(name, among: self.seen[option, default: []].sorted()) != nil
+    }
 
     /// Counts a record of a kind that the command does not read, as in a topic for something else.
     mutating func countForeign() { self.foreignCount += 1 }
@@ -38,7 +60,10 @@ struct ReadInVain {
         guard self.readCount > 0 else { return "nothing in \(source)\(since.map { " since \($0)" } ?? "")" }
         let read = "\(NumberText.count(self.readCount, "record")) of \(source) read, and none "
         guard self.foreignCount < self.readCount else { return read + "is an outcome: is it another topic?" }
-        var text = read + "matches"
+        // Names that were asked for come from the command line, and others from records.
+        var text =
+            read + "matches"
+            + asked.map { " \($0.option) \(TerminalText.withoutTokens($0.name))" }.joined(separator: " and")
         for (option, name) in asked {
             let seen = self.seen[option, default: []].sorted()
             guard !seen.isEmpty, !seen.contains(name) else { continue }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import KafkaLog
+import PushEngine
 import PushModel
 import PushWorker
 import Redaction
@@ -130,7 +131,10 @@ struct Tail: AsyncParsableCommand {
         isOver: () -> Bool, whenRead: () -> Void = {}, whenIdle: () -> Void = {},
         show: (OutcomeLine, OwnedRecord) -> Void
     ) throws {
-        let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.outcomes
+        let configuration = try self.kafka.cluster.configuration()
+        let topic = self.givenTopic ?? configuration.topics.outcomes
+        let publication =
+            self.kafka.cluster.settingsFile == nil ? nil : configuration.engine.outcomePublication
         let count = try self.kafka.partitionCount(of: topic)
         // Records of one key are in one partition. Those about an audience have further keys.
         let partitions =
@@ -158,8 +162,11 @@ struct Tail: AsyncParsableCommand {
                 if !isShown, let sinceMillis {
                     let since = MomentText.moment(millis: sinceMillis, nowMillis: nowMillis)
                     StandardError.print(
-                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since)
-                            + (self.eventID == nil ? "" : Self.withoutOutcome))
+                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
+                    if let eventID = self.eventID {
+                        let advice = TailAdvice(eventID: eventID, publication: publication, key: self.key, vain: vain)
+                        for line in advice.lines(command: self.kafka.cluster.command) { StandardError.print(line) }
+                    }
                 }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },
@@ -180,13 +187,6 @@ struct Tail: AsyncParsableCommand {
             StandardError.print("nothing was read: without --since it begins at the ends of the logs")
         }
     }
-
-    /// What else may be the case when no outcome has an event's id.
-    private static let withoutOutcome = """
-        ; an event that waits has none yet, and 'applied' and 'superseded' are written only with outcomes.publish: all: \
-        'mailboat explain KEY' shows the events of a key with their ids. A refused event that is not valid JSON, or whose id is \
-        not valid, has an outcome without id: 'mailboat dead-letters list' shows it
-        """
 
     private func screen() -> Screen {
         guard self.format == .text else { return .program }

@@ -53,12 +53,13 @@ struct TailFilter {
             vain.countForeign()
             return nil
         }
+        vain.add(outcome: line.outcome)
         if let app, line.app != app {
             vain.add(line.app, of: "--app")
             return nil
         }
         if let eventID, !line.isAbout(eventID: eventID) {
-            vain.add(line.eventID, of: "--event-id")
+            vain.add(eventIDOf: line)
             return nil
         }
         guard self.outcomes.isEmpty || self.outcomes.contains(line.outcome) else { return nil }

@@ -1,0 +1,51 @@
+import CommandSupport
+import PushModel
+
+/// What to try next when no outcome has the event id that was asked for.
+struct TailAdvice {
+    /// The id that was asked for.
+    var eventID: String
+    /// Which outcomes workers write; `nil`: no configuration was given.
+    var publication: OutcomePublication?
+    /// The key that was asked for; `nil`: any.
+    var key: String?
+    /// What was read.
+    var vain: ReadInVain
+
+    /// Lines for standard error. Each applies to what was read.
+    /// - Parameter command: a command for the same cluster, quoted for a sentence.
+    func lines(command: (String) -> String) -> [String] {
+        // A misspelt id explains everything.
+        guard !vain.hasNear(self.eventID, of: "--event-id") else { return [] }
+        let shown = TerminalText.withoutTokens(self.eventID)
+        let explain = command("explain \(self.key.map(Self.word) ?? "KEY")")
+        var lines = [
+            "The event may still wait, and has no outcome then. \(explain) shows the events of a key with their ids."
+        ]
+        let count = self.vain.refusedWithoutIDCount
+        if count > 0 {
+            let outcome = count == 1 ? "has no id in its outcome" : "have no id in their outcomes"
+            let list = command("dead-letters list --event-id \(Self.word(self.eventID))")
+            lines.append("\(NumberText.count(count, "refused event")) \(outcome). \(list) looks for \(shown).")
+        }
+        if let unwritten = self.unwritten { lines.append(unwritten) }
+        return lines
+    }
+
+    /// Says which outcomes workers do not write; `nil`: they write all.
+    private var unwritten: String? {
+        func names(_ publication: OutcomePublication) -> [String] {
+            Outcome.allCases.filter { !publication.includes($0) }.map { "\($0.name)" }
+        }
+        if let publication {
+            let names = names(publication)
+            guard let last = names.last else { return nil }
+            let others = names.dropLast().joined(separator: ", ")
+            return "outcomes.publish is \(publication.rawValue): workers do not write \(others) and \(last)."
+        }
+        guard self.vain.readCount > 0, self.vain.outcomes.isDisjoint(with: names(.pushes)) else { return nil }
+        return "No outcome read is applied or superseded: workers write these only with outcomes.publish: all."
+    }
+
+    private static func word(_ text: String) -> String { ShellWord.quoted(TerminalText.withoutTokens(text)) }
+}
