@@ -193,7 +193,8 @@ extension AudienceChannels {
             self.serves = self.standing == .open
             if !self.serves { self.dueMillis = nil }
         }
-        /// Lets a version go both by broadcast and by tokens. Its alert does not wait for tokens.
+        /// Takes a version that goes both by broadcast and by tokens. If the version has an alert, an older version's
+        /// alert no longer waits until tokens have brought the newest version.
         mutating func goesBothWays(_ version: Version) {
             if version.hasAlert { self.tokensFirstUntilMillis = nil }
         }

@@ -77,7 +77,7 @@ struct AudienceChannels {
         // The alert first goes with its own version, unless the channel has shown a newer one.
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
-    /// The newest stamp up to which no broadcast will leave with priority 10.
+    /// Versions up to the returned stamp are no longer broadcast with priority 10. `Int64.max`: no version is.
     func doneStampSeconds(newest: Version) -> Int64 {
         let stamp = newest.stampSeconds
         var done = Int64.max

@@ -148,7 +148,8 @@ struct Coalescer: ~Copyable {
         self.putFirst(update, of: slot, in: &memory)
     }
 
-    /// Ends the events beneath an update that the start in `scratchLayer` supersedes.
+    /// Ends those events beneath the update's newest event that are not newer than `seconds`. The start in
+    /// `scratchLayer` supersedes these events.
     private mutating func dropUnder(
         of update: UpdateID, notNewerThanStart seconds: Int64, in memory: inout ShardMemory
     ) {

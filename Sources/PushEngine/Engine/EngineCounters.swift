@@ -60,7 +60,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelsCreated: UInt64 = 0
     /// Creations without an answer, including those of an earlier owner.
     public var channelAnswersLost: UInt64 = 0
-    /// Channels adopted after a lost answer.
+    /// Channels that a keeper found in Apple's list and adopted, after the answer to a creation had been lost.
     public var channelsAdopted: UInt64 = 0
     /// Channels that operators were shown as possibly ours after a lost answer.
     public var channelsShown: UInt64 = 0

@@ -51,6 +51,6 @@ extension ShardEngine {
         self.core.memory.partitions.identifiers.reduce(0) { $0 + self.fanOut.crowds.startsWaitingCount(of: $1) }
     }
 
-    /// Number of channels in each of Apple's lists, from those keepers in this shard that have seen one.
+    /// Numbers of channels in Apple's lists. Each keeper in this shard that has seen its list gives one.
     public var channelListings: [ChannelListing] { self.keeperHost.channelListings(in: self.core.memory) }
 }

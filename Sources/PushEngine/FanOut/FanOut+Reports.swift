@@ -5,7 +5,8 @@ import PushModel
 /// records. Crowds decide: see `CrowdReports`.
 extension FanOut {
     // MARK: Counting
-    /// Does what a change of a crowd's reports demands.
+    /// Carries out what follows from a change in a crowd's reports: counts refused members, and sends reports on former
+    /// versions.
     @inline(__always) mutating func carryOut(
         _ effects: CrowdReports.Effects, of crowd: CrowdID, in core: inout ShardCore
     ) {

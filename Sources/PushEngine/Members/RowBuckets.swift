@@ -111,8 +111,8 @@
     private var pages: UnsafeMutablePointer<Heads> { unsafe UnsafeMutablePointer(bitPattern: self.storage)! }
     private var pagesInUse: Int { (self.headCount + Self.pageCount - 1) >> Self.pageBits }
 
-    /// Number of elements for which a block of heads, or the list of pages, is allocated if it must have room for
-    /// `count`.
+    /// The capacity of a block of heads, or of the list of pages, that must hold `count` elements: the next power of
+    /// two, at least 4.
     private static func capacity(_ count: Int) -> Int { max(4, 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) }
 
     /// The address of a bucket's head. There must be more than one bucket.

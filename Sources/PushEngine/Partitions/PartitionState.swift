@@ -314,8 +314,8 @@ struct PartitionState {
         }
         return false
     }
-    /// Takes Kafka's acknowledgement of a record of this owner at `offset`. Negative: the record was given up, and has
-    /// no offset.
+    /// Takes Kafka's acknowledgement of a record that this owner wrote.
+    /// - Parameter offset: offset of the record; negative: the record was given up, and has no offset.
     mutating func takeStateOffset(_ offset: Int64) -> StateOffsetOrder {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset

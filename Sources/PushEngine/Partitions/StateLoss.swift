@@ -8,8 +8,8 @@ extension PartitionState {
         if self.epoch < stateEnd {
             return "it ends at offset \(self.epoch), and records up to \(stateEnd) were acknowledged"
         }
-        // A first marker alone does not prove that its owner was ever at work. An owner that found nothing has written
-        // one, too.
+        // First markers do not count here. An owner writes its first marker before it reads `state`. An owner that then
+        // found nothing and stopped has left a first marker, too.
         guard self.former.newestEpochRead < 0 else { return nil }
         return "no owner has left word in it, and records up to \(stateEnd) were acknowledged"
     }

@@ -57,7 +57,7 @@ public struct ChannelRecord: Encodable, Sendable, Equatable {
     }
 }
 
-/// The channels of an app in one environment, in the form of the JSON.
+/// The JSON object that lists the channels of an app in one environment.
 public struct ChannelList: Encodable, Sendable, Equatable {
     /// The app's bundle identifier.
     public var app: String

@@ -13,8 +13,8 @@ extension WorkerConfiguration {
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
     ]
 
-    /// Everything that would make a start fail and can be found without connecting: files, and properties that
-    /// librdkafka refuses when it makes a client.
+    /// Faults that would keep the worker from starting and that are found without connecting. They are faults of files
+    /// and, if Kafka's files have none, properties that librdkafka refuses when it makes a client.
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
         // A missing file is reported once: librdkafka's own message about it would say nothing more.

@@ -13,7 +13,7 @@ enum CoPartitionCount {
         case all
         /// No partition was ever written to, so no marker contains a count.
         case nothing
-        /// A marker contains the count. The caller looks for it in these partitions, the shortest log first.
+        /// A marker contains the count. The caller looks for a marker in these partitions, the shortest log first.
         case read([Int32])
     }
 

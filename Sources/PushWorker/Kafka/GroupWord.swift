@@ -38,8 +38,8 @@ package enum GroupWord {
     package static let sameGroup =
         "all workers that share a state need the same kafka.group: two groups read each event twice, and each spoils the other's state"
 
-    /// Reads what a partition of `state` says about its owners. If no part is missing, it stops at the first record of
-    /// an owner at work. Blocks.
+    /// Reads what a partition of `state` says about its owners. Stops reading at the first record of an owner at work,
+    /// unless a part of the log is missing. Blocks.
     package static func stateWord(
         _ log: PartitionPositions, _ extent: StateExtent, _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> StateWord {

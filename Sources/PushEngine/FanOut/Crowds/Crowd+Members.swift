@@ -249,8 +249,8 @@ extension Crowd {
     @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
         self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
-    /// Whether the alert of a push that `isLeftToChannel` is still owed by token. It must be the newest alert. The
-    /// member must also wait for it already, or have joined too late to be sure of it by broadcast.
+    /// Whether the alert of a push that `isLeftToChannel` is still owed by token. The alert must be the newest one. The
+    /// member must also wait for the alert already, or have joined late enough to keep it (`keepsAlertsSinceSeconds`).
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
         return Int64(table.joinedSeconds(of: push.member))

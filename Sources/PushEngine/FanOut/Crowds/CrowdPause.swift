@@ -53,8 +53,8 @@ extension Crowd {
     func isMeant(by pause: PauseTable.Key) -> Bool {
         self.app == pause.app && (pause.audience.isEmpty || self.id == pause.audience)
     }
-    /// Reads what operators have said about the crowd's audience, and its app. Nothing applies to an audience that is
-    /// over.
+    /// Stops or resumes the crowd: it stops if operators have paused its audience or all audiences of its app. An
+    /// audience that is over is never paused.
     mutating func readPause(in pauses: borrowing PauseTable) -> CrowdPause.Change {
         let isStopped =
             self.isLiving

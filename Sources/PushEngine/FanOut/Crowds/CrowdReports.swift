@@ -159,9 +159,11 @@ struct CrowdReports {
             self.schedule.counted()
         }
     }
-    /// Counts members that are no longer owed an alert that goes alone. They were counted with the version that
-    /// brought the alert.
-    /// - Parameter count: number of members; below 0: that many wait for the alert once more.
+    /// Counts members that are no longer owed an alert that goes alone. Their settlement is counted in the report of
+    /// the version that brought the alert.
+    /// - Parameters:
+    ///   - stampSeconds: stamp of the version that brought the alert.
+    ///   - count: number of members; if it is negative, members that were counted before wait for the alert again.
     @inline(__always) mutating func aloneSettled(
         stampSeconds: Int64, count: Int, into settlement: MemberSettlement
     ) -> Effects {

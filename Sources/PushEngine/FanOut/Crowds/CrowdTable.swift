@@ -20,7 +20,8 @@ struct CrowdTable: ~Copyable {
         unsafeAddress { unsafe self.elements.address(of: crowd) }
         unsafeMutableAddress { unsafe self.elements.mutableAddress(of: crowd) }
     }
-    /// Whether the slot still holds the crowd of that generation. A later crowd in the slot has another generation.
+    /// Whether the element still holds the crowd of that generation. A later crowd in the element has another
+    /// generation.
     @inline(__always) func contains(_ crowd: CrowdID, generation: UInt32) -> Bool {
         self.elements.contains(crowd) && self.elements[crowd].generation == generation
     }
@@ -31,7 +32,7 @@ struct CrowdTable: ~Copyable {
         return self[crowd].generation == reference.generation && self[crowd].standing == .living
             && (!reference.isStart || reference.pass < self[crowd].starts.rounds.count)
     }
-    /// Number of slots for crowds, including free ones.
+    /// Number of elements in the table, including free ones that hold no crowd now.
     var indexCount: Int { self.elements.count }
 
     /// The reference by which records name an audience, equal on every worker. It is FNV-1a, 64 bits, of bundle id and

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Members that joined a ring behind its round, in the order of their joins.
+/// Late members of a ring that wait to be served, in the order of their joins.
 ///
 /// Each join has a number. If a member joins again, only its last join counts. If a member leaves, none of its joins
 /// counts. Joins that do not count stay in the queue without effect.

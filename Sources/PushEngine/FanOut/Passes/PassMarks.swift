@@ -1,5 +1,5 @@
-/// Remembers when a pass was at which position. The pass must not return to a member before the least time between two
-/// pushes is over.
+/// Remembers the positions of a pass, with the time at which the pass was there. The pass must not return to a member
+/// before the least time between two pushes is over.
 ///
 /// A few marks are enough: members between two marks were served no later than the second mark says. No mark is needed
 /// for a position where the last round was longer ago than that time.

@@ -35,8 +35,8 @@ struct CrowdStarts: ~Copyable {
     @inline(__always) var hasOrder: Bool { self.phase != .over }
     /// The stamp of the start that goes round; `nil`: none does.
     @inline(__always) private var current: StartStamp? { self.hasOrder ? self.orderStamp : nil }
-    /// When the start's own content becomes stale, seconds since 1970; `Int64.max`: no start. The start is not copied
-    /// for this.
+    /// When the start's own content becomes stale, seconds since 1970; `Int64.max`: there is no start. Reads the first
+    /// element in place, because `order` would copy the whole start.
     @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
     /// Whether the start shows the newest version: see `StartOrder.shows`.
     @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
@@ -305,8 +305,8 @@ struct CrowdStarts: ~Copyable {
         self.sweepWanted(now: now)
         return isChanged
     }
-    /// Makes the record of a member, for writing at once.
-    /// - Returns: the record, its number, and the number of members that are now owed the start in addition.
+    /// Makes the record of a member. The caller must write the record at once.
+    /// - Returns: the record, its number, and by how much the number of members that are owed the start has grown.
     mutating func record(
         of member: MemberID, of round: Int, in table: borrowing MemberTable
     ) -> (record: StartMemberRecord, number: UInt32, dueCount: Int) {

@@ -1,9 +1,9 @@
-/// Decides to how many members one record announces a start. These members will be sent the start within about 0.2 s,
-/// at the present speed of the round.
+/// Decides how many members one announcing record covers. At the present speed of the round these members are sent the
+/// start within about 0.2 s.
 ///
-/// If the worker that announced them dies, nobody knows whether they were sent the start. Few are announced, so that
-/// few are in doubt. The next record follows when half of them have been sent the start, so there are about ten
-/// records a second.
+/// If a worker dies, its successor does not know which of the announced members were sent the start. A record announces
+/// few members, so that few are in doubt. The next record follows when half of these members have been sent the start,
+/// so there are about ten records a second.
 struct StartPace {
     /// How long the pushes of one announcement take to leave, milliseconds.
     static let aheadMillis: Int64 = 200
