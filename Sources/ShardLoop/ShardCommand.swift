@@ -7,8 +7,8 @@ public enum ShardCommand: Sendable {
     case assign([PartitionGrant])
     /// Records of inlets below these offsets may be forwarded; see `InletGate`.
     case letIn([CommitPosition])
-    /// These partitions must leave. Nothing more is taken for them, and answers are awaited within `times`. It ends
-    /// with `ShardNews.released` of the same number. `forget` follows after the last commit.
+    /// These partitions must leave. Nothing more is taken for them, and answers are awaited within `times`. The release
+    /// ends with `ShardNews.released` of the same number. `forget` follows after the last commit.
     case release(number: Int, [Int32], times: ReleaseTimes)
     /// These partitions belong to another worker. Everything about them is dropped, including work that is not
     /// committed.

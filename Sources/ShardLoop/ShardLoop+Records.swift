@@ -48,8 +48,8 @@ extension ShardLoop {
     }
 
     /// Number of records of an inlet that may be taken at once: half of the offsets up to the gate. Marks of
-    /// transactions also have offsets, so a read of that many records could go beyond the gate. If a mark has the last
-    /// of the offsets, one record beyond the gate may still be taken.
+    /// transactions also have offsets, so a read of as many records as offsets could go beyond the gate. If a mark has
+    /// the last offset before the gate, one record beyond the gate may be taken.
     private func letInCount(_ index: Int, _ topic: Int) -> Int {
         let number = self.partitions[index].number
         guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }

@@ -36,7 +36,7 @@ extension ShardLoop {
 }
 
 extension RefusalNotice {
-    /// What was done about the record.
+    /// The notice as one sentence, for a person.
     public var sentence: String {
         let what =
             switch self.step {

@@ -29,8 +29,8 @@ extension ShardLoop {
         return positions
     }
 
-    /// Whether a known cause keeps the shard from taking records: Kafka does not take what it writes, or memory is
-    /// full.
+    /// Whether a known cause keeps the shard from taking records. The worker stops, Kafka does not take the shard's
+    /// records, memory is full, or an app has used up its share.
     public var isHeldUp: Bool {
         self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords
             || self.engine.isAnAppFull

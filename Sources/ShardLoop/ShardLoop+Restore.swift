@@ -25,7 +25,8 @@ extension ShardLoop {
         }
     }
 
-    /// Reads some more records of `state` for partitions that are being restored. The number in a turn is limited.
+    /// Reads some more records of `state` for partitions that are being restored. The number of records in a turn is
+    /// limited.
     mutating func restore(_ now: EngineTime) {
         guard self.isRestoring else { return }
         defer { self.isRestoring = self.partitions.contains { $0.life == .restoring } }

@@ -135,7 +135,8 @@ public struct ShardLoop: ~Copyable {
         return isHeld
     }
 
-    /// When the next turn is due even if no port requests one, on the steady clock; `nil` if nothing waits for a time.
+    /// When the next turn is due even if no port requests one, on the steady clock; `nil` if nothing is due at a known
+    /// time.
     public var deadlineMillis: Int64? {
         var next = min(self.releaseDueMillis ?? .max, self.restoreReportDueMillis ?? .max)
         if self.outbox.renewal.isDue { next = min(next, self.renewalDueMillis ?? .max) }

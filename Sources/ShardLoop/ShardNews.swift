@@ -25,7 +25,7 @@ public enum ShardNews: Sendable {
     case producerEnded(ProduceFailure)
     /// No other Kafka client could be made now. It will be tried again.
     case producerNotRenewed(LogFailure)
-    /// Another Kafka client has replaced the ended one, this long after the end.
+    /// Another Kafka client has replaced the ended one, `afterMillis` after that one had ended.
     case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)

@@ -7,7 +7,7 @@ extension AudienceChannels {
         /// The keeper has been asked for a channel, or will be. Becomes `open` when the keeper reports one.
         case wanted = 1
         /// The keeper has opened the channel. Becomes `dead` when APNs says that the channel is gone, and `wanted` when
-        /// the keeper finds that, too.
+        /// the keeper reports that the channel has vanished.
         case open
         /// APNs says that the channel is gone, which the keeper will check. Becomes `open` if the keeper finds the
         /// channel, and `wanted` if not.
@@ -51,8 +51,8 @@ extension AudienceChannels {
         /// tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
         /// Not 0 if APNs did not accept a version within `channel.fallback`, and has accepted none since. The value is
-        /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before it; this
-        /// release only looks at whether it is 0.
+        /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before that time;
+        /// this release only looks at whether the value is 0.
         private(set) var byTokenUntilMillis: Int64 = 0
         /// Whether the end of the life has been reported to the keeper.
         private(set) var isEndReported = false
@@ -82,8 +82,7 @@ extension AudienceChannels {
         /// alert waits.
         private var tokensFirstUntilMillis: Int64?
 
-        /// Minutes between questions to a keeper that does not answer, and minutes until a keeper that has refused is
-        /// asked again.
+        /// How many minutes pass until the keeper is asked again: after no answer, and after a refusal.
         static let wishEveryMinutes: Int64 = 1
         static let wishAfterRefusalMinutes: Int64 = 5
         /// Minutes for which former releases do not use a channel after APNs has not accepted a version.
@@ -92,7 +91,7 @@ extension AudienceChannels {
         static let doubtEveryMinutes: Int64 = 5
         /// How often the channel checks whether an operator's stop is over, milliseconds.
         static let pausedMillis: Int64 = 1_000
-        /// Number of attempts after which the back-off grows no more.
+        /// Number of attempts after which the back-off no longer grows.
         private static let attemptMax: UInt8 = 20
 
         init(environment: PushEnvironment) { self.environment = environment }
@@ -117,8 +116,8 @@ extension AudienceChannels {
         var isCatchingUp: Bool { self.standing == .open && !self.serves && self.byTokenUntilMillis != 0 }
         /// Whether the newest version is broadcast on the channel.
         var isTried: Bool { self.serves || self.isCatchingUp }
-        /// Whether the channel has not brought this version's alert. A member may still have had the alert by its
-        /// token; both ways have the same stamp.
+        /// Whether the channel still has to bring this version's alert. A member may have had the alert by its token
+        /// already; both ways have the same stamp.
         func owes(_ alert: Version) -> Bool {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
@@ -133,9 +132,9 @@ extension AudienceChannels {
 
         // MARK: The keeper
 
-        /// Asks the keeper for a channel while the audience lives. If the keeper has reported a channel already, the
-        /// keeper looks for that channel in Apple's list.
-        /// - Returns: whether it is time to ask.
+        /// Decides whether to ask the keeper for a channel now. If APNs has called a channel gone, the keeper looks for
+        /// that channel in Apple's list. Sets the time of the next question.
+        /// - Returns: whether to ask.
         mutating func wishes(by rules: OwnerRules, now: EngineTime) -> Bool {
             guard self.standing != .open, self.wishAtMillis <= now.steadyMillis else { return false }
             let minutes = self.standing == .dead ? Self.doubtEveryMinutes : Self.wishEveryMinutes
@@ -155,8 +154,8 @@ extension AudienceChannels {
                 self.byTokenUntilMillis = now.wallMillis + rules.millis(ofMinutes: Self.byTokenMinutes)
             case .opened(let opened):
                 guard opened != self.id else { return .nothing }
-                // The end was reported to the keeper before there was a channel, and the keeper has forgotten that. It
-                // gets the report again.
+                // If the end was reported before there was a channel, the keeper has forgotten that. The new value lets
+                // the end be reported again.
                 self = Channel(environment: self.environment)
                 self.standing = .open
                 self.id = opened
@@ -188,7 +187,8 @@ extension AudienceChannels {
 
         // MARK: Versions
 
-        /// Leaves a new version to the channel, if it is open. The channel then no longer has to catch up.
+        /// Leaves a new version to the channel if the channel is open. The channel then no longer counts as catching
+        /// up.
         mutating func versionComes() {
             self.serves = self.standing == .open
             if !self.serves { self.dueMillis = nil }
@@ -201,7 +201,7 @@ extension AudienceChannels {
         /// Gives the version's broadcast a budget unit of its own.
         mutating func hasUnit(for version: Version) { self.highStampSeconds = version.stampSeconds }
         /// Leaves the alert with this stamp, and all earlier alerts, to tokens.
-        /// - Returns: whether that is new.
+        /// - Returns: `false`: the channel serves, or the alert was left to tokens before.
         mutating func leavesAlertToTokens(upTo stampSeconds: Int64) -> Bool {
             guard !self.serves, self.takenAlertStampSeconds < stampSeconds else { return false }
             self.takenAlertStampSeconds = stampSeconds
@@ -297,8 +297,8 @@ extension AudienceChannels {
                 now.steadyMillis + distanceMillis)
         }
         /// Lets members that listen get the newest version by their tokens instead.
-        /// - Parameter untilMillis: until when former releases wait, wall milliseconds; 0: nothing is tried before the
-        ///   next version.
+        /// - Parameter untilMillis: until when former releases wait, wall milliseconds; 0: nothing is broadcast before
+        ///   the next version.
         /// - Returns: whether the channel served them before.
         mutating func fallsBack(untilMillis: Int64) -> Bool {
             defer {
@@ -329,7 +329,7 @@ extension AudienceChannels {
             guard self.serves, let due = self.dueMillis else { return .max }
             return due + rules.app.channelFallbackMillis
         }
-        /// When the channel has something to do, steady; `Int64.max`: it waits for no time.
+        /// When the channel has something to do, steady; `Int64.max`: nothing is due at a known time.
         /// - Parameter isOver: whether the audience has ended.
         func nextMillis(isOver: Bool, by rules: OwnerRules, now: EngineTime) -> Int64 {
             if self.standing != .open {

@@ -3,7 +3,8 @@ import ChannelKeeping
 import PushModel
 
 /// What the owner of an audience keeps about the audience's channels (fan-out contract: A channel kept for an
-/// audience). There is at most one in each environment, for one life. It is written at the end of the owner's book.
+/// audience). There is at most one channel in each environment, for one life. The channels are written at the end of
+/// the owner's book.
 struct AudienceChannels {
     /// The life as the keeper knows it, seconds since 1970; it only grows. It is the life of the versions, unless the
     /// keeper has known a later one.
@@ -93,7 +94,7 @@ struct AudienceChannels {
     // MARK: The list of channels
 
     /// Adds environments in which partitions have members.
-    /// - Returns: whether that is new.
+    /// - Returns: whether one of them is new.
     mutating func add(environments: UInt8) -> Bool {
         guard self.environments | environments != self.environments else { return false }
         self.environments |= environments
@@ -138,7 +139,8 @@ struct AudienceChannels {
     mutating func revisionMayBeUnsent() { self.isRevisionUnsent = true }
     /// Marks the revision as sent. Partitions are sent the newest version, with what it says about the channels.
     mutating func revisionIsSent() { self.isRevisionUnsent = false }
-    /// Remembers the alert of a version instead of an earlier one.
+    /// Remembers the alert of a version instead of an earlier one. A version that withdraws alerts makes the earlier
+    /// one forgotten.
     mutating func keepAlert(of version: Version) {
         if version.hasAlert {
             self.alerts = [version]
@@ -146,7 +148,7 @@ struct AudienceChannels {
             self.alerts = []
         }
     }
-    /// Drops an alert that every channel has had.
+    /// Drops the alert if no channel still has to bring it, or if it has expired.
     mutating func dropAlert(nowSeconds: Int64) {
         guard let alert = self.alerts.first else { return }
         let isOwed = self.all.contains { $0.owes(alert) }

@@ -71,7 +71,7 @@ struct ChannelErrands {
 
     static func isErrand(_ push: PushID) -> Bool { push.rawValue & 0xc000_0000 == Self.mark }
 
-    /// Takes out the errand that a push has answered; `nil`: nobody waits for the answer.
+    /// Takes out the errand that was sent under this number; `nil`: nobody waits for its answer.
     mutating func take(_ push: PushID) -> ChannelErrand? {
         guard Self.isErrand(push) else { return nil }
         return self.sent.removeValue(forKey: UInt32(truncatingIfNeeded: push.rawValue >> 32))

@@ -17,7 +17,7 @@ public struct ChannelListing: Sendable, Equatable {
 }
 
 extension KeeperHost {
-    /// Counts of those keepers in this shard that have seen a list.
+    /// Numbers of channels, one for each keeper in this shard that has read Apple's list.
     func channelListings(in memory: borrowing ShardMemory) -> [ChannelListing] {
         guard !self.keepers.isEmpty else { return [] }
         return self.keepers.identifiers.compactMap { id in

@@ -57,8 +57,8 @@ extension KeeperHost {
             self.carryOut(held, of: id, in: &core, now: now)
         }
     }
-    /// Withdraws requests that have not left, because the partition is leaving. Those that have left are waited for,
-    /// because an answer may have an id.
+    /// Withdraws requests that have not left, because the partition is leaving. Answers to requests that have left are
+    /// awaited, because an answer may have the id of a new channel.
     mutating func withdrawErrands(of partition: PartitionIndex, in core: inout ShardCore) {
         _ = core.errands.withdraw { $0.partition == partition }
         self.setKeeperDeadline(in: core)
@@ -122,8 +122,8 @@ extension KeeperHost {
     }
 
     // MARK: Questions
-    /// Answers a question from the keeper's records in `state`, including those that Kafka does not have yet. It also
-    /// answers without a running keeper. Then there is no such channel, or one from a time when the app's audiences had
+    /// Answers a question from the keeper's records in `state`, including those that Kafka does not have yet. No
+    /// running keeper is needed: without one the app has no such channel, or one from a time when its audiences had
     /// channels.
     mutating func takeKeptQuestion(_ question: BusRecord.KeptQuestion, key: Span<UInt8>, in core: inout ShardCore) {
         let bundleID = String(decoding: question.bundleID, as: UTF8.self)
@@ -194,7 +194,7 @@ extension KeeperHost {
                 KeeperNotice(
                     bundleID: core.memory.configuration.apps[Int(hosted.app)].bundleID,
                     environment: hosted.environment, alarm: alarm))
-        // The next owner does the rest of these actions.
+        // If the partition is leaving, the next owner carries out these actions.
         case .list, .create, .delete, .beacon, .announce, .send:
             guard isRunning else { return }
             self.ask(action, of: hosted, id: id, in: &core, now: now)

@@ -3,9 +3,9 @@ import PushModel
 
 /// Restores records about kept channels after a takeover, and repairs them when another writer has written over them.
 extension KeeperHost {
-    /// The record that the key names.
-    /// - Returns: `nil`: the key is of another kind.
-    /// - Throws: `StateError.malformed` if the key begins like such a key but is not one.
+    /// Reads the key of a kept channel's record.
+    /// - Returns: the key; `nil`: the key is of another kind.
+    /// - Throws: `StateError.malformed` if the key begins like a kept channel's key and the rest is invalid.
     private static func keptKey(ofState key: Span<UInt8>) throws(StateError) -> KeptChannelKey? {
         guard key.count > 2, key[0] == UInt8(ascii: "k"), key[1] == UInt8(ascii: "/") else { return nil }
         var bytes: [UInt8] = []

@@ -6,7 +6,7 @@ struct HostedKeeper {
     let app: UInt16
     let environment: PushEnvironment
     let partition: PartitionIndex
-    /// Distinguishes the keepers that use this slot one after another.
+    /// Distinguishes the keepers that have one `KeeperID` one after another.
     let generation: UInt32
     var keeper: ChannelKeeper
     /// Requests that wait until pushes of the partition may leave.
@@ -25,7 +25,7 @@ struct Keepers {
 
     private var hosted: [HostedKeeper?] = []
     private var lastGeneration: UInt32 = 0
-    /// When a keeper has something to do, steady; `Int64.max`: none waits for a time.
+    /// When a keeper has something to do, steady; `Int64.max`: nothing is due at a known time.
     var nextDeadlineMillis = Int64.max
     private(set) var notices: [KeeperNotice] = []
 

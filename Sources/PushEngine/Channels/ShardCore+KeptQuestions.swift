@@ -11,7 +11,7 @@ import PushModel
 /// that is kept later. The answer "yes" is not written down; a new owner asks again with the next event.
 extension ShardCore {
     // MARK: The channel's partition
-    /// Asks the keeper, because the slot's question is due for the first time, or has got no answer.
+    /// Asks the keeper if the slot's question is due: for the first time, or again because no answer has come.
     mutating func askKeeper(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].errand == .keeperQuestion, self.memory.slots[slot].pending.isSome,
             self.dispatch.keeperQuestionDueMillis(slot, in: self.memory) <= now.steadyMillis

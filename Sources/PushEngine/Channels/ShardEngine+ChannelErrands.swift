@@ -46,7 +46,7 @@ extension ShardEngine {
     }
 
     /// When a keeper, a waiting request, or an audience with channels has something to do, steady; `Int64.max`: nothing
-    /// waits for a time.
+    /// is due at a known time.
     var channelDeadlineMillis: Int64 {
         min(
             self.keeperHost.keepers.nextDeadlineMillis, self.core.errands.nextDeadlineMillis,

@@ -2,14 +2,14 @@ import PushModel
 
 /// Ends events that have not been sent.
 extension Coalescer {
-    /// Whether something that waits has expired.
+    /// Whether an event of the pending update, or its start, has expired.
     @inline(__always) func hasExpired(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         let pending = memory.slots[slot].pending
         return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds
     }
 
-    /// Ends events that have expired. If an older event expires later than a newer one, it replaces the newer one. The
-    /// outcome `expired` promises that the phone never got the event.
+    /// Ends events of the pending update that have expired. An older event that is valid for longer replaces a newer
+    /// one that has expired. The outcome `expired` promises that the phone never got the event.
     /// - Returns: whether the slot has to be written down.
     mutating func expire(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) -> Bool {
         var isChanged = false

@@ -99,8 +99,7 @@ extension Coalescer {
         }
         let alert = layer.alert.isEmpty ? self.alertBeneath(layer, below: index, in: update, in: memory) : nil
         if let alert {
-            // As in `fold`, this event takes over the alert from the events beneath it, if alert and content fit
-            // together.
+            // As in `fold`, this event takes over an alert from an event beneath it, if alert and content fit together.
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
@@ -121,9 +120,8 @@ extension Coalescer {
                 layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high, in: &memory)
         }
         memory.updates[update].under.insert(layer, at: index)
-        // Older events beneath it that expire first can never be shown. One is kept if it has an alert that does not
-        // fit beside this event's content. One is also kept if a start cannot leave with this event, but with the older
-        // one.
+        // Events beneath `layer` that expire no later can never be shown. One is kept if its alert does not fit beside
+        // the content of `layer`. One is also kept if a start can leave with it, but not with `layer`.
         var kept: Int?
         if memory.updates[update].isStart {
             kept = self.startable(below: index, beneath: layer, in: update, in: memory)

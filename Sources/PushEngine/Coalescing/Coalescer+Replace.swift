@@ -3,8 +3,9 @@ import PushModel
 /// The short way that most events of a backlog take: the event replaces the unsent one as a whole.
 ///
 /// The short way leaves out the steps of the long way that change nothing for such an event. Whether and when the
-/// update may leave does not depend on its content. The event expires no sooner than the one it replaces, and the life
-/// ends later. So a deadline set before can only be too early. The slot is then looked at once without need.
+/// update may leave does not depend on its content. The event expires no sooner than the one it replaces, and the slot
+/// is remembered for longer. So a deadline set before can only be too early, and the slot is then looked at once more
+/// than necessary.
 extension Coalescer {
     /// Takes the event if the short way fits it.
     /// - Returns: `false`: it does not fit, and nothing was changed.

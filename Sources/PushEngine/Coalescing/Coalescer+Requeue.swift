@@ -1,7 +1,7 @@
 import PushModel
 
-/// Sorts what waits after an attempt. What did not reach the device waits again. Events that are older than what the
-/// device has shown end.
+/// Sorts a slot's updates after an attempt. Events that did not reach the device wait again. Events that are older than
+/// what the device has end.
 extension Coalescer {
     /// Moves the pending update into flight.
     @inline(__always) mutating func putInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
@@ -48,12 +48,12 @@ extension Coalescer {
             memory.slots[slot].behind = pending
             return
         }
-        // The pending update comes later, so each of its events is merged into the first update, oldest first.
+        // The pending update comes later, so each of its events is merged into the first update.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
-        // Events are merged in the order of their arrival. Those beneath the newest that arrived after it come last,
-        // because the device would have ignored them.
+        // Events are merged in the order of their arrival. Events that arrived after the newest one come last, because
+        // the device would have ignored them.
         let newestArrival = memory.updates[pending].top.arrival
         let under = memory.updates[pending].under
         let later = under.filter { $0.arrival > newestArrival }
@@ -138,8 +138,8 @@ extension Coalescer {
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
-        // Events are merged in the order of their arrival. Those beneath the newest that arrived after it come last,
-        // because the device would have ignored them.
+        // Events are merged in the order of their arrival. Events that arrived after the newest one come last, because
+        // the device would have ignored them.
         let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer
@@ -156,8 +156,7 @@ extension Coalescer {
         memory.updates.release(behind)
     }
 
-    /// Drops events that are older than the event that the device has taken, and arrived while that was in flight. The
-    /// device would ignore them.
+    /// Drops waiting events that are older than the newest event that APNs has accepted. The device would ignore them.
     @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
         let accepted = memory.slots[slot].lastAcceptedSeconds
         if memory.slots[slot].pending.isSome { self.dropPending(slot, olderThan: accepted, in: &memory) }
@@ -182,8 +181,8 @@ extension Coalescer {
         }
     }
 
-    /// Marks the result of the attempt as unknown: its newest event may be on the phone.
-    /// - Parameter dropsAlert: whether its alert must not sound a second time.
+    /// Marks the attempt to send an update as unanswered: the update's newest event may be on the phone.
+    /// - Parameter dropsAlert: whether the update's alert must not sound a second time.
     mutating func markUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
         memory.updates[update].countUnansweredAttempt()
         if dropsAlert { memory.updates[update].dropAlert() }

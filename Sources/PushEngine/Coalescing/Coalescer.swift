@@ -1,9 +1,9 @@
 import PushModel
 
-/// Decides what a slot will send next (contract: Merging). It merges an event into what waits, and says which events
-/// ended thereby.
+/// Decides what a slot will send next (contract: Merging). It merges an event into the updates that wait, and says
+/// which events have ended.
 ///
-/// What the device would show decides what is kept. The device would ignore an event that is older than the one before
+/// The coalescer keeps what the device would show. The device would ignore an event that is older than the one before
 /// it, and would not show that event's alert. A newer event replaces the content, and carries the newest alert that the
 /// device has not shown.
 ///
@@ -110,7 +110,7 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// Merges `pending` into `behind`, because `pending` need not go first now. The alert of `behind` is newer than
+    /// Replaces `pending` by `behind`, because `pending` no longer has to go first. The alert of `behind` is newer than
     /// that of `pending`, or will be.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending

@@ -19,7 +19,7 @@ struct Layer {
     var takenMillis: Int64 = 0
     /// Seconds since 1970 after which the event must not be sent; `Int64.max`: never.
     var expiresSeconds: Int64 = .max
-    /// The header `apns-expiration` of the event; `nil`: the default of its kind.
+    /// The event's own value for the header `apns-expiration`; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
     /// Whether the event may be on the phone already. An attempt to send it, or to send the event that it replaced, got
@@ -33,16 +33,16 @@ struct Layer {
     var alertIsWithdrawn = false
     /// Whether the alert in `blob` is from an event that this one replaced.
     var alertIsInherited = false
-    /// Whether the content-state and the relevance-score are from an event that this one replaced. Only an `end` takes
-    /// them over.
+    /// Whether the content-state, the relevance-score and the stale date are from an event that this one replaced. Only
+    /// an `end` takes them over.
     var contentIsInherited = false
     var scoreIsInherited = false
     var staleDateIsInherited = false
     /// Whether what happens to the event is traced. This is not written down, because only this process keeps the
     /// trace.
     var isTraced = false
-    /// Timestamps of the events that the alert and the content-state are from. The device would have ignored older
-    /// parts after something newer.
+    /// Timestamps of the events that the alert and the content-state are from. Parts that are older than what the
+    /// device has are dropped (`dropInherited`).
     var alertSeconds: Int64 = 0
     var contentSeconds: Int64 = 0
     var content = PayloadContent()
@@ -125,7 +125,7 @@ struct Layer {
         }
     }
 
-    /// Drops parts that were taken over from an event older than one that the device has.
+    /// Drops parts that were taken over from an event older than `seconds`.
     mutating func dropInherited(olderThan seconds: Int64) {
         if self.alertIsInherited, self.alertSeconds < seconds {
             self.alert = ByteRange()
@@ -142,7 +142,7 @@ struct Layer {
     }
 
     /// Removes the bytes that no range covers. Otherwise an alert that is taken over and given back with every attempt
-    /// would pile up. It moves the ranges, so it must not run between saving `parts` and putting them back.
+    /// would pile up. This method changes the ranges, so it must not run between saving `parts` and putting them back.
     mutating func dropUncoveredBytes() {
         let covered =
             self.content.contentState.count + self.content.attributesType.count + self.content.attributes.count
@@ -266,7 +266,7 @@ struct Layer {
         return ByteRange(start: start, count: bytes.count)
     }
 
-    /// Number of bytes up to which a blob is kept for the next event. A larger one is freed.
+    /// Capacity in bytes up to which a blob's storage is kept for the next event. Larger storage is freed.
     static let keptByteCountMax = 4_096
 }
 

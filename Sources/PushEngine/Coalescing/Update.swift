@@ -4,7 +4,7 @@ import PushModel
 /// (contract: Merging).
 ///
 /// `top` is the newest event. `under` holds older events that expire later: if `top` expires unsent, the device must
-/// show the newest of those. `under` is almost always empty; its newest event is last.
+/// show the newest of these events. `under` is almost always empty; its newest event is last.
 ///
 /// `Coalescer` writes what the update says. Others record what became of an attempt: `Dispatch` its departure,
 /// `PushComposer` its token, `ShardMemory` its stamps and the announcement of a start, `Journal` that it is in a state
@@ -76,8 +76,8 @@ struct Update {
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
-        // The attempt also carried an alert that was withdrawn meanwhile, and a start, no matter whose content the
-        // start shows.
+        // The attempt also carried any alert that has been withdrawn since. A start left with it even if the card shows
+        // newer content.
         where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
             self.under[index].mayBeSent = true
         }

@@ -12,7 +12,7 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
         public var out: Int
         /// Number of units that may be used now by pushes with an alert and by `end`.
         public var left: Int
-        /// Seconds until each answered unit returns, the first to return first. The unit in flight is not included.
+        /// Seconds until each answered unit returns, in ascending order. The unit in flight is not included.
         public var returnsInSeconds: [Int64]
         /// What happens when the budget is spent.
         public var policy: String
@@ -39,7 +39,7 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var partition: Int32
     /// `awaiting` (no token, no start), `alive`, `starting`, `started`, `ending` or `ended`.
     public var life: String
-    /// Whether an `end` was accepted.
+    /// Whether APNs has accepted an `end`.
     public var hasEnded: Bool
     /// `none`, `usable`, `former` (usable: the token before the newest, which APNs has refused), `doubted` (refused,
     /// perhaps through our own fault) or `dead`.

@@ -31,8 +31,8 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var out: Int
         /// Number of units that may be spent now.
         public var left: Int
-        /// Seconds until each unit returns, the first to return first. Units of versions whose round is still going on
-        /// are not included.
+        /// Seconds until each unit returns, in ascending order. Units of versions whose rounds are not over are not
+        /// included.
         public var returnsInSeconds: [Int64]
     }
     /// A broadcast channel of the audience.
@@ -58,7 +58,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var missing: [Int32]
         /// Partitions whose members are still owed the version.
         public var unfinished: [Int32]
-        /// Number of members that the version was due to.
+        /// Number of members to which the version was due.
         public var due: UInt64
         /// Number of members whose push APNs has accepted.
         public var accepted: UInt64
@@ -132,7 +132,8 @@ extension ShardEngine {
             rollUps: rollUps.map { AudienceReport.RollUp($0) })
     }
 
-    /// What the partitions of this shard know of the audience's members: one element for each partition that knows any.
+    /// What the partitions of this shard know of the audience's members: one element for each partition that has a
+    /// crowd of the audience.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: the audience, as the record's key names it.
     public func crowdStatuses(app: UInt16, id: Span<UInt8>) -> [CrowdStatus] {

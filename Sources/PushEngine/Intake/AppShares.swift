@@ -1,5 +1,5 @@
-/// Which app each log was last about. This is kept if an app may take only a share of what is pending
-/// (`AppConfiguration.pendingShare`). A log whose app has no room is not read, and the others are (contract: Overload).
+/// The app that each log was last about. It is remembered only if an app may take only a share of what is pending
+/// (`AppConfiguration.pendingShare`). Logs whose app has no room are not read; other logs are (contract: Overload).
 struct AppShares {
     /// Number of records taken at once from a log that was last about another app, while an app has no room. Events of
     /// the full app among them may exceed its share.
@@ -32,9 +32,9 @@ struct AppShares {
         guard log.index < self.lastApps.count, self.lastApps[log.index] != Self.none else { return nil }
         return self.lastApps[log.index]
     }
-    /// Number of records of the log that may be taken before this has to be asked again. If an app has used up its
-    /// share of what may be pending, only the logs that were last about this app are stopped. Other logs give only a
-    /// few records at once.
+    /// Number of records of the log that may be taken before this method must be called again. If an app has used up
+    /// its share of what may be pending, only the logs that were last about this app are stopped. Other logs give only
+    /// a few records at once.
     /// - Parameters:
     ///   - log: a log of events. Records between workers belong to no app.
     ///   - room: how many records the shard may take.

@@ -1,8 +1,8 @@
 /// Records of input topics, copied out of Kafka's buffers, to be taken together by `ShardEngine.consume(_:now:)`.
 ///
 /// A backlog touches activities all over the memory. For a single record the processor learns only step by step where
-/// to look, and waits at each step. For several records together, those addresses are prefetched. A batch is confined
-/// to its engine's loop.
+/// to look, and waits at each step. For several records together, the addresses are prefetched. A batch is confined to
+/// its engine's loop.
 @safe public struct InputBatch: ~Copyable {
     /// Maximum number of records in a batch.
     public static let recordCountMax = 32

@@ -8,7 +8,7 @@ extension Intake {
     /// Copies what the payload and the outcome will need into `layer`, and replaces what was there.
     /// - Parameters:
     ///   - arrival: a number that grows from event to event.
-    ///   - timestamp: `orderSeconds` of the slot.
+    ///   - timestamp: the result of `orderSeconds` for the event's slot.
     func fill(_ layer: inout Layer, value: Span<UInt8>, arrival: UInt64, timestamp: Int64, now: EngineTime) {
         layer.reset()
         layer.source = self.source

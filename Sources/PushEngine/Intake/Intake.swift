@@ -36,14 +36,15 @@ struct Intake: ~Copyable {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 
-    /// Takes events of the configured apps from here on.
+    /// Follows a new configuration: from now on events of its apps are taken.
     mutating func follow(_ configuration: borrowing EngineConfiguration) {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 
     /// An app's bundle id in UTF-8.
     func bundleID(app: UInt16) -> [UInt8] { self.bundleIDs[Int(app)] }
-    /// The name of a kind that this release does not know, from the record's header.
+    /// The name of a kind that this release does not know. For a record of such a kind, `traceparent` holds the header
+    /// with the kind.
     var kindName: String { String(decoding: self.traceparent.prefix(64), as: UTF8.self) }
     /// The event's first position, which is its identity.
     var source: SourcePosition {
@@ -173,9 +174,9 @@ struct Intake: ~Copyable {
         throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
     }
 
-    /// The environment that the event names for its channel. If it names none, the channel's environment. For a new
-    /// channel, production if the app has it.
-    /// - Parameter held: the environment of the channel's slot.
+    /// The environment that the event names for its channel. If the event names none, this is `held`, unless the app
+    /// can broadcast only in the other environment.
+    /// - Parameter held: the environment of the channel's slot; production for a new slot.
     func channelEnvironment(
         of app: UInt16, held: PushEnvironment, in memory: borrowing ShardMemory
     ) -> PushEnvironment {
@@ -241,8 +242,8 @@ struct Intake: ~Copyable {
             && self.writtenAtTheEarliestMillis < memory.partitions[self.partition].assignedWallMillis
     }
 
-    /// Whether `state` already covers the event (contract: At least once). Only a record below the log end seen at
-    /// assignment can be such a replay.
+    /// Whether `state` already covers the event (contract: At least once). Only a forwarded record, or one below the
+    /// end of the log at assignment, can be such a replay.
     @inline(__always) func isApplied(to slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
         guard self.liesBelowReplayEnd(in: memory) || self.record.origin != nil else { return false }
         if let origin = self.record.origin {

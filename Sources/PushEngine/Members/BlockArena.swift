@@ -6,7 +6,7 @@ struct BlockHeader {
     /// Number of entries in use. Free blocks have a special value here.
     var count: UInt16
     let capacity: UInt16
-    /// The next block, as the block's user defines it. For a free block: another free block of the same size.
+    /// The next block, as the block's user defines it. For a free block: the next free block of the same size.
     var next: BlockID
 }
 

@@ -18,19 +18,16 @@ struct RowField<Value: BitwiseCopyable> {
     init(at offset: Int) { self.offset = offset }
 }
 
-/// Rows of members and of start tokens. The raw token is at the row's end, so reading a member brings its token in the
-/// same cache line.
+/// Rows of members and of start tokens. The raw token is at the end of the row that stores it, so reading that row
+/// often brings the token in the same cache line.
 ///
-/// | from byte | update member | start member | start token |
-/// |---|---|---|---|
-/// | 0 | ring and flags | the same | its first membership |
-/// | 4 | joined | the same | number of memberships, and of linked ones |
-/// | 8 | the token | the start token's row | the token |
-/// | 12 | | the token's next membership | |
+/// | from byte | update member | start member | start token | |---|---|---|---| | 0 | ring and flags | the same | its
+/// first membership | | 4 | joined | the same | number of memberships, and of linked ones | | 8 | the token | the start
+/// token's row | the token | | 12 | | the token's next membership | |
 ///
 /// Rows of one kind and one token length share chunks, so no row stores its kind or length. Chunks never move. A
 /// released row is used again for the same kind and length. The store only grows, up to `2^idBits` rows. It holds fewer
-/// when many are long or of a rare kind.
+/// rows if many are long, or if chunks of rare kinds and lengths are mostly empty.
 @safe struct MemberRows: ~Copyable {
     @safe private struct Chunk {
         let rows: UnsafeMutableRawPointer
@@ -200,8 +197,8 @@ struct RowField<Value: BitwiseCopyable> {
         self.chunkCapacity *= 2
     }
 
-    /// The class of rows of this kind and token length. Real tokens have one length or a few, but publishers may send
-    /// any.
+    /// The class of rows of this kind and token length. Real tokens have few different lengths, but publishers may send
+    /// any length.
     private mutating func classNumber(_ kind: RowKind, tokenByteCount: Int) -> Int {
         func order(_ kind: RowKind, _ tokenByteCount: Int) -> Int { Int(kind.rawValue) << 16 | tokenByteCount }
         let wanted = order(kind, tokenByteCount)

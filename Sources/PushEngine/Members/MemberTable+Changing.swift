@@ -144,7 +144,7 @@ extension MemberTable {
         return row
     }
 
-    /// Takes a membership out of everything by which it can be found. Its token stays.
+    /// Takes a membership out of its start token's list. The membership still names the token.
     private mutating func unlinkMembership(_ row: RowID) {
         let token = self.rows[row, .startToken]
         let next = self.rows[row, .nextMembership]

@@ -135,7 +135,7 @@
     /// The member's raw token.
     @_lifetime(borrow self)
     func token(of member: MemberID) -> Span<UInt8> {
-        // The row does not move, and has its token, as long as nobody changes the table.
+        // The row does not move, and keeps its token, while the table does not change.
         let span = unsafe Span(_unsafeElements: self.tokenBytes(member))
         return unsafe _overrideLifetime(span, borrowing: self)
     }

@@ -182,7 +182,7 @@ struct RowEntry: Equatable {
         self.adding(entry, to: self.arena.allocate(capacity: capacity, next: next))
     }
 
-    /// Drops the last entry of the first block, and some of its room when there is much.
+    /// Drops the last entry of the first block. Makes the block smaller if eight places or more are free.
     private mutating func droppingLast(of set: BlockID) -> BlockID {
         let block = unsafe self.arena.block(set)
         unsafe block.pointee.count -= 1

@@ -1,11 +1,11 @@
 /// Heads of buckets, each a set of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing).
 /// No insertion into a large table therefore waits until all of it has been rehashed.
 ///
-/// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits, or n + 1 for buckets that were split
-/// since there were 2^n.
+/// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits, or n + 1 for buckets that were split,
+/// or made by a split, since there were 2^n.
 ///
 /// A single head is stored in this value itself. Up to 1,024 heads are in one block; more are in pages of 1,024, which
-/// never move. A copy of this value owns nothing: its owner calls `deallocate` once.
+/// never move. Copies share this storage, so the owner of the table calls `deallocate` once.
 @safe struct RowBuckets {
     /// The head of the only bucket. With more buckets, up to one page, it is the address of the heads. With more pages
     /// it is the address of the list of pages.
@@ -25,7 +25,8 @@
     mutating func counted() { self.count += 1 }
     mutating func uncounted() { self.count -= 1 }
 
-    /// Number of bits of a hash that name a bucket that was not split lately.
+    /// n, where 2^n is the largest power of two up to the number of buckets. A bucket is named by n or n + 1 bits of a
+    /// hash.
     @inline(__always) var bitCount: Int { UInt32.bitWidth - 1 - self.bucketCount.leadingZeroBitCount }
 
     /// The bucket of a hash.

@@ -20,7 +20,8 @@ struct TokenHash {
         let count = token.count
         var state = self.first
         var index = 0
-        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 8 or 4.
+        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 16. A token
+        // below 16 bytes has its first and last 8 read, or each byte.
         while count &- index > 16 {
             state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
             index &+= 16

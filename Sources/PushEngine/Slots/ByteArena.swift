@@ -48,7 +48,7 @@
             rawValue: UInt32(chunk * (Self.chunkByteCount / Self.granule) + self.used / Self.granule + 1))
     }
 
-    /// Gives a run back. `byteCount` is what it was allocated with. `none` is ignored.
+    /// Gives a run back. `byteCount` is the number of bytes for which it was allocated. `none` is ignored.
     mutating func release(_ handle: Handle, byteCount: Int) {
         guard handle != Self.none else { return }
         let granules = Self.granules(byteCount)
@@ -59,7 +59,8 @@
     /// Whether runs of `byteCount` and of `other` bytes take blocks of one size, so that a run can be used for either.
     static func fits(_ byteCount: Int, _ other: Int) -> Bool { Self.granules(byteCount) == Self.granules(other) }
 
-    /// The bytes of a run. Valid until the run is released. `byteCount` is at most what it was allocated with.
+    /// The bytes of a run. Valid until the run is released. `byteCount` is at most the number of bytes for which the
+    /// run was allocated.
     @unsafe func bytes(of handle: Handle, byteCount: Int) -> UnsafeMutableBufferPointer<UInt8> {
         guard handle != Self.none else { return unsafe UnsafeMutableBufferPointer(start: nil, count: 0) }
         return unsafe UnsafeMutableBufferPointer(

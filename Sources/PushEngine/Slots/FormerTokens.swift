@@ -2,12 +2,12 @@
 struct FormerToken {
     enum Role: Equatable {
         /// The last token for which APNs has accepted a push. The slot has the newest token, for which APNs has
-        /// accepted none yet.
+        /// accepted no push yet.
         case former
-        /// The newest token. The slot has the token before it, which has not been tried again yet. The newest token's
-        /// refusal may have been our fault.
-        /// - Parameter isDoubted: whether the removal guard kept the token. If not, APNs said that it died before it
-        ///   was registered.
+        /// The newest token. The slot has the previous token, which has not been tried again yet. APNs refused the
+        /// newest token, but may have been wrong.
+        /// - Parameter isDoubted: whether the removal guard kept the token. If not, APNs said that the token died
+        ///   before it was registered.
         case newest(isDoubted: Bool)
     }
 
@@ -51,7 +51,8 @@ struct FormerTokens: ~Copyable {
         return token
     }
 
-    /// Keeps a token instead of the one kept for the slot.
+    /// Keeps a token for the slot, instead of an earlier one. If the shard keeps `countMax` already, a slot without one
+    /// gets none.
     mutating func keep(_ token: FormerToken, of slot: SlotID) {
         guard self.tokens[slot] != nil || self.count < Self.countMax else { return }
         self.tokens[slot] = token

@@ -118,7 +118,7 @@ struct Slot {
     var app: UInt16 = 0
     var pending = UpdateID.none
     /// The update that must follow `pending` and cannot be merged into it: an end behind an unsent start, or content
-    /// too large for the kept alert.
+    /// that does not fit beside an unsent alert.
     var behind = UpdateID.none
     /// The ledger entry of unresolved offsets not yet covered by a state record.
     var openEntry = EntryID.none
@@ -133,7 +133,7 @@ struct Slot {
     /// Whether the slot's life is over. Its next state record is a tombstone, unless an event arrives first.
     var isLeaving = false
     var isDirty = false
-    /// Whether the slot counts among those with something to send or in flight.
+    /// Whether the slot is counted as pending: it has something to send or in flight.
     var isCountedPending = false
 
     /// Wall time of the registration. A 410 from APNs with an older time is ignored.

@@ -70,7 +70,8 @@ import PushModel
         return nil
     }
 
-    /// The slot of an activity with this id in this partition, in any app.
+    /// The slot of an activity with this id in this partition, in any app. Besides `hint` only one slot is looked at,
+    /// so `nil` does not mean that there is none.
     /// - Parameter hint: the slot that it probably is; `none`: not known.
     func findOfAnyApp(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
         if hint.isSome, self.store[hint].identity != ByteArena.none, self.store[hint].partition == partition,

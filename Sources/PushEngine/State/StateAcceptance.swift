@@ -4,8 +4,8 @@ import PushModel
 /// the key of markers.
 ///
 /// It is valid for one loss only, and until an owner has written behind it. Its header `RecordHeader.acceptedEnd` says
-/// how far `state` had been acknowledged. Releases that do not know the header take it for the claim of an owner that
-/// did nothing.
+/// how far `state` had been acknowledged. Releases that do not know the header take the record for the claim of an
+/// owner that did nothing.
 public enum StateAcceptance {
     /// The record's key.
     public static var key: [UInt8] { MarkerRecord.key }

@@ -5,11 +5,11 @@ public import ChannelKeeping
 public struct StateRecordDescription: Equatable, Sendable {
     /// The kind of a record, and what it says.
     public enum Content: Equatable, Sendable {
-        /// Everything about one activity or channel.
+        /// Everything about one activity, channel or audience.
         case slot(Slot)
         /// A member of an audience.
         case member(Member)
-        /// How far the members of one audience in this partition have been served.
+        /// What this partition keeps of one audience that has members there: versions, progress, starts, or its end.
         case crowd(Crowd)
         /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this partition.
         case pause(Pause)
@@ -17,9 +17,10 @@ public struct StateRecordDescription: Equatable, Sendable {
         case keptChannel(KeptChannel)
         /// An owner took the partition, or confirmed that it has it.
         case marker(Marker)
-        /// A tombstone: the slot has left memory. The epoch is that of the owner that wrote it, if it is known.
+        /// A tombstone: the slot, member or other thing that the key names is forgotten. The epoch is that of the owner
+        /// that wrote it, if it is known.
         case tombstone(epoch: Int64?)
-        /// The record was written by a release that this one does not know.
+        /// The record has a version that this release cannot read.
         case unknownVersion(UInt8)
         /// No release writes such a record. The text says why.
         case malformed(String)
@@ -35,7 +36,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var offset: Int64
     }
 
-    /// An activity or a channel.
+    /// An activity, a channel or an audience.
     public struct Slot: Equatable, Sendable, Encodable {
         /// Offset of the marker of the owner that wrote the record.
         public var epoch: Int64

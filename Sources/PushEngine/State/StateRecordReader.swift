@@ -51,7 +51,8 @@ public struct StateRecordReader: Sendable {
         return description
     }
 
-    /// Parts of the key `a/<bundle id>/<activity id>` or `c/<bundle id>/<channel id>`; a bundle id has no slash.
+    /// The kind, app and id in a key such as `a/<bundle id>/<activity id>`. Keys of channels, audiences, crowds and
+    /// pauses have this form, too. A bundle id has no slash.
     private static func names(in key: [UInt8]) -> (kind: SlotKind, app: String, id: String)? {
         let slash = UInt8(ascii: "/")
         for (kind, text) in SlotKind.allCases.map({ ($0, StateCodec.keyPrefix(of: $0)) })
@@ -109,7 +110,7 @@ public struct StateRecordReader: Sendable {
             topics: self.topics)
     }
 
-    /// Whether a key names an activity, a channel or an audience itself, and not something that is stored in addition.
+    /// Whether a key is that of a slot's record: of an activity, a channel or an audience.
     /// - Parameter key: the key of a record of `state`.
     public static func isOfSlot(key: [UInt8]) -> Bool {
         SlotKind.allCases.contains { kind in
@@ -156,7 +157,7 @@ extension StateRecordDescription.Position {
         self.init(topicIndex: Int(position.topic), topics: topics, offset: position.offset)
         self.partition = position.partition
     }
-    /// Creates a position in the partition of the record.
+    /// Creates a position in the partition of the `state` record.
     init(topicIndex: Int, topics: [String], offset: Int64) {
         self.init(topic: topics.indices.contains(topicIndex) ? topics[topicIndex] : "?", partition: nil, offset: offset)
     }

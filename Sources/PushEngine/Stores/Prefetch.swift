@@ -1,7 +1,7 @@
 import CProcessor
 
-/// Begins to load memory into the processor's cache, and waits for nothing. An ordinary read would stall the code after
-/// it once the processor has a few hundred instructions queued; a prefetch does not.
+/// Begins to load memory into the processor's cache, and does not wait until it is there. An ordinary read would stall
+/// the code after it once the processor has a few hundred instructions queued; a prefetch does not.
 enum Prefetch {
     static var lineByteCount: Int { 64 }
 

@@ -13,7 +13,7 @@ public struct TraceNotice: Sendable, Equatable {
         /// The event has its outcome, whether or not that is published. The reason is empty if there is none. `into`:
         /// the event that superseded it.
         case ended(Outcome, reason: String, into: SourcePosition?)
-        /// The event was on the wrong partition, and is forwarded to this one. It has no outcome here.
+        /// The event was on the wrong partition, and is forwarded to `partition`. It has no outcome here.
         case forwarded(partition: Int32)
         /// A partition begins or resumes a pass that brings the event's version, or its start, to the members there.
         case passBegan(TracedPass)
@@ -57,7 +57,8 @@ public struct TracedPush: Sendable, Equatable {
 
 /// What happened to traced events since the loop last took the notices.
 struct TraceNotices {
-    /// Maximum number of notices until the loop takes them. Few events are traced at a time.
+    /// Maximum number of notices that wait until the loop takes them. Further notices are dropped. Few events are
+    /// traced at a time.
     static let countMax = 16_384
 
     private(set) var notices: [TraceNotice] = []

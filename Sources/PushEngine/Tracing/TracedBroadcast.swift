@@ -1,8 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// What is reported of a broadcast that brings an audience's version to the listeners of a channel. It is a single
-/// request, no matter what becomes of it.
+/// What is reported of a broadcast that brings an audience's version to the listeners of a channel. Each attempt to
+/// send the broadcast is reported separately.
 public struct TracedBroadcast: Sendable, Equatable {
     /// The event whose content the version has.
     public var source: SourcePosition

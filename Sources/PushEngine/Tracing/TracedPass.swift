@@ -27,7 +27,7 @@ public struct TracedPass: Sendable, Equatable {
     /// Whether the pass starts cards: its members are push-to-start tokens.
     public var isStart: Bool
     /// Whether the pass continues where it had stopped. The reason may be that another worker had it before, that an
-    /// operator has let it continue, or that the version after it has expired.
+    /// operator has let it continue, or that the newer version that had replaced it has expired.
     public var isResumed: Bool
     /// When the event's record was written, milliseconds since 1970.
     public var recordMillis: Int64

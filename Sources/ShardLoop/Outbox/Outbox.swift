@@ -43,7 +43,7 @@ struct Outbox: ~Copyable {
 
     init(pace: OutboxPace) { self.pace = pace }
 
-    /// When `advance` or `take` next has something to do, on the steady clock; `nil` if nothing waits for a time.
+    /// When `advance` or `take` next has something to do, on the steady clock; `nil` if nothing is due at a known time.
     var dueMillis: Int64? {
         guard !self.isBlocked else { return nil }
         guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
@@ -176,7 +176,7 @@ struct Outbox: ~Copyable {
         var limit = limit
         let routed = self.order.routed
         if !routed.isEmpty {
-            // Records of `routed` leave together. At that time, Kafka may have only records of other topics.
+            // A run has either only records of `routed`, or none of them.
             if self.next < routed.lowerBound { limit = min(limit, routed.lowerBound) }
             if routed.contains(self.next) { limit = min(limit, routed.upperBound) }
         }
@@ -187,8 +187,8 @@ struct Outbox: ~Copyable {
         return end
     }
 
-    /// Whether Kafka has not answered for other records of the same partition of `routed`. If it refused those, this
-    /// record would be written before them, and their reader would take them for replays.
+    /// Whether Kafka has not answered for other records of the same partition of `routed`. If Kafka refused those
+    /// records, this record would be written before them, and their reader would take them for replays.
     private func wouldOvertake(_ index: Int) -> Bool {
         guard self.order.routed.contains(index) else { return false }
         return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)

@@ -4,7 +4,7 @@ public import PushEngine
 public struct OutboxCounters: Sendable, Equatable {
     /// Number of records that Kafka's client has taken.
     public var recordsProduced: UInt64 = 0
-    /// Number of records that the client or Kafka refused. They are written again.
+    /// Number of failed attempts to write a record, in Kafka's client or at Kafka.
     public var deliveriesFailed: UInt64 = 0
     /// Number of records that wait to be written again.
     public var retriesWaiting = 0

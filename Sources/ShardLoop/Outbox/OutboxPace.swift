@@ -12,14 +12,14 @@ struct OutboxPace {
     static let distanceMillis: Int64 = 1_000
     /// The part of `distanceMillis` that is reserved for APNs' answer and for delayed turns.
     static let answerMillis: Int64 = 200
-    /// The least time that records wait, even if Kafka is slow, because more requests would not make it faster.
+    /// The least time that records wait, even if Kafka is slow, because more requests would not make Kafka faster.
     static let holdMillisMin: Int64 = 50
     /// Maximum of `recordCountMax`.
     static let recordCountMax = 16_384
 
     /// The longest time that a record waits when Kafka is fast.
     private(set) var holdMillisMax: Int64
-    /// Number of waiting records that are handed over without further wait.
+    /// Number of waiting records from which on all of them are handed over at once.
     private(set) var recordCountMax: Int
     /// When the oldest waiting record began to wait, on the steady clock; `nil` if nothing waits.
     private var waitingSinceMillis: Int64?
@@ -74,6 +74,6 @@ struct OutboxPace {
             afterMillis, self.acknowledgementMillis - self.acknowledgementMillis / Self.forgettingShare)
     }
 
-    /// Each acknowledgement lowers the remembered time by an eighth, unless it took longer itself.
+    /// Each acknowledgement lowers the remembered time by an eighth, unless its own time is longer.
     private static let forgettingShare: Int64 = 8
 }

@@ -9,9 +9,9 @@ import PushModel
 /// delivered, the waiting record is dropped as superseded. Records of `routed` keep their order in each partition, too.
 /// The engine limits the queue: it stops at `unacknowledgedMax` records.
 ///
-/// Kafka may refuse a record because of another in its request. The lane of a refused record therefore becomes careful:
-/// its records leave in groups. Each group leaves when Kafka has answered for the group before. The first group is one
-/// record; all others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
+/// Kafka may refuse a record because of another record in its request. The lane of a refused record therefore becomes
+/// careful: its records leave in groups. Each group leaves when Kafka has answered for the group before. The first
+/// group is one record; all others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
 struct RetryQueue {
     /// The unit within which order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
@@ -59,7 +59,7 @@ struct RetryQueue {
             !self.careful.isEmpty || !self.stuck.isEmpty || !self.claims.isEmpty || self.outdated.count > 0
     }
 
-    /// When the first record may be tried again, on the steady clock; `nil` if no record waits for a time.
+    /// When the first record may be tried again, on the steady clock; `nil` if no record is due at a known time.
     var dueMillis: Int64? {
         guard self.hasCare else { return self.plainDueMillis }
         var due = self.plainDueMillis ?? .max

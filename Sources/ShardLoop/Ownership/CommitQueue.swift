@@ -1,7 +1,7 @@
 public import PushEngine
 
 /// Decides which offsets are committed next, one batch at a time. It also decides what the group's answers mean for the
-/// lease. All shards of a worker share one.
+/// lease. All shards of a worker share one queue.
 ///
 /// A partition that leaves is removed first, and the answer to the current batch is awaited. So no commit of a
 /// partition is sent or unanswered after its unassignment begins (contract: One owner).
@@ -96,8 +96,8 @@ public struct CommitQueue: Sendable {
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
         for position in committed { self.refusedLast.remove(Key(position)) }
         for refusal in refused where self.owned.contains(refusal.partition) { self.refusedLast.insert(Key(refusal)) }
-        // The position waits again, whatever the reason for the refusal. In a rebalance, the group refuses commits of
-        // the former generation, even if the partition stays here. An older position is dropped: it is from an earlier
+        // The position waits again, no matter why it was refused. In a rebalance, the group refuses commits of the
+        // former generation, even if the partition stays here. An older position is dropped: it is from an earlier
         // ownership, or a newer one waits.
         for refusal in refused where self.owned.contains(refusal.partition) {
             guard let newest = self.newest[Key(refusal)], refusal.nextOffset >= newest else { continue }

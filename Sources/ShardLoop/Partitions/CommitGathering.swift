@@ -17,7 +17,7 @@ public struct CommitGathering: Sendable {
         if self.dueMillis == nil { self.dueMillis = untilMillis }
     }
 
-    /// Takes the offsets that may be committed now from the engine.
+    /// Takes from the engine the offsets that may be committed now.
     mutating func gather(from engine: inout ShardEngine, now: EngineTime) {
         engine.takeCommits(into: &self.newer, now: now)
         self.add(self.newer)

@@ -16,7 +16,7 @@ public struct InletGate: Sendable {
         public var topic: UInt16
         /// The number of the partition, from 0.
         public var partition: Int32
-        /// The group's committed offset, or where the log begins if it has committed nothing.
+        /// The group's committed offset, or where the log begins if the group has committed nothing.
         public var committedOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64

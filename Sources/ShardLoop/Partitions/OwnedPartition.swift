@@ -76,7 +76,8 @@ struct OwnedPartition {
         self.section = nil
     }
 
-    /// Halts the partition and drops what is known of it. Nothing is written when the partition leaves.
+    /// Halts the partition, after the caller has dropped what was known of it. Nothing is written when the partition
+    /// leaves.
     mutating func forsake(_ reason: String) {
         self.move(to: .haltedUnrestored)
         self.haltReason = reason

@@ -6,8 +6,8 @@
 ///         │            │            │            │                │ released
 ///         └────────────┴────────────┴── failed ──┴───► halted ────┘
 ///
-/// Claiming and restoring have nothing to wait for and nothing to write when they are released. Every phase ends at
-/// once when the partition is lost.
+/// A partition that is claiming or restoring has nothing to wait for and nothing to write when it is released. Every
+/// phase ends at once when the partition is lost.
 public enum PartitionLife: Hashable, Sendable, CaseIterable {
     /// The ownership marker has been written to `state` and is not acknowledged yet. The restore will end at the
     /// marker.

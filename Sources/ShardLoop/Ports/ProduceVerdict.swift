@@ -40,10 +40,10 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
             case 10, 18: .size
             case 87: .invalidRecord
             case 32: .invalidTimestamp
-            // These are for a topic, a cluster and a transactional id.
+            // The user has no right to a topic, to the cluster, or to a transactional id.
             case 29, 31, 53: .notAuthorized
             case 44: .policyViolation
-            // The broker's number for both, then librdkafka's numbers for an unknown topic and an unknown partition.
+            // The broker's number for an unknown topic or partition, then librdkafka's two numbers for these.
             case 3, -188, -190: .unknownTopic
             // UNSUPPORTED_VERSION, UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, librdkafka's _UNSUPPORTED_FEATURE.
             case 35, 43, 76, -165: .unsupportedVersion
@@ -66,7 +66,7 @@ public enum ProduceVerdict: Sendable, Equatable {
     case taken
     /// The record is tried again as it is, after a pause.
     case forNow
-    /// The record is tried again alone in a request, because it may have been refused because of others.
+    /// The record is tried again alone in a request, because other records in its request may have been the cause.
     case alone
     /// The record is tried again with the present time.
     case withPresentTime

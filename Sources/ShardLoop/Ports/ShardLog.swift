@@ -14,8 +14,8 @@ public protocol ShardLog: AnyObject {
     /// a read ended with `mayHaveMore`, records that were already in the queue cause no further call.
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void)
 
-    /// Copies at most `max` waiting records of a queue into `batch`, in order. A queue is that of one topic and
-    /// partition.
+    /// Copies at most `max` waiting records of a queue into `batch`, in order. A queue holds the records of one topic
+    /// and partition.
     /// - Parameters:
     ///   - partition: the number of the partition.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
@@ -71,7 +71,7 @@ public protocol ShardLog: AnyObject {
 
 /// A part of one partition's `state`, while it is read.
 public protocol StateSection: AnyObject {
-    /// Whether something arrived since the last call.
+    /// Whether records, or the end of the part, may have arrived since the last call.
     func takeReadable() -> Bool
 
     /// Passes at most `max` waiting records to `body`, in the order of offsets.
