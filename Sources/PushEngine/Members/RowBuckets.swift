@@ -1,5 +1,5 @@
-/// Heads of buckets, each a set of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing).
-/// No insertion into a large table therefore waits until all of it has been rehashed.
+/// Heads of buckets of a hash table. A bucket is a set of rows. The table grows and shrinks by one bucket at a time
+/// (linear hashing), so no insertion into a large table waits until all of it has been rehashed.
 ///
 /// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits, or n + 1 for buckets that were split,
 /// or made by a split, since there were 2^n.

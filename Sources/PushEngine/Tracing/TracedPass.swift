@@ -26,8 +26,8 @@ public struct TracedPass: Sendable, Equatable {
     public var stampSeconds: Int64
     /// Whether the pass starts cards: its members are push-to-start tokens.
     public var isStart: Bool
-    /// Whether the pass continues where it had stopped. The reason may be that another worker had it before, that an
-    /// operator has let it continue, or that the newer version that had replaced it has expired.
+    /// Whether the pass continues where it had stopped. Another worker may have had it before, or an operator may have
+    /// let it continue. Or the newer version that had replaced it has expired.
     public var isResumed: Bool
     /// When the event's record was written, milliseconds since 1970.
     public var recordMillis: Int64

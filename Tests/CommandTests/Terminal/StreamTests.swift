@@ -138,7 +138,7 @@ struct StreamTests {
         Case(line: "$M topics check --bootstrap ''", status: 64, says: "--bootstrap is empty"),
         Case(line: "$M topics check --bootstrap localhost:99999", status: 64, says: "ports from 1 to 65535"),
         Case(line: "$M topics check -X bootstrap.servers=127.0.0.1:1 --timeout 1", status: 1),
-        // A port that nobody gave is named, once, whichever way the broker was given.
+        // A broker without a port was given. The port that is used is named once, no matter how the broker was given.
         Case(
             line: "$M topics check --bootstrap no-such-host.invalid --timeout 1", status: 1,
             says: "warning: no-such-host.invalid has no port, so Kafka's usual one is taken: 9092",

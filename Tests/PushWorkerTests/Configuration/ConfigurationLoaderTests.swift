@@ -173,7 +173,7 @@ struct ConfigurationLoaderTests {
         #expect(fault.text.contains(text), "\(fault)")
     }
 
-    /// Faults are in the order of the file, whichever check has found them. What the environment gives follows.
+    /// Faults are in the order of the file, no matter which check has found them. Faults of variables follow.
     @Test func faultsAreInTheOrderOfTheFile() throws {
         let text = [
             "placement: chek", "kafka.grup: x", "budget.per-hour: no", "kafka.properties.no.such: 1",
