@@ -67,7 +67,7 @@ struct DeadLetterTests {
             }
         }
         #expect(askedCount == 1 && sentBack.doubt == nil && sentBack[letter.position] == nil)
-        let newest = SentBackLetters.Place(topic: "liveactivity.events", partition: 2, offset: 140)
+        let newest = SentBackLetters.Event(topic: "liveactivity.events", partition: 2, offset: 140)
         sentBack.take([(letter.position, newest), ("3:18", newest)])
         sentBack.take([(letter.position, .init(topic: "liveactivity.events", partition: 2, offset: 90))])
         #expect(sentBack[letter.position] == newest)

@@ -21,7 +21,7 @@ extension WorkerConfiguration {
         let all = faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
         return all.map { fault in
             var fault = fault
-            fault.location = fault.location ?? self.places[fault.setting]
+            fault.location = fault.location ?? self.locations[fault.setting]
             return fault
         }.inOrderOfLines.sayingFromWhereOnce
     }

@@ -89,7 +89,7 @@ public struct ConfigurationLoader {
         self.faults += faults.map { self.located($0) }
         guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults.inOrderOfLines) }
         self.warnOfMissingPorts()
-        self.configuration.places = self.places()
+        self.configuration.locations = self.locations()
         return Loaded(configuration: self.configuration, warnings: self.warnings)
     }
 
@@ -202,35 +202,35 @@ public struct ConfigurationLoader {
         return self.variable("apps", isList: true)?.name
     }
 
-    // MARK: Places
+    // MARK: Locations
 
-    /// The fault with the place of its setting. A setting that is given, but empty, is not called missing.
+    /// The fault with the location of its setting. A setting that is given, but empty, is not called missing.
     private func located(_ fault: ConfigurationFault) -> ConfigurationFault {
-        guard fault.location == nil, let place = self.places()[fault.setting] else { return fault }
+        guard fault.location == nil, let location = self.locations()[fault.setting] else { return fault }
         var fault = fault
-        fault.location = place
+        fault.location = location
         if fault.setting == "apps" { fault.text = fault.text.replacing("is missing: ", with: "is empty: ") }
         return fault
     }
 
     /// Where each setting was given that is not one app's own, by its name.
-    private func places() -> [String: String] {
-        var places: [String: String] = [:]
+    private func locations() -> [String: String] {
+        var locations: [String: String] = [:]
         for entry in self.file?.entries ?? [] where entry.path[0] != "apps" || entry.path.count == 1 {
-            places[entry.path.joined(separator: ".")] = self.file?.location(line: entry.line)
+            locations[entry.path.joined(separator: ".")] = self.file?.location(line: entry.line)
         }
         let groups = WorkerConfiguration.openGroups.map(\.name)
         for name in self.environment.keys where name.hasPrefix(Self.environmentPrefix + "_") {
             for group in groups where name.hasPrefix(Self.variableName(of: group) + "_") {
-                places["\(group).\(Self.property(of: name, in: group))"] = name
+                locations["\(group).\(Self.property(of: name, in: group))"] = name
             }
         }
         for row in WorkerConfiguration.settings {
             if let variable = self.variable(row.description.name, isList: false) {
-                places[row.description.name] = variable.name
+                locations[row.description.name] = variable.name
             }
         }
-        return places
+        return locations
     }
 
     /// The property of librdkafka that a variable gives.
@@ -244,8 +244,8 @@ public struct ConfigurationLoader {
         guard let brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"],
             let remark = BrokerList.remarkOnPorts(brokers)
         else { return }
-        let place = self.places()["kafka.bootstrap"].map { "\($0): " } ?? ""
-        self.warnings.append("\(place)kafka.bootstrap: \(remark)")
+        let location = self.locations()["kafka.bootstrap"].map { "\($0): " } ?? ""
+        self.warnings.append("\(location)kafka.bootstrap: \(remark)")
     }
 
     // MARK: Values

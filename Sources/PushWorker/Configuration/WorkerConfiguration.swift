@@ -177,7 +177,7 @@ public struct WorkerConfiguration: Sendable {
     public var logFormat = LogFormat.text
     /// Where settings were given that are not one app's own, such as `mailboat.yaml:12`, by setting name. Settings at
     /// their defaults are missing.
-    var places: [String: String] = [:]
+    var locations: [String: String] = [:]
 
     /// The defaults.
     public init() {}

@@ -8,10 +8,10 @@ import PushModel
 /// program gets keys unchanged; for a person, anything in a key that looks like a token is shortened.
 enum DeadLetterText {
     /// - Parameters:
-    ///   - place: the event that the letter was sent back as; `nil`: none is known.
+    ///   - successor: the event that the letter was sent back as; `nil`: none is known.
     ///   - showsRecord: whether to show key and value as `mailboat publish` takes them.
     static func lines(
-        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs place: SentBackLetters.Place? = nil,
+        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs successor: SentBackLetters.Event? = nil,
         showsRecord: Bool = false
     ) -> [String] {
         let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
@@ -23,7 +23,7 @@ enum DeadLetterText {
         return [
             "\(letter.position)  \(written)  \(source)  \(key)\(id), \(value)\(again)",
             "    \(TokenText.shortened(letter.reason))",
-            "    " + (place.map { "was sent back as \($0.text)" } ?? Self.words(verdict)),
+            "    " + (successor.map { "was sent back as \($0.text)" } ?? Self.words(verdict)),
         ] + (showsRecord ? ["    \(Self.record(letter).text)"] : [])
     }
 
@@ -65,13 +65,13 @@ enum DeadLetterText {
         var because: String?
         var republishedFrom: String?
         /// The event that the letter was sent back as.
-        var sentBackAs: SentBackLetters.Place?
+        var sentBackAs: SentBackLetters.Event?
         /// The record, as one line of JSON.
         var record: String?
     }
 
     static func json(
-        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs place: SentBackLetters.Place? = nil,
+        _ letter: DeadLetter, _ verdict: DeadLetter.Verdict, sentBackAs successor: SentBackLetters.Event? = nil,
         showsRecord: Bool = false
     ) -> String {
         let (republish, because): (String, String?) =
@@ -91,7 +91,7 @@ enum DeadLetterText {
                 key: letter.record.keyText, eventID: letter.eventID, valueBytes: letter.record.value?.count,
                 reason: letter.reason,
                 republish: republish, because: because, republishedFrom: letter.republishedFrom,
-                sentBackAs: place,
+                sentBackAs: successor,
                 record: showsRecord ? Self.record(letter).text : nil))
     }
 }

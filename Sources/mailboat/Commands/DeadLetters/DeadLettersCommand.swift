@@ -114,11 +114,11 @@ struct DeadLettersCommand: ParsableCommand {
             let (read, missing) = try self.selection.forEach { letter in
                 shownCount += 1
                 let verdict = letter.verdict(check: &check, apps: apps)
-                let place = sentBack[letter.position]
+                let successor = sentBack[letter.position]
                 let lines =
                     self.format == .json
-                    ? [DeadLetterText.json(letter, verdict, sentBackAs: place, showsRecord: self.values)]
-                    : DeadLetterText.lines(letter, verdict, sentBackAs: place, showsRecord: self.values)
+                    ? [DeadLetterText.json(letter, verdict, sentBackAs: successor, showsRecord: self.values)]
+                    : DeadLetterText.lines(letter, verdict, sentBackAs: successor, showsRecord: self.values)
                 for line in lines { StandardOutput.print(line) }
             }
             try self.selection.requireNone(missing: missing)

@@ -6,7 +6,7 @@ import PushModel
 /// `republish` wrote names the letter, in a header.
 struct SentBackLetters {
     /// An event that a letter was sent back as.
-    struct Place: Equatable, Encodable {
+    struct Event: Equatable, Encodable {
         var topic: String
         var partition: Int32
         var offset: Int64
@@ -18,13 +18,13 @@ struct SentBackLetters {
     private var oldestMillis: [TopicPartition: Int64] = [:]
     /// Partition counts of source topics; `nil`: the topic cannot be asked.
     private var partitionCounts: [String: Int32?] = [:]
-    private var places: [String: Place] = [:]
+    private var events: [String: Event] = [:]
     /// Why some letters may have been sent back without being marked; `nil`: there is no such reason.
     private(set) var doubt: String?
 
     /// The newest event that a letter was sent back as; `nil`: none was found.
-    /// - Parameter position: place of the letter, `<partition>:<offset>`.
-    subscript(_ position: String) -> Place? { self.places[position] }
+    /// - Parameter position: position of the letter, `<partition>:<offset>`.
+    subscript(_ position: String) -> Event? { self.events[position] }
 
     /// Adds the partition to which a letter is sent back.
     /// - Parameter partitionCount: asked once for each topic.
@@ -53,10 +53,10 @@ struct SentBackLetters {
             do throws(KafkaError) {
                 let (found, reach) = try tail.pick(
                     partition, recordCountMax: recordCountMax, isEnough: { isPast }
-                ) { record -> (letter: String, place: Place)? in
+                ) { record -> (letter: String, event: Event)? in
                     if record.timestampMillis < oldestMillis { isPast = true }
                     return record.text(of: .republished).map {
-                        ($0, Place(topic: partition.topic, partition: record.partition, offset: record.offset))
+                        ($0, Event(topic: partition.topic, partition: record.partition, offset: record.offset))
                     }
                 }
                 self.take(found)
@@ -69,7 +69,7 @@ struct SentBackLetters {
     }
 
     /// Takes events that were sent back, the newest first.
-    mutating func take(_ found: [(letter: String, place: Place)]) {
-        for one in found where self.places[one.letter] == nil { self.places[one.letter] = one.place }
+    mutating func take(_ found: [(letter: String, event: Event)]) {
+        for one in found where self.events[one.letter] == nil { self.events[one.letter] = one.event }
     }
 }
