@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// A request that creates, reads, lists or deletes a kept channel, or a broadcast on one, with its way to Apple and
-/// back.
+/// A request about a kept channel: its creation, reading, listing or deletion, or a broadcast on it. The request takes
+/// time to reach Apple, and the answer takes time to reach the worker.
 struct KeptRequest {
     var worker: Int
     var id: PushID

@@ -7,7 +7,7 @@ struct KeptHome: Hashable {
     var isDevelopment: Bool
 }
 
-/// Apple's channels of all homes, and who made them.
+/// Apple's channels of all apps in both environments, and who made them.
 struct SimulatedApple {
     enum Maker: Equatable {
         /// The worker with this number made the channel.

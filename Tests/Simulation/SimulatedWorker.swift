@@ -77,9 +77,9 @@ final class SimulatedWorker {
     /// When credit is available again for a push that waits for it. `nil`: no push waits for credit.
     var creditDueMillis: Int64?
 
-    /// When the lease that the group has confirmed begins.
+    /// Beginning of the lease that the group has confirmed.
     var leaseFromMillis: Int64 = .max
-    /// When the lease that the group has confirmed ends.
+    /// End of the lease that the group has confirmed.
     var leaseEndsMillis: Int64 = .max
     /// When the stopped process continues. `nil`: it is not stopped.
     var stoppedUntilMillis: Int64?

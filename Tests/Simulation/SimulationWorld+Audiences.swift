@@ -42,7 +42,7 @@ extension SimulationWorld {
 
     func isAudience(_ activity: Int) -> Bool { self.phones[activity].audience != nil }
 
-    /// Whether two lives belong to the same audience.
+    /// Whether two lives belong to the same audience. `nil` is no life, and equals only `nil`.
     func isOneAudience(_ one: Int?, _ other: Int?) -> Bool {
         guard let one, let other else { return one == other }
         return self.phones[one].audience?.first == self.phones[other].audience?.first

@@ -25,7 +25,7 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// Perhaps lets somebody delete a channel, and writes an event for it.
+    /// Writes an event for a channel. Perhaps somebody deletes the channel before that.
     func writeToChannel(_ activity: Int) {
         if !self.phones[activity].isTokenDead, self.plan.deadTokenPercent > 0, self.channelChance(2) {
             self.log("channel \(activity) is deleted")

@@ -2,14 +2,14 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// Growth of `events`: somebody adds partitions while workers run. `state` was not written for the added partitions, so
-/// they are inlets. Their records are forwarded to the partitions that the old count gives, after all earlier records
-/// there. Publishers learn of the growth one after the other, so a key may have records in an old and an added
-/// partition.
+/// Growth of `events`: somebody adds partitions while workers run. An added partition is called an inlet, and `state`
+/// was not written for it. Records of an inlet are forwarded to the partitions that the old count gives. Earlier
+/// records in the old partitions are taken first. Publishers learn of the growth one after the other, so a key may have
+/// records in an old and an added partition.
 ///
-/// If the new count gives a key another old partition, its publisher stays with the former one. Otherwise the order of
-/// its events could not be kept (Operations, "A topic has got more partitions"). A publisher with its own partitioner
-/// also moves to an added partition.
+/// A publisher moves only to an added partition. If the new count gives its key another old partition, the publisher
+/// does not move. Otherwise the order of its events could not be kept (Operations, "A topic has got more partitions").
+/// A publisher with its own partitioner also moves to an added partition.
 extension SimulationWorld {
     /// Plan and state of the growth. It is drawn with a separate generator, so that worlds without growth do not
     /// change.

@@ -153,7 +153,8 @@ extension SimulationWorld {
         return "\(answer.status) \(String(decoding: answer.channelID, as: UTF8.self)) with \(answer.body.count) bytes"
     }
 
-    /// When a request next arrives or is answered. `nil`: no request is on its way.
+    /// When Apple next gets a request, or a worker its answer. Answers to stopped workers do not count. `nil`: nothing
+    /// else is on its way.
     var nextKeptMillis: Int64? {
         self.keptRequests.compactMap { request -> Int64? in
             if !request.isOver { return request.arrivesMillis }

@@ -63,7 +63,8 @@ extension SimulationWorld {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.rememberDurable(home) }
     }
 
-    /// Remembers the ids of channels that the home's keeper knows from `state` as its own.
+    /// Remembers the ids of an app's channels in one environment. `state` tells their keeper that Mailboat made these
+    /// channels.
     private func rememberDurable(_ home: KeptHome) {
         for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
             guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }

@@ -14,7 +14,7 @@ struct KeptSleeper {
 
 /// Phones that listen on kept channels, and what their apps report about them.
 extension SimulationWorld {
-    /// A channel of an audience that an outcome has reported as opened.
+    /// An audience's broadcast channel. An outcome has reported that it was opened.
     struct OpenedChannel {
         var id: String
         /// The life of an audience that the channel belongs to.
@@ -88,7 +88,7 @@ extension SimulationWorld {
 
     // MARK: Broadcasts
 
-    /// Delivers a broadcast that Apple has taken to all phones that listen on its channel.
+    /// Delivers an accepted broadcast: every phone that listens on its channel gets it.
     func deliverKept(_ request: KeptRequest) {
         guard let body = self.readMemberBody(request.body) else { return }
         self.log("a broadcast of worker \(request.worker) goes out on \(request.channel)")

@@ -144,7 +144,8 @@ package final class SimulationWorld {
     var budgetUnits: [[BudgetUnit]]
     /// Units of the budget that a worker may count as spent, by activity.
     var possibleUnits: [[BudgetUnit]]
-    /// The worker to which APNs refused the last push of an activity, by activity.
+    /// The worker that got a unit of an activity's budget back because APNs did not take its push, by activity. `state`
+    /// may still count the unit as spent.
     var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
@@ -413,7 +414,8 @@ package final class SimulationWorld {
         while true {
             self.step()
             steps += 1
-            // A worker tries again after a millisecond when Kafka's queue is full. Such steps can fill minutes.
+            // The limit is high because a worker retries every millisecond while Kafka's queue is full, perhaps for
+            // minutes.
             if steps > 300_000 { return self.fail("the world does not come to rest") }
             let next = self.nextMillis(before: endMillis)
             guard next < endMillis else { break }

@@ -31,8 +31,10 @@ struct AllocationMeter {
         for operation in CountedOperation.allCases { self.steps[operation] = Step() }
     }
 
-    /// Counts a step.
-    /// - Parameter step: does the operations, and returns their kind.
+    /// Runs a step, and adds its operations and allocations to the counts of its kind of operation.
+    /// - Parameters:
+    ///   - operations: the number of operations in the step.
+    ///   - step: does the operations, and returns their kind.
     mutating func count(_ operations: Int, _ step: () -> CountedOperation) {
         let before = self.total
         let operation = step()

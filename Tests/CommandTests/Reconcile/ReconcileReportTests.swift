@@ -65,7 +65,7 @@ struct ReconcileReportTests {
         #expect(report.findings.map(\.verdict.rawValue) == (row.verdict.map { [$0] } ?? []))
     }
 
-    /// Warm channels stay up to the wanted number. The report names only those beyond it.
+    /// The report leaves out as many warm channels as are wanted, and names only the others.
     @Test func thePoolIsLeftAlone() {
         let warm = ["A", "B", "C"].map { KeptRecordBytes.channel(.open, id: $0) }
         let report = Self.report(warm, listed: ["A", "B", "C"], poolSize: 2)

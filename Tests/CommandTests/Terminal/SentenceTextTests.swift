@@ -1,7 +1,7 @@
 import CommandSupport
 import Testing
 
-/// No mark follows another where texts are joined.
+/// Tests that joined texts never have two punctuation marks in a row.
 @Suite struct SentenceTextTests {
     @Test(arguments: [("it is late", "it is late."), ("Is it?", "Is it?"), ("It is.", "It is."), ("Go!", "Go!")])
     func aSentenceEndsOnce(text: String, closed: String) { #expect(SentenceText.closed(text) == closed) }

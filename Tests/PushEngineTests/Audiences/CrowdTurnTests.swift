@@ -71,8 +71,8 @@ import Testing
     }
 
     // MARK: Versions
-    /// A version is due to all members of the ring. Members that were still owed the version before are counted as
-    /// superseded there.
+    /// A version is due to all members of the ring. The crowd also returns the number of members that were still owed
+    /// the previous version.
     @Test func aVersionReplacesWhatWasOwed() {
         let scene = Scene()
         let first = scene.take(100)

@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// Records of start members and of their progress have kinds of their own. A release that does not know a kind
-    /// stops the partition and names the kind.
+    /// Records of start members and of their progress have kinds of their own. An older Mailboat that does not know a
+    /// kind halts the partition and names the kind.
     @Test func itsRecordsHaveKindsOfTheirOwn() {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -142,7 +142,8 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Repairs another writer's record about an audience's versions in `state`.
+    /// Lets the engine find another writer's record about an audience's versions in `state`. The engine writes its own
+    /// record behind it.
     func repairVersions(of audience: String) {
         let key = Array("v/com.example.pizza/\(audience)".utf8)
         let done = self.engine.repair(

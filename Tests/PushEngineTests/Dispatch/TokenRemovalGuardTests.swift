@@ -16,7 +16,7 @@ import Testing
         ("gb", true), ("ggb", true), ("gggb", false), ("bggg", false),
         ("gggggb", false), ("ggggggbb", false), ("gggggbbb", true), ("bbbggggg", true),
         ("bbbgggggg", true), ("bbbggggggggg", false),
-        // Bad answers between good ones, as ordinary dead tokens cause them.
+        // Ordinary dead tokens cause single bad answers between good ones. Removal continues.
         ("gggbgggbgggb", false),
     ])
     func aLargeShareOfTheLastAnswersStopsRemoval(answers: String, isStopped: Bool) {

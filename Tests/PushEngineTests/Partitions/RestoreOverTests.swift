@@ -65,7 +65,7 @@ import Testing
     /// Everything that a slot holds, except its indices in memory.
     private static func description(of id: Int, partition: Int32, in engine: borrowing ShardEngine) -> String {
         let bytes = Array("order-\(id)".utf8)
-        // Partitions are assigned in the order of their numbers.
+        // Partitions are assigned in the order of their numbers, so a partition's index equals its number.
         let place = PartitionIndex(rawValue: partition)
         guard let number = engine.core.memory.slots.find(SlotKey(app: 0, id: bytes.span), partition: place) else {
             return "none"

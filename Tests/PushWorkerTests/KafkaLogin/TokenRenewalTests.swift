@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Tests of when a source is asked and of whether its token is still good, with the test's own clock.
+/// Tests of when a source of Kafka login tokens is asked, and of whether a token is still good. The tests set the time.
 struct TokenRenewalTests {
     private static let fault = TokenFault(cause: .command, setting: "kafka.oauth.token-command", text: "is gone")
     private static let late = TokenFault(cause: .expired, setting: "kafka.oauth.token-file", text: "is late")

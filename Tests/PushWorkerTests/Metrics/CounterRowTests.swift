@@ -54,8 +54,8 @@ struct CounterRowTests {
         #expect(Set(heads).count == heads.count)
     }
 
-    /// The metrics page of a worker, with the metrics of its libraries. Only metrics that would otherwise show no
-    /// labels get values.
+    /// The metrics page of a worker, with the metrics of its libraries. Token ages, lags and the login get values here,
+    /// because these metrics show their labels only with values.
     private static func page() -> String {
         WorkerMetrics.text(
             WorkerMetricsTests.snapshot(),

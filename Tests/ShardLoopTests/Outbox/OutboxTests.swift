@@ -155,7 +155,8 @@ import Testing
             harness.settle()
             harness.wait(millis: 25)
         }
-        // There is room for one record, and a `state` record takes it.
+        // Either Kafka's queue has room for one record, and a `state` record takes it; or Kafka refuses records for
+        // `routed`.
         if findsNoRoom { harness.log.room = 1 } else { harness.log.refusedTopics = [.routed] }
         for partition in [0, 1] as [Int32] {
             harness.log.events[partition, default: []].append(

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Some publishers learn of new partitions late, and still write to the old ones. So later records of the inlet
-    /// wait for the newer ends.
+    /// wait until the old partitions are read up to their newer ends.
     @Test func theEndsAreTakenAgainAndAgain() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)],

@@ -97,7 +97,8 @@ import Testing
         later.carryOut(.assign([Self.grant(stateEnd: Int64(next.log.state().count))]))
         later.settle()
         #expect(later.lives == [0: .running])
-        // No owner has applied the offset of this record yet, so it is not a replay.
+        // The registrations of both slots had offset 0, so this record takes that offset. The updates then have offsets
+        // that are new to their slots.
         later.write("order-3", #"{"event":"register","token":"cc"}"#)
         for key in ["order-1", "order-2"] {
             later.write(key, #"{"event":"update","priority":10,"content-state":{"n":1}}"#)
