@@ -38,8 +38,8 @@ extension ShardLoop {
     }
 
     /// Takes another configuration, between two turns. A turn must follow. Records that wait for Kafka follow the new
-    /// times. There may be more routes than before, which the push port already has.
-    /// - Throws: what cannot be taken. Nothing has changed then.
+    /// times. There may be more routes than before; the push port must already have them.
+    /// - Throws: what cannot be changed. In this case nothing has changed.
     public mutating func reconfigure(
         _ new: ShardLoopConfiguration, now: EngineTime
     ) throws(ReconfigurationRefusal) {

@@ -8,8 +8,8 @@ extension ShardLoop {
         self.outbox.renewal.nextMillis(isAllBack: self.outbox.underWay.isNone)
     }
 
-    /// Takes the next step of the renewal. First the old client returns its records, then another replaces it. See
-    /// `Outbox.clientRenewed`.
+    /// Takes the next step of the renewal. First the old client returns its records, then another client replaces it.
+    /// See `Outbox.clientRenewed`.
     @inline(never) mutating func renewProducer(_ now: EngineTime) {
         guard let failure = self.outbox.renewal.failure else { return }
         self.hasChanged = true

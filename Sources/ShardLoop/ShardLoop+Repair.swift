@@ -46,8 +46,8 @@ extension ShardLoop {
         self.repairs[index].recordCount += read.recordCount
         self.hasChanged = true
         if let successorOffset {
-            // This should not happen, because the group is asked before anything is written. If two workers both
-            // believe that they own a partition, this one cannot continue.
+            // Another owner's marker should not be found here, because the group is asked before anything is written.
+            // If two workers believe that they own a partition, this worker cannot continue.
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "

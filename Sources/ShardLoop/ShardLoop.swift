@@ -3,11 +3,11 @@ public import PushEngine
 public import PushModel
 
 /// Runs one shard, turn by turn. It connects the engine, which decides about activities, with two ports: Kafka and
-/// APNs. It decides when something may be done. For that it knows each partition's phase and the lease, reads records,
+/// APNs. It decides when something may be done, by each partition's phase and by the lease. It also reads records,
 /// writes records, and commits.
 ///
-/// It is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker runs
-/// it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore` is true, at
+/// The type is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker
+/// runs it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore` is true, at
 /// `deadlineMillis`, and when a port requests it. After a turn the runner takes the news.
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
@@ -109,10 +109,10 @@ public struct ShardLoop: ~Copyable {
         self.finishTurn(now)
     }
 
-    // This is a function of its own, because inside `turn` it costs 16 instructions more for each record that is
-    // written.
+    // This function is separate from `turn`, because inside `turn` its code costs 16 more instructions for each record
+    // that is written.
     @inline(never) private mutating func finishTurn(_ now: EngineTime) {
-        // Records leave before anything else is done. If the process died now, they would be lost otherwise.
+        // Records are handed over before anything else, because they would be lost if the process died now.
         self.takeRecords(now)
         self.advanceReleases(now)
         self.handOverCommits(now)
@@ -125,7 +125,7 @@ public struct ShardLoop: ~Copyable {
     }
 
     /// Whether the partitions still belong to this worker, as far as it can know. If not, the loop pushes nothing,
-    /// writes nothing and commits nothing (contract: One owner). What it receives meanwhile waits.
+    /// writes nothing and commits nothing (contract: One owner). Records and answers that arrive meanwhile wait.
     mutating func mayAct(_ now: EngineTime) -> Bool {
         let isHeld = self.partitions.isEmpty || now.steadyMillis < self.log.leaseEndsMillis
         if isHeld != self.holdsLease {
@@ -144,8 +144,8 @@ public struct ShardLoop: ~Copyable {
             next = min(
                 next, self.engine.nextDeadlineMillis ?? .max, self.outbox.dueMillis ?? .max,
                 self.commits.dueMillis ?? .max)
-            // A turn is due when the lease ends, because reports show that. When the lease is extended, the log
-            // requests a turn.
+            // A turn is due when the lease ends, because reports show whether it is held. When the lease is extended,
+            // the log requests a turn.
             if !self.partitions.isEmpty { next = min(next, self.log.leaseEndsMillis) }
         }
         return next == .max ? nil : next

@@ -2,8 +2,8 @@ public import PushEngine
 
 /// What a turn has to report, for the group or for a log line.
 public enum ShardNews: Sendable {
-    /// Answers `ShardCommand.release`. The partitions in `unfinished` have something that was not acknowledged in time.
-    /// The next owner will repeat it.
+    /// Answers `ShardCommand.release`. Some work of the partitions in `unfinished` was not acknowledged in time. The
+    /// next owner will repeat this work.
     case released(number: Int, commits: [CommitPosition], unfinished: [Int32])
     /// The partition halts until a person has looked at it. The others continue.
     case halted(partition: Int32, reason: String)
@@ -25,7 +25,7 @@ public enum ShardNews: Sendable {
     case producerEnded(ProduceFailure)
     /// No other Kafka client could be made now. It will be tried again.
     case producerNotRenewed(LogFailure)
-    /// Another Kafka client has replaced the ended one, `afterMillis` after that one had ended.
+    /// Another Kafka client has replaced the client that had ended `afterMillis` before.
     case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)

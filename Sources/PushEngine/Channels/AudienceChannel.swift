@@ -34,21 +34,21 @@ extension AudienceChannels {
         case fallsBack
     }
 
-    /// One channel of an audience at its owner: whether it exists, what APNs has accepted on it, and when the next
-    /// broadcast leaves.
+    /// One channel of an audience, as the audience's owner keeps it: whether the channel exists, what APNs has accepted
+    /// on it, and when the next broadcast leaves.
     struct Channel {
         let environment: PushEnvironment
         private(set) var standing = Standing.wanted
         /// The id as APNs spells it. Empty until the first channel has been opened. If the channel has vanished and
-        /// another is wanted, this is still the old one's id.
+        /// another is wanted, this is still the old channel's id.
         private(set) var id: [UInt8] = []
         /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens, and
         /// `isCatchingUp` says what phones without a token get.
         private(set) var serves = false
         /// Stamp of the newest version that APNs has accepted on the channel.
         private(set) var takenStampSeconds: Int64 = 0
-        /// Stamp of the newest version whose alert needs no broadcast now. APNs has accepted it on the channel, or
-        /// tokens bring it.
+        /// Stamp of the newest version whose alert needs no broadcast now: APNs has accepted the alert on the channel,
+        /// or tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
         /// Not 0 if APNs did not accept a version within `channel.fallback`, and has accepted none since. The value is
         /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before that time;
@@ -76,7 +76,8 @@ extension AudienceChannels {
         /// Stamp of a version that goes by broadcast and by tokens, and whose broadcast has a budget unit of its own;
         /// 0: there is none.
         private(set) var highStampSeconds: Int64 = 0
-        /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown them.
+        /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown these
+        /// alerts.
         private var droppedAlertStampSeconds: Int64 = 0
         /// Until when an older version's alert waits while tokens bring the newest version first, steady; `nil`: no
         /// alert waits.
@@ -122,9 +123,9 @@ extension AudienceChannels {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
         }
-        /// Whether the broadcast of that version may have priority 10. It may not if an earlier broadcast of the
-        /// version may have arrived. If the version goes by token as well, the broadcast needs a budget unit of its
-        /// own.
+        /// Whether the broadcast of this version may have priority 10. Priority 10 is not allowed if an earlier
+        /// broadcast of the version may have arrived. If the version goes by token as well, the broadcast needs a
+        /// budget unit of its own.
         func mayBeHigh(_ version: Version) -> Bool {
             guard version.isHigh, version.stampSeconds > self.triedStampSeconds else { return false }
             return self.serves || self.highStampSeconds == version.stampSeconds
@@ -154,8 +155,8 @@ extension AudienceChannels {
                 self.byTokenUntilMillis = now.wallMillis + rules.millis(ofMinutes: Self.byTokenMinutes)
             case .opened(let opened):
                 guard opened != self.id else { return .nothing }
-                // If the end was reported before there was a channel, the keeper has forgotten that. The new value lets
-                // the end be reported again.
+                // The keeper has forgotten an end that was reported before there was a channel. With the new value the
+                // end is reported again.
                 self = Channel(environment: self.environment)
                 self.standing = .open
                 self.id = opened
@@ -236,7 +237,7 @@ extension AudienceChannels {
             return until > now.steadyMillis
         }
         /// Ends the wait for tokens: all members that listen have the newest version, or the broadcast need not wait
-        /// for that.
+        /// for them.
         mutating func waitsForNoTokens() { self.tokensFirstUntilMillis = nil }
         /// Marks a broadcast as waiting, because it is in the queue of its route.
         mutating func broadcastWaits() { self.isUnderWay = true }
@@ -247,7 +248,8 @@ extension AudienceChannels {
             self.sentMillis = now.steadyMillis
             self.notBeforeMillis = now.steadyMillis + self.distanceMillis(by: rules)
         }
-        /// Remembers the version that APNs has accepted, and its alert. `alertStampSeconds` is 0 if it had none.
+        /// Remembers the version that APNs has accepted, and its alert. `alertStampSeconds` is 0 if the broadcast had
+        /// no alert.
         mutating func broadcastTaken(stampSeconds: Int64, alertStampSeconds: Int64) {
             self.takenStampSeconds = max(self.takenStampSeconds, stampSeconds)
             self.takenAlertStampSeconds = max(self.takenAlertStampSeconds, alertStampSeconds)
@@ -297,9 +299,9 @@ extension AudienceChannels {
                 now.steadyMillis + distanceMillis)
         }
         /// Lets members that listen get the newest version by their tokens instead.
-        /// - Parameter untilMillis: until when former releases wait, wall milliseconds; 0: nothing is broadcast before
-        ///   the next version.
-        /// - Returns: whether the channel served them before.
+        /// - Parameter untilMillis: time before which former releases broadcast nothing, wall milliseconds. If it is 0,
+        ///   this release broadcasts nothing before the next version.
+        /// - Returns: whether the channel served these members before.
         mutating func fallsBack(untilMillis: Int64) -> Bool {
             defer {
                 self.serves = false

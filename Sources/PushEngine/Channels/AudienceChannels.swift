@@ -6,8 +6,8 @@ import PushModel
 /// audience). There is at most one channel in each environment, for one life. The channels are written at the end of
 /// the owner's book.
 struct AudienceChannels {
-    /// The life as the keeper knows it, seconds since 1970; it only grows. It is the life of the versions, unless the
-    /// keeper has known a later one.
+    /// The life as the keeper knows it, seconds since 1970; it only grows. It equals the life of the versions, unless
+    /// the keeper knew a later life.
     private(set) var life: Int64 = 0
     /// A number that grows whenever a channel is added to the list or removed, or begins or ceases to serve.
     private(set) var revision: UInt32 = 0
@@ -62,8 +62,8 @@ struct AudienceChannels {
                 && rules.app.route($0, .createChannel) != nil && rules.app.route($0, .broadcast) != nil
         }
     }
-    /// The next broadcast on one of the channels: the newest version that the channel has not had, and the alert that
-    /// goes with it. `nil`: the channel has had everything.
+    /// The next broadcast on one of the channels: a version that the channel has not had, and the alert that goes with
+    /// this version. `nil`: the channel has had everything.
     /// - Parameter versions: versions that may be published, the newest last.
     func next(on index: Int, of versions: [Version], nowSeconds: Int64) -> (version: Version, alert: Version?)? {
         let taken = self.all[index].takenStampSeconds
@@ -75,10 +75,11 @@ struct AudienceChannels {
             !alert.isExpired(nowSeconds: nowSeconds)
         else { return (newest, nil) }
         if alert.stampSeconds == newest.stampSeconds || newest.fitsOnChannel(alertOf: alert) { return (newest, alert) }
-        // The alert first goes with its own version, unless the channel has shown a newer one.
+        // The alert first goes with its own version, unless the channel has shown a newer version.
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
-    /// Versions up to the returned stamp are no longer broadcast with priority 10. `Int64.max`: no version is.
+    /// The stamp up to which versions are no longer broadcast with priority 10. `Int64.max`: no version is broadcast
+    /// with it.
     func doneStampSeconds(newest: Version) -> Int64 {
         let stamp = newest.stampSeconds
         var done = Int64.max
@@ -137,7 +138,7 @@ struct AudienceChannels {
     }
     /// Marks the revision as unsent, because a new owner does not know what partitions were sent.
     mutating func revisionMayBeUnsent() { self.isRevisionUnsent = true }
-    /// Marks the revision as sent. Partitions are sent the newest version, with what it says about the channels.
+    /// Marks the revision as sent. Partitions are sent the newest version, which describes the channels.
     mutating func revisionIsSent() { self.isRevisionUnsent = false }
     /// Remembers the alert of a version instead of an earlier one. A version that withdraws alerts makes the earlier
     /// one forgotten.

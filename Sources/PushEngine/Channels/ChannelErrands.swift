@@ -32,12 +32,12 @@ struct ChannelErrand {
     var traced: TracedBroadcast?
 }
 
-/// Requests about channels that wait to leave, and those without an answer.
+/// Requests about channels that wait to leave, or have left and have no answer yet.
 struct ChannelErrands {
     /// Maximum wait for a connection. A request that waits longer is given up: it surely has not left.
     static let waitMillisMax: Int64 = 15_000
-    /// The mark by which numbers of errands differ from those of pushes and questions. The highest bit of the lower
-    /// half is set, and the next is not.
+    /// The mark by which numbers of errands differ from numbers of pushes and questions. The highest bit of the lower
+    /// half is set, and the next bit is not.
     private static let mark: UInt64 = 0x8000_0000
 
     private var waiting: [UInt16: Deque<ChannelErrand>] = [:]

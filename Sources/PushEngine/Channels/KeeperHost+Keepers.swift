@@ -130,8 +130,8 @@ extension KeeperHost {
         let keeperPartition = KeptChannelKey.keeperPartition(
             bundleID: bundleID, environment: question.environment,
             partitionCount: core.memory.configuration.partitionCount)
-        // The record is not in the keeper's partition, so nothing is known here. The partition that asks will ask
-        // again.
+        // The record is not in the keeper's partition, so this worker cannot answer from it. The partition that asks
+        // will ask again.
         guard keeperPartition == core.intake.record.partition,
             question.partition < core.memory.configuration.partitionCount, (try? EventRules.checkKey(key)) != nil
         else { return }

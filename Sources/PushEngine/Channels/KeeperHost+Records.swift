@@ -1,7 +1,8 @@
 import ChannelKeeping
 import PushModel
 
-/// Restores records about kept channels after a takeover, and repairs them when another writer has written over them.
+/// Restores records about kept channels after a takeover, and writes them again when another writer has written over
+/// them.
 extension KeeperHost {
     /// Reads the key of a kept channel's record.
     /// - Returns: the key; `nil`: the key is of another kind.

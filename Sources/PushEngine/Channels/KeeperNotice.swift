@@ -1,7 +1,7 @@
 public import ChannelKeeping
 public import PushModel
 
-/// Something that an operator should know of an app's channels. It is logged once, when it begins.
+/// Something that an operator should know of an app's channels. It is logged once, when the keeper raises the alarm.
 public struct KeeperNotice: Sendable, Equatable {
     /// The app's bundle identifier.
     public var bundleID: String
@@ -17,7 +17,7 @@ public struct KeeperNotice: Sendable, Equatable {
         case .quotaHigh, .possiblyOurs, .perhapsSecond: false
         }
     }
-    /// The channel that the notice is about, as APNs spells it; `nil`: none.
+    /// Id of the channel that the notice is about, as APNs spells it; `nil`: the notice is not about one channel.
     public var channel: String? {
         switch self.alarm {
         case .possiblyOurs(let id, _), .perhapsSecond(let id, _), .vanished(let id), .foreignAnswer(let id):

@@ -18,9 +18,9 @@ struct HostedKeeper {
     var standing: KeeperStatus?
 }
 
-/// The keepers in this shard: those whose names belong to its partitions (fan-out contract: The keeper).
+/// The keepers in this shard: keepers whose names belong to the shard's partitions (fan-out contract: The keeper).
 struct Keepers {
-    /// Maximum number of notices that wait to be taken. Further ones are only counted.
+    /// Maximum number of notices that wait to be taken. Further notices are only counted.
     static let noticesMax = 64
 
     private var hosted: [HostedKeeper?] = []

@@ -2,8 +2,8 @@ import ChannelKeeping
 import PushModel
 
 /// Records of `state` about channels that are kept for audiences, by partition (fan-out contract: A channel kept for an
-/// audience). They are what `state` has, or will have once Kafka has what was written. Keepers begin with them, and
-/// repair what others write over them.
+/// audience). They include records that Kafka has not acknowledged yet. Keepers begin with them, and repair what others
+/// write over them.
 struct KeptRecords {
     /// All channels in `state`; none is left out. Keepers write no more than `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
@@ -35,7 +35,7 @@ struct KeptRecords {
         self.keys[partition] = nil
     }
 
-    /// The keeper's channel with this id, from when Apple has made it until its list no longer shows it. `nil`: the
+    /// The keeper's channel with this id, from its creation by Apple until Apple's list no longer shows it. `nil`: the
     /// keeper has no such channel. Channels that are only listed are not returned: a lost answer may have made them,
     /// but somebody else may use them.
     func channel(

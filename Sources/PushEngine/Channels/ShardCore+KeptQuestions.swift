@@ -7,8 +7,8 @@ import PushModel
 ///
 /// The channel's slot and the keeper are in different partitions. Where audiences have channels, the slot asks the
 /// keeper before its first broadcast. The answer "no" is remembered in `state`, and stays true. An id is new when Apple
-/// gives it to the keeper, and is announced only after `state` has it. So "no" cannot have been the answer for an id
-/// that is kept later. The answer "yes" is not written down; a new owner asks again with the next event.
+/// gives it to the keeper, and the id is announced only after `state` has it. So "no" cannot have been the answer for
+/// an id that is kept later. The answer "yes" is not written down; a new owner asks again with the next event.
 extension ShardCore {
     // MARK: The channel's partition
     /// Asks the keeper if the slot's question is due: for the first time, or again because no answer has come.
@@ -33,8 +33,8 @@ extension ShardCore {
         self.dispatch.keeperQuestionLeft(slot, in: &self.memory, now: now)
     }
 
-    /// Rejects an event if too many channels already wait for their keeper. That affects publishers that make up ids,
-    /// or use new ones while no keeper answers.
+    /// Rejects an event if too many channels already wait for their keeper. This happens if a publisher makes up ids,
+    /// or uses many new ids while no keeper answers.
     func checkRoom(channel key: Span<UInt8>, app: UInt16, partition: PartitionIndex) throws(EventRejection) {
         let waitingMax = self.memory.configuration.settings.channelsAskingMax
         guard self.dispatch.keeperQuestionsPending >= waitingMax,

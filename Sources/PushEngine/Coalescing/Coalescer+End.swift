@@ -77,7 +77,8 @@ extension Coalescer {
         memory.updates[update].under = []
     }
 
-    /// Ends the newest event of an update. The event beneath replaces it. If there is none, the update leaves the slot.
+    /// Ends the newest event of an update. The event beneath replaces it. If no event is beneath, the update leaves the
+    /// slot.
     /// - Returns: whether an event was beneath.
     mutating func endTop(of update: UpdateID, in memory: inout ShardMemory) -> Bool {
         guard let next = memory.updates[update].under.popLast() else {

@@ -25,7 +25,7 @@ extension Coalescer {
         let top = memory.updates[update].top
         self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
-        // The event may have taken over parts from an event that is older than the one it replaces now.
+        // The event may have taken over parts from an event that is older than the event that it replaces now.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: carried ?? top) }
@@ -44,7 +44,7 @@ extension Coalescer {
         if top.expiresSeconds > expires {
             if self.keepBeneath(top, of: update, into: into, in: &memory) { self.scratchLayer.mayBeSent = true }
         } else {
-            // The replaced event may be on the phone already, so the one that replaces it may be, too.
+            // The replaced event may be on the phone already, so the event that replaces it may be, too.
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
@@ -87,8 +87,8 @@ extension Coalescer {
         memory.updates[update].stampSeconds = nil
     }
 
-    /// Merges an event that is older than the newest one of the update. The device would ignore it, unless everything
-    /// newer expires unsent.
+    /// Merges an event that is older than the newest event of the update. The device would ignore the older event,
+    /// unless everything newer expires unsent.
     private mutating func foldOlder(into update: UpdateID, priority: PushPriority, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         var layer = self.scratchLayer
@@ -172,8 +172,8 @@ extension Coalescer {
     }
 
     /// Lets an older event go first if its alert does not fit beside the newest content, or beside the attributes of a
-    /// start. This is called after an event beneath has become the newest of the update. The older event goes first
-    /// with its own content, and the newest content follows.
+    /// start. The method is called after an event beneath has become the newest of the update. The older event goes
+    /// first with its own content, and the newest content follows.
     mutating func letOlderGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         let top = memory.updates[update].top
         let end = memory.updates[update].under.count
@@ -239,7 +239,7 @@ extension Coalescer {
         while index < memory.updates[update].under.count {
             if memory.updates[update].under[index].expiresSeconds <= expires {
                 let dropped = memory.updates[update].under.remove(at: index)
-                // The dropped event may be on the phone already, so the one that replaces it may be, too.
+                // The dropped event may be on the phone already, so the event that replaces it may be, too.
                 if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
             } else {

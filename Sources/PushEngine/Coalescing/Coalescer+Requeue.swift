@@ -10,7 +10,7 @@ extension Coalescer {
         memory.slots[slot].behind = .none
     }
 
-    /// Puts the update that was in flight back. Events that arrived meanwhile come after it.
+    /// Puts the update that was in flight back. Events that arrived during the flight come after it.
     mutating func requeueInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
         let failed = memory.slots[slot].inFlight
         let pending = memory.slots[slot].pending
@@ -60,7 +60,7 @@ extension Coalescer {
         let earlier = under.indices.filter { under[$0].arrival <= newestArrival }
         memory.updates[pending].under = later
         // The pending update's newest event already carries what it needs from the earlier events beneath it. So it
-        // carries only from the first update's newest event.
+        // takes over parts only from the first update's newest event.
         let carried = earlier.isEmpty ? nil : memory.updates[first].top
         for (count, index) in earlier.enumerated() {
             let layer = under[index]
@@ -116,14 +116,14 @@ extension Coalescer {
     }
 
     /// Merges the two waiting updates of a slot where they fit together. A former owner may have sent both as one,
-    /// without a record. The first alone would then take the phone back to older content.
+    /// without a record. If only the first were sent now, the phone would go back to older content.
     mutating func putTogether(_ slot: SlotID, in memory: inout ShardMemory) {
         self.putInFlight(slot, in: &memory)
         self.requeueInFlight(slot, in: &memory)
     }
 
     /// Merges those events of `behind` that are older than the failed update's newest event. The device would ignore
-    /// them if they were sent after it.
+    /// the older events if they were sent after the failed update.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
@@ -132,7 +132,7 @@ extension Coalescer {
         self.foldBehind(slot, into: failed, in: &memory)
     }
 
-    /// Merges the update `behind` into the one that goes first. The two must fit together.
+    /// Merges the update `behind` into the update that goes first. The two must fit together.
     mutating func foldBehind(_ slot: SlotID, into first: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)

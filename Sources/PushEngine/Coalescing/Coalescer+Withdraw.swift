@@ -4,10 +4,10 @@ import PushModel
 /// disallowed. A withdrawn alert that has not been sent does not sound.
 extension Coalescer {
     /// Withdraws the alerts that are not newer than the event in `scratchLayer`. An `end` withdraws all alerts, because
-    /// it is the last word no matter what its timestamp is. The event is merged after this, like any event.
+    /// an `end` is final no matter what its timestamp is. The event itself is merged afterwards, like any event.
     ///
     /// An alert in flight may have sounded. If its update is sent again, it is sent without the alert. A start keeps
-    /// its alert, because no phone would show it without one.
+    /// its alert, because no phone would show a start without an alert.
     mutating func withdrawAlerts(of slot: SlotID, in memory: inout ShardMemory) {
         let newestSeconds = self.scratchLayer.isEnd ? .max : self.scratchLayer.timestampSeconds
         let pending = memory.slots[slot].pending

@@ -8,8 +8,9 @@ import PushModel
 /// device has not shown.
 ///
 /// Only the coalescer writes which updates a slot has (`Slot.pending`, `behind` and `inFlight`), and what an update
-/// says. Others only record in an update what they did with it, as `Update` lists. It does not know about Kafka,
-/// time-outs, or when something may leave. The engine settles `endings`, and lets `Dispatch` look at the slot again.
+/// says. Others only record in an update what they did with it, as `Update` lists. The coalescer does not know about
+/// Kafka, time-outs, or when something may leave. The engine settles `endings`, and lets `Dispatch` look at the slot
+/// again.
 struct Coalescer: ~Copyable {
     /// The event that is being taken in.
     var scratchLayer = Layer()
@@ -111,7 +112,7 @@ struct Coalescer: ~Copyable {
     }
 
     /// Replaces `pending` by `behind`, because `pending` no longer has to go first. The alert of `behind` is newer than
-    /// that of `pending`, or will be.
+    /// the alert of `pending`, or will be.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -130,7 +131,7 @@ struct Coalescer: ~Copyable {
         _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
     ) {
-        // The two updates were kept apart because of an alert. The start's alert is newer than that one.
+        // The two updates were kept apart because of an alert. The start's alert is newer than that alert.
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
         guard self.scratchLayer.timestampSeconds < memory.updates[pending].top.timestampSeconds else {

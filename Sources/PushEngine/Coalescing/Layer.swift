@@ -10,8 +10,8 @@ struct Layer {
     /// The event's time in seconds. The event with the latest time is the newest; among equal times, the one that
     /// arrived last.
     var timestampSeconds: Int64 = 0
-    /// The lowest stamp that the push may have: the time of the newest event merged into it. It is later than this
-    /// event's own time only for an `end` that replaced a newer event.
+    /// The lowest stamp that the push may have: the time of the newest event merged into the push. It is later than
+    /// this event's own time only for an `end` that replaced a newer event.
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
@@ -22,14 +22,14 @@ struct Layer {
     /// The event's own value for the header `apns-expiration`; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
-    /// Whether the event may be on the phone already. An attempt to send it, or to send the event that it replaced, got
-    /// no answer, or a former owner may have sent it.
+    /// Whether the event may be on the phone already. An attempt to send it, or an event that it replaced, got no
+    /// answer. Or a former owner may have sent it.
     var mayBeSent = false
     /// Whether the event is the `start` itself.
     var isStart = false
     /// Whether a state record that holds the event has been written. If so, no ledger entry guards its outcome.
     var isWritten = false
-    /// Whether the event had an alert that was withdrawn, its own or one taken over from another event.
+    /// Whether an alert of the event was withdrawn: its own, or an alert taken over from another event.
     var alertIsWithdrawn = false
     /// Whether the alert in `blob` is from an event that this one replaced.
     var alertIsInherited = false

@@ -1,8 +1,9 @@
 import PushModel
 
 extension Layer {
-    /// The size of the event's payload, in bytes. `start`: the parts of a start, if the event is sent as one; `nil`: it
-    /// is not.
+    /// The size of the event's payload, in bytes.
+    /// - Parameter start: the parts of the start that is sent with this content; `nil`: the event is sent as an update
+    ///   or an end.
     func payloadByteCount(start: StartPart?) -> Int {
         guard let start else {
             return PayloadWriter.byteCount(

@@ -71,8 +71,8 @@ struct Update {
     /// Number of events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
-    /// Counts an attempt that got no answer. The update's newest event may be on the phone. Parts that it had taken
-    /// over from events beneath it may be there, too.
+    /// Counts an attempt that got no answer. The update's newest event may be on the phone. So may events beneath it,
+    /// if it had taken over parts of them.
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
@@ -82,8 +82,8 @@ struct Update {
             self.under[index].mayBeSent = true
         }
     }
-    /// Drops the alert that left with the newest event. It must not sound again if that event expires and one beneath
-    /// replaces it.
+    /// Drops the alert that left with the newest event. The alert must not sound again if that event expires and an
+    /// event beneath replaces it.
     mutating func dropAlert() {
         for index in self.under.indices where self.top.sharesAlert(with: self.under[index]) {
             self.under[index].alert = ByteRange()
@@ -178,8 +178,8 @@ struct UpdateStore: ~Copyable {
 
     /// Prefetches the bytes of the newest event, which will soon be written over.
     @inline(__always) func prefetchBlob(_ id: UpdateID) {
-        // An array is one word, the address of its storage. Access through the array would retain it, which waits for
-        // memory.
+        // An array is one word, the address of its storage. Access through the array would retain the storage, which
+        // waits for memory.
         let top = unsafe UnsafeRawPointer(self.top(of: id))
         guard let storage = unsafe (top + self.blobOffset).load(as: UnsafeRawPointer?.self) else { return }
         unsafe Prefetch.lines(from: storage, byteCount: Layer.prefetchedBlobByteCount)

@@ -67,15 +67,15 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var tokenWaitMillis: Int64?
     /// Number of failed attempts in a row.
     public var attempts: Int
-    /// How often in a row APNs has said that the token died before it was registered. Such an answer is not believed
-    /// the first times (`TokenRefusalNotice.earlierDeathsIgnoredMax`): the token is kept, and tried again.
+    /// How often in a row APNs has said that the token died before it was registered. The first such answers are not
+    /// believed (`TokenRefusalNotice.earlierDeathsIgnoredMax`): the token is kept, and tried again.
     public var earlierDeaths = 0
     /// Whether the record of the activity's last push is unacknowledged. Nothing leaves before it is acknowledged.
     public var awaitsRecord: Bool
 }
 
 extension ShardEngine {
-    /// What is known of an activity in the partitions of this shard; `nil`: it is not in memory.
+    /// What is known of an activity in the partitions of this shard; `nil`: the activity is not in memory.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
     ///   - id: the activity, as the record's key names it.
@@ -90,8 +90,8 @@ extension ShardEngine {
         return nil
     }
 
-    /// The token to which pushes of an activity go; `nil`: the activity is not in memory, or has no token. It is a
-    /// secret, meant for a simulator of phones beside a worker.
+    /// The token to which pushes of an activity go; `nil`: the activity is not in memory, or has no token. The token is
+    /// a secret, meant for a simulator of phones beside a worker.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
     ///   - id: the activity, as the record's key names it.

@@ -1,10 +1,10 @@
 public import PushModel
 
-/// What the owner of an audience knows of it, for an operator. It contains neither tokens nor content.
+/// What an audience's owner knows of the audience, for an operator. The report contains neither tokens nor content.
 public struct AudienceReport: Sendable, Equatable, Encodable {
     /// A version that has been given its stamp.
     public struct PublishedVersion: Sendable, Equatable, Encodable {
-        /// `aps.timestamp` of the pushes that bring it.
+        /// `aps.timestamp` of the pushes that bring the version.
         public var stampSeconds: Int64
         /// `update` or `end`.
         public var event: String
@@ -39,7 +39,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
     public struct Channel: Sendable, Equatable, Encodable {
         /// `production` or `development`.
         public var environment: String
-        /// The id as APNs spells it; empty: none has been opened yet.
+        /// The channel's id as APNs spells it; empty: no channel has been opened yet.
         public var id: String
         /// `wanted`, `open` or `dead`.
         public var standing: String

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What one partition knows of an audience's members. It contains neither tokens nor content.
+/// What one partition knows of an audience's members. The status contains neither tokens nor content.
 public struct CrowdStatus: Sendable, Equatable, Encodable {
     /// How far the newest version has been sent to the members of one ring.
     public struct Ring: Sendable, Equatable, Encodable {
@@ -45,7 +45,7 @@ extension Crowd {
     /// - Parameters:
     ///   - bundleID: bundle identifier of its app.
     ///   - partition: number of its partition.
-    ///   - members: members of that partition; `nil`: it never had any.
+    ///   - members: members of that partition; `nil`: the partition never had members.
     func status(bundleID: String, partition: Int32, members: CrowdTable.Members?) -> CrowdStatus {
         let rings = self.passes.map { pass in
             CrowdStatus.Ring(

@@ -28,7 +28,7 @@
     private(set) var count = 0
     private var byteCount = 0
 
-    /// Creates an empty batch. Its memory is allocated once, here.
+    /// Creates an empty batch. Its memory is allocated here, for all records of normal size.
     public init() {
         unsafe self.elements = .allocate(capacity: Self.recordCountMax)
         unsafe self.memory = .allocate(capacity: Self.byteCountMax)
@@ -43,8 +43,8 @@
     /// Whether the batch holds no record.
     public var isEmpty: Bool { self.count == 0 }
 
-    /// Copies a record in. `false`: there is no room. Then let the engine take the batch and try again: an empty batch
-    /// has room for any record.
+    /// Copies a record in. `false`: there is no room. In this case let the engine take the batch, and try again: an
+    /// empty batch has room for any record.
     /// - Parameters: see `ShardEngine.consume(_:key:value:traceparent:now:)`.
     public mutating func append(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>
@@ -98,7 +98,7 @@
     mutating func removeAll() {
         self.count = 0
         self.byteCount = 0
-        // The batch had grown for a single record, larger than any event may be.
+        // The memory had grown for a single record that is larger than any event may be.
         if self.capacity > Self.byteCountMax { self.allocate(Self.byteCountMax) }
     }
 

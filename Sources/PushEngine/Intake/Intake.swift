@@ -26,7 +26,7 @@ struct Intake: ~Copyable {
     /// Whether the record's own time is possible.
     private(set) var isTimed = true
     /// What all copies of a forwarded event have in common; `nil`: the event was not forwarded, or its first position
-    /// can be compared with those in `state`.
+    /// can be compared with positions in `state`.
     private var copy: ForwardedCopy?
     /// The bundle id of each app in UTF-8.
     private var bundleIDs: [[UInt8]]
@@ -54,8 +54,9 @@ struct Intake: ~Copyable {
 
     // MARK: Reading
 
-    /// Replaces a record's impossible time by the worker's clock. If the record is the first such event of its topic,
-    /// it is reported. Records between workers have the writing worker's time, and say nothing about a producer.
+    /// Replaces a record's impossible time by the worker's clock. Reports the record if it is the first event of its
+    /// topic with an impossible time. Records between workers have the writing worker's time, and say nothing about a
+    /// producer.
     @inline(never) private mutating func countUntimed(now: EngineTime) {
         self.writtenMillis = now.wallMillis
         guard self.record.kind == .event else { return }
@@ -80,7 +81,8 @@ struct Intake: ~Copyable {
         self.traceparent.append(copying: traceparent)
     }
 
-    /// Checks the key of an activity that is not known here. For a known activity, that was done with its first event.
+    /// Checks the key of an activity that this shard does not know. The key of a known activity was checked with its
+    /// first event.
     @inline(__always) func checkNewKey(_ key: Span<UInt8>) throws(EventRejection) {
         guard self.record.hasKey else {
             throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
@@ -88,8 +90,9 @@ struct Intake: ~Copyable {
         try EventRules.checkKey(key)
     }
 
-    /// The partition that the key belongs to; `nil`: the record's own. A record is on another partition if its
-    /// producer's client hashes differently. It is forwarded once, and then processed wherever it is.
+    /// The partition that the key belongs to; `nil`: the record's own. A record is on a wrong partition if its
+    /// producer's client hashes differently. The record is forwarded once, and then processed in the partition where it
+    /// is.
     func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
         guard case .check = memory.configuration.settings.placement,
             self.record.topic != memory.configuration.routedTopicIndex
@@ -195,8 +198,8 @@ struct Intake: ~Copyable {
         self.event.timestampSeconds ?? min(self.writtenMillis, now.wallMillis) / 1_000
     }
 
-    /// The earliest time at which the record may have been written, milliseconds since 1970. An impossible time says
-    /// nothing about that.
+    /// The earliest time at which the record may have been written, milliseconds since 1970. If the record's own time
+    /// is impossible, this is `Int64.min`.
     @inline(__always) var writtenAtTheEarliestMillis: Int64 { self.isTimed ? self.writtenMillis : .min }
 
     /// The time that decides which event is newest; among equal times, the arrival decides. An event without a known
@@ -210,7 +213,7 @@ struct Intake: ~Copyable {
     /// When the content expires if it is still unsent, seconds since 1970; `Int64.max`: never.
     var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        // A phone shows stale content, and says so. Some publishers want it dropped nevertheless.
+        // A phone shows stale content, and says so. Some publishers want stale content dropped instead.
         case .update where self.staleDateExpires: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .update: self.event.expiresSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max
@@ -234,8 +237,8 @@ struct Intake: ~Copyable {
         self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
     }
 
-    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may have been forwarded twice,
-    /// so its own time decides.
+    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may be in the log twice, so
+    /// the event's own time decides.
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil
@@ -256,13 +259,13 @@ struct Intake: ~Copyable {
     }
 
     /// Whether the origin of a forwarded record can be compared with positions of this log. While positions are void,
-    /// records from before the takeover may be from another cluster. Their origin is then a position there.
+    /// records from before the takeover may be from another cluster. Their origin is then a position in that cluster.
     @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
         memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
-    /// Remembers what a second copy of this forwarded event would have in common with it. While positions are void, its
-    /// first position does not say whether the event was taken.
+    /// Remembers, while positions are void, what copies of this forwarded event have in common. Its first position does
+    /// not say then whether the event was taken.
     @inline(never) private mutating func identifyCopy(
         of origin: SourcePosition, key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory
     ) {

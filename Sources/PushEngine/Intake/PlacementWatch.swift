@@ -1,4 +1,4 @@
-/// A record that its producer's client put on another partition than the one that its key belongs to (contract:
+/// A record that its producer's client put on a partition to which the record's key does not belong (contract:
 /// Placement).
 public struct Misplacement: Sendable, Hashable {
     /// Index of the input topic.

@@ -21,9 +21,12 @@ struct RowField<Value: BitwiseCopyable> {
 /// Rows of members and of start tokens. The raw token is at the end of the row that stores it, so reading that row
 /// often brings the token in the same cache line.
 ///
-/// | from byte | update member | start member | start token | |---|---|---|---| | 0 | ring and flags | the same | its
-/// first membership | | 4 | joined | the same | number of memberships, and of linked ones | | 8 | the token | the start
-/// token's row | the token | | 12 | | the token's next membership | |
+/// | from byte | update member | start member | start token |
+/// |---|---|---|---|
+/// | 0 | ring and flags | the same | its first membership |
+/// | 4 | joined | the same | number of memberships, and of linked ones |
+/// | 8 | the token | the start token's row | the token |
+/// | 12 | | the token's next membership | |
 ///
 /// Rows of one kind and one token length share chunks, so no row stores its kind or length. Chunks never move. A
 /// released row is used again for the same kind and length. The store only grows, up to `2^idBits` rows. It holds fewer
@@ -43,7 +46,7 @@ struct RowField<Value: BitwiseCopyable> {
     private struct Class {
         let kind: RowKind
         let tokenByteCount: Int
-        /// The row that was given back last. Its `nextFree` names the one before it.
+        /// The row that was given back last. Its `nextFree` names the row that was given back before.
         var free = RowID.none
         /// Rows of the newest chunk that were never used.
         var fresh = 0..<0

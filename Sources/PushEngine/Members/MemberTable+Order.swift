@@ -1,8 +1,8 @@
 /// Lists the members of a ring in the order of their positions.
 extension MemberTable {
-    /// Appends members of a ring in ascending order, from `position` on. It appends `limit` members and any others at
-    /// the last one's position, or all up to the ring's end if there are fewer. It looks only at buckets that hold
-    /// these members.
+    /// Appends members of a ring in ascending order, from `position` on. It appends `limit` members, and all further
+    /// members at the position of the last of them. If there are fewer, it appends all up to the ring's end. It looks
+    /// only at buckets that hold these members.
     /// - Parameter limit: at least 1.
     /// - Returns: the position before which all members have now been appended; `RingPosition.end`: the ring has no
     ///   more. The next call continues from there.
@@ -13,8 +13,8 @@ extension MemberTable {
         var bucket = RingBucket(at: position, in: self.rings[ring].members)
         self.rows.prefetchTokens(of: bucket.rows, in: self.blocks)
         while true {
-            // While one bucket is read, the next bucket's rows are prefetched, and the entries of the bucket after
-            // that.
+            // While one bucket is read, the next bucket's rows are prefetched, and the entries of the bucket after the
+            // next.
             let next = bucket.next(in: self.rings[ring].members)
             if let next {
                 self.rows.prefetchTokens(of: next.rows, in: self.blocks)
@@ -46,7 +46,7 @@ extension MemberTable {
     }
 
     /// Removes entries beyond `wanted`, except those at the position of the last entry that stays.
-    /// - Returns: the position of the first entry that was removed; `nil`: none was.
+    /// - Returns: the position of the first removed entry; `nil`: no entry was removed.
     static func cut(_ entries: inout [RingEntry], toAbout wanted: Int) -> UInt64? {
         let last = entries[wanted - 1].position
         var end = wanted

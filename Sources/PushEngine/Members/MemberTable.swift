@@ -4,11 +4,11 @@
 /// A member is a row of `MemberRows`, an entry in a bucket of the index, and one in a bucket of its ring. Measured
 /// resident memory of an update member without its raw token: 20.7 bytes with a million in one ring; 21.7 in 64 tables;
 /// 23.9 in 50,000 rings of 20 members. Tokens of 32 and of 80 bytes give the same figures. A start member takes 22
-/// bytes. Its token is stored once for all its rings, and takes 15 bytes besides its own.
+/// bytes. Its token is stored once for all its rings, and takes 15 bytes more than its own length.
 ///
-/// No operation on one member takes longer when there are a million. A walk can be slowed only by tokens that were
-/// prepared for one position in a ring. Preparing one takes about 2^n attempts for n bits of the position, and only the
-/// walk through that position's bucket gets longer.
+/// No operation on one member takes longer in a table of a million members. A walk can be slowed only by tokens that
+/// were prepared for one position in a ring. Preparing one takes about 2^n attempts for n bits of the position, and
+/// only the walk through that position's bucket gets longer.
 @safe struct MemberTable: ~Copyable {
     /// A ring: its members in the order of their positions.
     struct Ring {
@@ -42,8 +42,8 @@
 
     /// Creates an empty table.
     /// - Parameter seed: key of the index; random and secret, so that nobody can prepare colliding tokens. The order of
-    ///   rings does not depend on it.
-    /// - Parameter chunksMax: maximum number of chunks of its rows; fewer in tests.
+    ///   rings does not depend on the seed.
+    /// - Parameter chunksMax: maximum number of chunks of the table's rows; fewer in tests.
     init(seed: UInt64, chunksMax: Int = MemberRows.chunksMax) {
         self.rows = MemberRows(chunksMax: chunksMax)
         self.indexing = .index(TokenHash(seed: seed))

@@ -46,7 +46,7 @@ extension RowBlocks {
         }
     }
 
-    /// Removes a row, which is there.
+    /// Removes a row from its bucket. The row must be there.
     mutating func remove(_ row: RowID, hash: UInt64, from buckets: inout RowBuckets) {
         let bucket = buckets.bucket(of: hash)
         buckets[bucket] = self.removing(row, from: buckets[bucket])

@@ -20,8 +20,8 @@ struct TokenHash {
         let count = token.count
         var state = self.first
         var index = 0
-        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 16. A token
-        // below 16 bytes has its first and last 8 read, or each byte.
+        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 16. In a token
+        // of 8 to 15 bytes they are the first 8 and the last 8; a shorter token is read byte by byte.
         while count &- index > 16 {
             state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
             index &+= 16

@@ -25,7 +25,7 @@ struct FormerToken {
 /// one, and for a short time, so they are kept beside the slots.
 ///
 /// An app may report a token that is dead on arrival. Without the previous token the card would not change until the
-/// app reports another. None of this is stored in `state`: a restart forgets it.
+/// app reports another. These tokens are not stored in `state`: a restart forgets them.
 struct FormerTokens: ~Copyable {
     /// Maximum number of former tokens that a shard keeps. Beyond it the previous token is not kept, and a refusal of
     /// the newest is final.
@@ -64,7 +64,7 @@ struct FormerTokens: ~Copyable {
         self.untried[slot] = token
     }
 
-    /// Remembers that APNs has accepted a push to an older token of the slot.
+    /// Keeps an older token of the slot, because APNs has accepted a push to it.
     mutating func rememberAccepted(generation: UInt32, of slot: SlotID) {
         guard !self.untried.isEmpty, let token = self.untried[slot], token.generation == generation else { return }
         self.untried[slot] = nil

@@ -17,7 +17,7 @@ enum SlotLife: UInt8 {
     case ended
 }
 
-/// The last record that a slot has taken from one log, as a state record written now would have it.
+/// The last record that a slot has taken from one log, as the slot's next state record will say.
 struct AppliedPosition: Equatable {
     /// Offset of the record; -1: none.
     var offset: Int64 = -1
@@ -36,26 +36,25 @@ struct AppliedPosition: Equatable {
 
 /// What APNs has said of a slot's token, or the keeper has said of a channel.
 enum TokenStanding: UInt8 {
-    /// The token has not been refused. As far as is known here, APNs has accepted no push to it either.
+    /// The token has not been refused. As far as this owner knows, APNs has accepted no push to it either.
     case usable
     /// The token is usable, and APNs has accepted a push to it.
     case proven
-    /// The token is usable and is the previous one (`FormerTokens`). APNs refused the newest token before accepting
-    /// anything for it.
+    /// The token is usable and is the previous token (`FormerTokens`). APNs refused the newest token before accepting a
+    /// push to it.
     case former
     /// The token was refused, but perhaps through a fault of ours (`TokenRemovalGuard`). The refused update waits for
     /// another token. If none arrives, the next update tries this token again.
     case doubted
     /// The token was refused, and no newer one has arrived.
     case dead
-    /// The channel is kept for an audience: everything sent to it is meant for that audience.
+    /// The channel is kept for an audience. Events that a publisher sends to the channel itself are not broadcast.
     case kept
 
     @inline(__always) var isUsable: Bool { self.rawValue <= TokenStanding.former.rawValue }
 }
 
-/// What a slot waits to do. Each errand of an app and environment has a lane of its own, and may have a route of its
-/// own.
+/// What a slot waits to do. For each app and environment, each errand has its own lane, and may have its own route.
 enum Errand: UInt8, CaseIterable {
     /// A push to a phone.
     case push
@@ -110,7 +109,8 @@ struct Slot {
 
     /// Event time of the newest accepted event; `Int64.min`: none.
     var lastAcceptedSeconds: Int64 = .min
-    /// Wall time of the last start, update, registration or end. The length of the life is counted from it.
+    /// Wall time of the last start, update, registration or end. The length of the slot's life is counted from this
+    /// time.
     var lastTouchedWallMillis: Int64 = 0
     /// When the 12 hours of a life, or the retention after an end, are over, steady.
     var lifeEndsMillis: Int64 = 0
@@ -190,8 +190,8 @@ struct Slot {
     private var lifeFlags: UInt8 = 0
     /// Whether pushes that may have left unrecorded before this process took over were counted against the budget.
     var countedUnrecordedPush = false
-    /// Number of owners between the one that wrote the restored record and this one. `FormerOwners.countMax`: no record
-    /// was restored.
+    /// Number of owners between the owner that wrote the restored record and this owner. `FormerOwners.countMax`: no
+    /// record was restored.
     var ownersSinceRecord: UInt8 = 0
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
@@ -215,7 +215,7 @@ struct Slot {
         get { self.lifeFlags & 1 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~1 | (newValue ? 1 : 0) }
     }
-    /// Whether this owner's stamps are later than those that former owners may have used without a record.
+    /// Whether this owner's stamps are later than all stamps that former owners may have used without a record.
     @inline(__always) var hasPassedUnrecorded: Bool {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }

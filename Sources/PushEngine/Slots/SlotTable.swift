@@ -53,8 +53,8 @@ import PushModel
         self.find(key, hash: self.hash(kind: key.kind, id: key.id), partition: partition)
     }
 
-    /// The slot with this key in this partition. The same id on two partitions means two slots, as it would in two
-    /// workers. Each has its own state and offsets, and may leave without the other.
+    /// The slot with this key in this partition. One id on two partitions means two slots, as in two workers. Each of
+    /// the two slots has its own state and offsets, and may leave without the other.
     /// - Parameter hash: hash of the key's kind and id.
     func find(_ key: borrowing SlotKey, hash: UInt32, partition: PartitionIndex) -> SlotID? {
         var candidate = self.index.first(hash: hash)

@@ -3,9 +3,9 @@ import PushModel
 /// The record by which a person accepts that a partition's `state` is lost. It is a marker that no owner wrote, under
 /// the key of markers.
 ///
-/// It is valid for one loss only, and until an owner has written behind it. Its header `RecordHeader.acceptedEnd` says
-/// how far `state` had been acknowledged. Releases that do not know the header take the record for the claim of an
-/// owner that did nothing.
+/// The acceptance is valid for one loss, and only until an owner has written behind it. Its header
+/// `RecordHeader.acceptedEnd` says how far `state` had been acknowledged. Releases that do not know the header take the
+/// record for the claim of an owner that did nothing.
 public enum StateAcceptance {
     /// The record's key.
     public static var key: [UInt8] { MarkerRecord.key }

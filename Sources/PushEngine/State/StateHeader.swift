@@ -1,6 +1,6 @@
 public import PushModel
 
-/// The header of a record of `state` that a restore needs. Other headers, and those of other records, are ignored.
+/// The header of a record of `state` that a restore needs. All other headers are ignored.
 public enum StateHeader: Equatable, Sendable {
     /// `RecordHeader.epoch`, which only a tombstone has.
     case epoch(Int64)

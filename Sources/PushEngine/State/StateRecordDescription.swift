@@ -15,10 +15,10 @@ public struct StateRecordDescription: Equatable, Sendable {
         case pause(Pause)
         /// A channel that is kept for an audience, or the wish for one.
         case keptChannel(KeptChannel)
-        /// An owner took the partition, or confirmed that it has it.
+        /// An owner took the partition, or confirmed that it still has the partition.
         case marker(Marker)
-        /// A tombstone: the slot, member or other thing that the key names is forgotten. The epoch is that of the owner
-        /// that wrote it, if it is known.
+        /// A tombstone: the slot, member or other thing that the key names is forgotten. The epoch is the epoch of its
+        /// writer; `nil`: not known.
         case tombstone(epoch: Int64?)
         /// The record has a version that this release cannot read.
         case unknownVersion(UInt8)
@@ -30,7 +30,7 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Position: Equatable, Sendable, Encodable {
         /// The topic's name.
         public var topic: String
-        /// Number of the partition; `nil`: the same as that of the `state` record.
+        /// Number of the partition; `nil`: the partition of the `state` record.
         public var partition: Int32?
         /// The record's offset in that partition.
         public var offset: Int64
@@ -56,8 +56,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var lastAcceptedSeconds: Int64?
         /// The last `aps.timestamp` that was given.
         public var lastStampSeconds: Int64?
-        /// When the slot was last registered, started, updated or ended, milliseconds since 1970. Its life in memory is
-        /// counted from then.
+        /// When the slot was last registered, started, updated or ended, milliseconds since 1970. How long the slot
+        /// stays in memory is counted from this time.
         public var lastTouchedMillis: Int64
         /// Position of the last applied record of an input topic.
         public var applied: Position?
@@ -65,8 +65,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var appliedRoutedOffset: Int64?
         /// First position of the record that `appliedRoutedOffset` names.
         public var appliedRoutedOrigin: Position?
-        /// First position of the last forwarded record that came from another partition than the one in
-        /// `appliedRoutedOrigin`.
+        /// First position of the last forwarded record that came from another partition than `appliedRoutedOrigin`
+        /// names.
         public var formerRoutedOrigin: Position?
         /// Number of high-priority pushes in the last hour.
         public var budgetUnitsOut: Int
@@ -111,7 +111,7 @@ public struct StateRecordDescription: Equatable, Sendable {
             /// `wanted`, `open` or `dead`.
             public var standing: String
             /// The channel's id as Apple spells it; `nil`: none has been opened. If the channel has vanished and
-            /// another is wanted, this is still the old one's id.
+            /// another is wanted, this is still the old channel's id.
             public var id: String?
             /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens.
             public var serves: Bool

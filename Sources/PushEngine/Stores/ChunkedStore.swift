@@ -1,5 +1,5 @@
-/// Elements by identifier, in chunks that never move. Growing by one never copies the elements that are there. With a
-/// million activities in one array, that would stop the loop for a tenth of a second. Writes do not check for a shared
+/// Elements by identifier, in chunks that never move. Adding an element never copies the others. With a million
+/// activities in one array, such a copy would stop the loop for a tenth of a second. Writes do not check for a shared
 /// copy either, as an array would do several times per push.
 ///
 /// The store only grows. Its user keeps a list of free numbers beside it.
@@ -62,10 +62,10 @@
         unsafe body(UnsafeRawPointer(self.address(of: id)))
     }
 
-    /// The element's address. It is valid as long as the store exists.
+    /// The element's address. It is valid while the store exists.
     @unsafe func address(of id: ID) -> UnsafePointer<Element> { unsafe UnsafePointer(self.mutableAddress(of: id)) }
 
-    /// The element's address, for changes. It is valid as long as the store exists.
+    /// The element's address, for changes. It is valid while the store exists.
     @unsafe func mutableAddress(of id: ID) -> UnsafeMutablePointer<Element> {
         let index = id.index
         precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")

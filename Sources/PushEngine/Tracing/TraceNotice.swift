@@ -1,8 +1,8 @@
 public import APNSProtocol
 public import PushModel
 
-/// Something that happened to a traced event (`InputRecord.isTraced`). The engine only reports it, and does not know
-/// spans. The time of a notice is that of the call in which it happened.
+/// Something that happened to a traced event (`InputRecord.isTraced`). The engine only reports what happened, and does
+/// not know spans. A notice has no time: it happened during the call that made it.
 public struct TraceNotice: Sendable, Equatable {
     /// What happened.
     public enum Happening: Sendable, Equatable {
@@ -10,12 +10,13 @@ public struct TraceNotice: Sendable, Equatable {
         case sent(TracedPush)
         /// The push with this event was answered. If no outcome follows, the event waits again.
         case answered(PushAnswer)
-        /// The event has its outcome, whether or not that is published. The reason is empty if there is none. `into`:
-        /// the event that superseded it.
+        /// The event has its outcome, whether or not the outcome is published. `reason` is empty if the outcome has
+        /// none. `into`: the event that superseded this one.
         case ended(Outcome, reason: String, into: SourcePosition?)
-        /// The event was on the wrong partition, and is forwarded to `partition`. It has no outcome here.
+        /// The event was on the wrong partition, and is forwarded to `partition`. This worker writes no outcome of it.
         case forwarded(partition: Int32)
-        /// A partition begins or resumes a pass that brings the event's version, or its start, to the members there.
+        /// A partition begins or resumes a pass that brings the event's version, or its start, to the partition's
+        /// members.
         case passBegan(TracedPass)
         /// A pass is not traced, because the maximum number of passes is traced already.
         case passSkipped

@@ -1,6 +1,7 @@
 /// Decides how many records of a lane leave together, in a lane where Kafka has refused records and any of them may be
 /// the cause. A group leaves when Kafka has answered for the group before. The first group is one record. Each time a
-/// whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. It is pure.
+/// whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. The type is
+/// pure.
 struct CarefulLane {
     /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64
@@ -10,7 +11,7 @@ struct CarefulLane {
     private(set) var width: Int
     /// Upper limit of `width`: half of the last group with a refusal.
     private var widthMax = Int.max
-    /// Number of records in the group that Kafka has not answered for; 0 when there is none.
+    /// Number of records in the group that left and is not answered completely; 0: there is no such group.
     var groupCount = 0 {
         didSet { if self.groupCount > oldValue { self.isRefused = false } }
     }
@@ -21,8 +22,8 @@ struct CarefulLane {
         self.width = width
     }
 
-    /// Makes the next group a single record. Called when Kafka has refused a record of this group, or one that left
-    /// before the lane became careful.
+    /// Makes the next group a single record. Called when Kafka has refused a record of this group, or a record that
+    /// left before the lane became careful.
     mutating func wasRefused() {
         guard !self.isRefused else { return }
         self.isRefused = true

@@ -1,6 +1,6 @@
 /// Limits how many refused dead letters of a partition may be given up: `countMax` within ten minutes. If there are
-/// more, the records are not the cause: somebody has probably lowered a topic's limit. It is pure: the caller passes
-/// the time.
+/// more, the records are not the cause: somebody has probably lowered a topic's limit. The type is pure: the caller
+/// passes the time.
 struct GiveUpLimit {
     static let countMax = 100
     static let windowMillis: Int64 = 600_000

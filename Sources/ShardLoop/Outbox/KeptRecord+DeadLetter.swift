@@ -1,7 +1,7 @@
 import PushEngine
 import PushModel
 
-/// Makes a dead letter smaller, or adds a key, when Kafka refuses it as it is.
+/// Makes a dead letter smaller, or adds a key, when Kafka has refused the dead letter.
 extension KeptRecord {
     /// Maximum number of bytes of the key in the header of a shrunk dead letter.
     static let keyByteCountMax = 256

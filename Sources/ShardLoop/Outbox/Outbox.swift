@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 
 /// Carries a shard's records to Kafka. It takes the engine's batches in order, keeps records for which there is no
-/// room, and writes failed ones again. It cannot grow without limit: the engine stops at `unacknowledgedMax` records.
+/// room, and writes failed ones again. The outbox cannot grow without limit: the engine stops at `unacknowledgedMax`
+/// records.
 struct Outbox: ~Copyable {
     var batch = RecordBatch()
     var order = ProduceOrder()
@@ -25,7 +26,7 @@ struct Outbox: ~Copyable {
     var refusals = RefusalDesk()
     /// Size limits of the topics, as far as they are known. A larger record is refused before it leaves.
     var limits = RecordLimits()
-    /// Whether the engine has made records since it was last asked.
+    /// Whether the engine has made records since the last turn checked this flag.
     var hasNewRecords = false
     /// Whether Kafka's client has no room for more (back-pressure).
     var isBlocked = false
@@ -53,14 +54,14 @@ struct Outbox: ~Copyable {
     /// Whether records are left for the next turn although Kafka's client has room for them.
     var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
 
-    /// Number of records that wait here.
+    /// Number of records that wait in the outbox.
     var waitingRecordCount: Int {
         (self.batch.isEmpty ? 0 : self.order.indexes.count - self.next) + self.retries.count
     }
 
     // MARK: Writing
 
-    /// Takes the records that the engine wants written, and hands over as many as Kafka's client has room for. They
+    /// Takes the records that the engine wants written, and hands over as many as Kafka's client has room for. Records
     /// gather for a moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime, isUrgent: Bool) {
         self.handOver(from: &engine, to: log, nowMillis: now.steadyMillis, isUrgent: isUrgent)
@@ -388,7 +389,8 @@ struct Outbox: ~Copyable {
             let isForgotten =
                 switch record.topic {
                 case .state: record.partition == partition
-                // `record.partition` is where the message goes. `isAwaited` tells about the partition that has sent it.
+                // `record.partition` is where the message goes. `isAwaited` says whether this worker still has the
+                // partition that sent it.
                 case .routed: !engine.isAwaited(record.acknowledgement)
                 case .outcomes, .deadLetters: false
                 }

@@ -14,7 +14,7 @@ public struct OutboxCounters: Sendable, Equatable {
     public var producersRenewed: UInt64 = 0
     /// Number of answers other than success, by topic and kind.
     public var refusals = RefusalTable()
-    /// Number of dead letters whose value was left out, because Kafka refused them with it.
+    /// Number of dead letters whose value was left out, because Kafka refused them with their value.
     public var deadLettersShrunk: UInt64 = 0
     /// Number of dead letters of bad records that Kafka refused even without their value, and that were given up.
     public var deadLettersGivenUp: UInt64 = 0

@@ -1,12 +1,13 @@
 /// Decides when waiting records are handed to librdkafka: together, a few times a second.
 ///
 /// librdkafka makes one request of each partition's records. A request costs as much as about thirty records, in this
-/// process and at the broker. After each one, librdkafka checks every partition that it writes to. So a record waits
-/// for others of its partition, at every rate. At a low rate, requests are most of what a push costs.
+/// process and at the broker. After each request, librdkafka checks every partition that it writes to. So a record
+/// waits for others of its partition, at every rate. At a low rate, requests are most of what a push costs.
 ///
-/// A slot's next push waits for the outcome of the push before, and then for the slot's `state` record. The two gather
-/// one after the other. Together they take less than the least distance between two pushes, so gathering delays no
-/// push. When Kafka acknowledges slowly, records wait less. It is pure: the caller passes the time.
+/// A slot's next push waits for the outcome of the push before, and then for the slot's `state` record. The outcome and
+/// the `state` record gather one after the other. Together they take less than the least distance between two pushes,
+/// so gathering delays no push. When Kafka acknowledges slowly, records wait less. The type is pure: the caller passes
+/// the time.
 struct OutboxPace {
     /// The least distance between two pushes of an activity that can be configured.
     static let distanceMillis: Int64 = 1_000

@@ -41,7 +41,7 @@ struct RetryQueue {
     /// partition's `state` are outdated. The value is `nil` if no marker was made.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
     private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
-    /// Whether something is stuck or outdated, or a lane is careful. It is checked in each turn.
+    /// Whether something is stuck or outdated, or a lane is careful. This flag is checked in each turn.
     private var hasCare = false
     private(set) var count = 0
     /// When the first record outside careful lanes may be tried again, on the steady clock; `nil` if none waits.
@@ -51,7 +51,7 @@ struct RetryQueue {
     static let backoffMinMillis: Int64 = 200
     static let backoffMaxMillis: Int64 = 10_000
 
-    /// Whether nothing waits here, and no new record would have to wait behind another.
+    /// Whether the queue is empty, and no new record would have to wait behind another.
     var isEmpty: Bool { self.count == 0 && !self.hasCare }
 
     private mutating func updateHasCare() {
@@ -79,8 +79,8 @@ struct RetryQueue {
         return self.lanes[lane] != nil || self.careful[lane] != nil
     }
 
-    /// Whether the record that Kafka has just answered for was alone in its request. Its lane is careful then, with a
-    /// group of one.
+    /// Whether the record that Kafka has just answered for was alone in its request. If it was, its lane is careful,
+    /// with a group of one.
     func isAlone(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         !self.careful.isEmpty && self.careful[Lane(topic, partition)]?.groupCount == 1
     }
@@ -198,8 +198,8 @@ struct RetryQueue {
         return taken
     }
 
-    /// Removes and returns the records that may leave, in order. If there is no room for some of them, the caller gives
-    /// these back with `putBack`. Records that may not leave yet are checked again after a short pause.
+    /// Removes and returns the records that may leave, in order. Records for which Kafka's client has no room are given
+    /// back with `putBack`. Records that may not leave yet are checked again after a short pause.
     /// - Parameter underWay: numbers of records that Kafka has not answered for.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []

@@ -1,5 +1,5 @@
-/// The metadata of a commit. It describes the logs that the commit is about, so that the next owner can check whether
-/// they are the same logs. It is pure.
+/// The metadata of a commit. The metadata describes the logs that the commit is about, so that the next owner can check
+/// whether its logs are the same. The type is pure.
 ///
 /// The text is like `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`. Unknown values are left out,
 /// and words that a later release adds are ignored. The text `mailboat-released=…` of the former release is read, too.
@@ -20,19 +20,21 @@ public struct CommitMetadata: Equatable, Sendable {
 
     /// A record of the same log; `nil` if none is known.
     public var sample: Sample?
-    /// The offset after the newest acknowledged record of `state` that an owner at work wrote; `nil` if there was none.
+    /// The offset after the newest acknowledged record of `state`; `nil` if there was none. Owners' first markers do
+    /// not count: only a later record shows that an owner was at work.
     public var stateEnd: Int64?
-    /// The beginning of `state` when its owner took it over; `nil` if it is unknown. Compaction does not change it.
+    /// The beginning of `state` when its owner took it over; `nil` if it is unknown. Compaction does not change this
+    /// offset.
     public var stateStart: Int64?
     /// When the owner that released the partition stopped sending, by its wall clock, in milliseconds since 1970. Only
-    /// the next owner may use it, so that owner replaces it at once. Otherwise it could be taken for the time of a
-    /// later owner that wrote nothing.
+    /// the next owner may use this time, and replaces it at once. Otherwise it could be taken for the time of a later
+    /// owner that wrote nothing.
     public var releasedWallMillis: Int64?
     /// Whether a person has moved the offset into another log. The positions in `state` do not apply to that log.
     public var isOfNewLog = false
 
-    /// A record of each other input topic of the partition, by the topic's name. It is needed here, because Kafka
-    /// deletes the group's offsets of a topic together with the topic.
+    /// A record of each other input topic of the partition, by the topic's name. These samples are kept in the metadata
+    /// of other topics, because Kafka deletes the group's offsets of a topic together with the topic.
     public var others: [String: Sample] = [:]
 
     /// Metadata without any value.
@@ -44,7 +46,7 @@ public struct CommitMetadata: Equatable, Sendable {
     private static let mark = "mailboat"
     private static let formerPrefix = "mailboat-released="
 
-    /// Reads the metadata of a commit. The result is `nil` if there is none, or if another program wrote it.
+    /// Reads the metadata of a commit. The result is `nil` if there is no metadata, or if another program wrote it.
     public init?(metadata: String?) {
         guard let metadata else { return nil }
         if metadata.hasPrefix(Self.formerPrefix) {

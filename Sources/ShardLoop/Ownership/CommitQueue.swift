@@ -17,7 +17,7 @@ public struct CommitQueue: Sendable {
     }
 
     /// The time until which the partitions certainly belong to this worker. Each commit that the group confirms extends
-    /// it.
+    /// this time.
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
@@ -43,13 +43,14 @@ public struct CommitQueue: Sendable {
         for start in starts { self.newest[Key(start)] = start.nextOffset }
     }
 
-    /// The newest position of a log that may be committed, at first the one where reading began; `nil` if the partition
+    /// The newest position of a log that may be committed. At first it is where reading began. `nil` if the partition
     /// is not owned.
     public func newest(of position: CommitPosition) -> Int64? { self.newest[Key(position)] }
 
     /// Asks the group whether this worker is a member, by committing a position again. Does nothing if a commit waits
     /// or has no answer yet, because that commit asks, too. A position that the group keeps refusing proves nothing, so
-    /// another position is committed with it. Otherwise one topic without a right would end the lease of all.
+    /// another position is committed with it. Otherwise one topic that the worker may not commit would end the lease of
+    /// all partitions.
     public mutating func ask() {
         guard self.underWay.isEmpty, self.waiting.keys.allSatisfy(self.refusedLast.contains) else { return }
         let owned = self.newest.filter { self.owned.contains($0.key.partition) }

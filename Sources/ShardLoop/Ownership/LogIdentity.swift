@@ -1,5 +1,5 @@
 /// Checks whether logs are still the ones that this group knows. A topic that was deleted and created again has its old
-/// name, but other records. It is pure.
+/// name, but other records. The type is pure.
 public enum LogIdentity {
     /// What was found at a position where the group knows a record.
     public enum Found: Equatable, Sendable {
@@ -9,8 +9,8 @@ public enum LogIdentity {
         case nothing
     }
 
-    /// Whether the record that was found is another one. If none was found, the answer is `false`; only the bounds of
-    /// the log can tell then.
+    /// Whether the record that was found differs from the record that the group knows. If none was found, the answer is
+    /// `false`; the log's bounds must then be compared.
     public static func isOther(_ sample: CommitMetadata.Sample, _ found: Found) -> Bool {
         guard case .record(let millis) = found else { return false }
         return millis != sample.millis

@@ -1,9 +1,9 @@
 /// How long this worker may regard its partitions as its own.
 ///
 /// If a broker hears nothing from a worker for the session timeout, it gives the worker's partitions to another. A
-/// worker that was stopped for that time does not know that it has lost them. So it acts only for a limited time after
-/// the group has answered a commit. The answer proves that the worker was a member when it asked. The lease is counted
-/// from the question, on a clock that runs while the process is stopped.
+/// worker whose process was stopped for so long does not know that it has lost them. So a worker acts only for a
+/// limited time after the group has answered a commit. The answer proves that the worker was a member when it asked.
+/// The lease is counted from the question, on a clock that runs while the process is stopped.
 public struct OwnershipLease: Sendable {
     /// Length of the lease: nine tenths of the session timeout. The margin is for clocks that run at different speeds.
     public let durationMillis: Int64

@@ -1,14 +1,14 @@
 public import PushEngine
 
-/// Decides how far the records of inlets may be forwarded, so that none overtakes records of its key in another
-/// partition. It is pure: the caller passes what the group and the logs say.
+/// Decides how far the records of inlets may be forwarded, so that no record overtakes older records of its key in
+/// another partition. The type is pure: the caller passes what the group and the logs say.
 ///
 /// An inlet is a partition that was added to an input topic after `state` had been written. It has no activities, and
 /// its records belong to other partitions. Older records of a key may be in a partition with a lower number. The gate
-/// reads the inlet's end first, and then the ends of those partitions. When the group has committed them up to their
-/// ends, the inlet's records up to its end may pass. They reach other partitions through `routed`, behind everything
-/// that was published before them. The ends are read again and again, because publishers learn about a new partition at
-/// different times.
+/// reads the inlet's end first, and then the ends of all partitions with lower numbers. When the group has committed
+/// these partitions up to their ends, the inlet's records up to its end may pass. These records reach other partitions
+/// through `routed`, behind everything that was published before them. The ends are read again and again, because
+/// publishers learn about a new partition at different times.
 public struct InletGate: Sendable {
     /// The offsets of one partition of one input topic, as the group and the log had them when they were asked.
     public struct Sight: Sendable, Equatable {
@@ -62,8 +62,8 @@ public struct InletGate: Sendable {
         for inlet in sights where inlets.contains(inlet.partition) {
             let key = Key(topic: inlet.topic, partition: inlet.partition)
             let others = sights.filter { $0.topic == inlet.topic && $0.partition < inlet.partition }
-            // The inlet's end must have been read before the ends of the other partitions. So the end from the last
-            // look is used.
+            // The inlet's end must have been read before the ends of the other partitions. So the inlet's end from the
+            // last look is used.
             let end = self.lastEnds.updateValue(inlet.endOffset, forKey: key)
             if self.barriers[key] == nil, let end, end > self.letIn[key] ?? 0,
                 Set(others.map(\.partition)).count == Int(inlet.partition)

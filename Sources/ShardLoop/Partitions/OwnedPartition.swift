@@ -12,7 +12,7 @@ public struct PartitionGrant: Sendable {
     public var releasedWallMillis: Int64?
     /// Whether the partition was added after `state` had been written. Its records are forwarded (`InletGate`).
     public var isInlet: Bool
-    /// The offset of `state` up to which Kafka acknowledged records of owners at work, from the group's commits; `nil`
+    /// The offset of `state` up to which Kafka acknowledged records of earlier owners, from the group's commits; `nil`
     /// if `state` may be empty.
     public var stateEnd: Int64?
     /// Whether a person has moved the group into another log. The positions in `state` do not apply to that log.

@@ -7,7 +7,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
     case invalidRecord
     /// The record's time is too far from the broker's.
     case invalidTimestamp
-    /// The client's user may not write there.
+    /// The client's user may not write to the topic.
     case notAuthorized
     /// A rule of the cluster forbids the record.
     case policyViolation

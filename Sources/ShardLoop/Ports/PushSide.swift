@@ -1,7 +1,7 @@
 public import APNSProtocol
 
-/// A shard's way to APNs, as its loop uses it. Its methods are called on the shard's loop, within a turn. It requests a
-/// turn when it has answers, or credit that a push waits for.
+/// A shard's way to APNs, as its loop uses it. Its methods are called on the shard's loop, within a turn. The push side
+/// requests a turn when it has answers, or credit that a push waits for.
 public protocol PushSide: AnyObject {
     /// Removes the answers that have arrived. Each push is answered exactly once.
     /// - Parameter answers: empty; its capacity is reused.

@@ -2,7 +2,7 @@ public import PushEngine
 
 /// A shard's way to Kafka, as its loop uses it: the group, records in and out, `state`, commits. No method waits.
 /// Methods are called on the shard's loop, a few times in each turn and for batches. So a protocol is fast enough. A
-/// generic loop in a module of its own would silently run unspecialised.
+/// loop that is generic over the log, in another module, would silently run unspecialised.
 public protocol ShardLog: AnyObject {
     /// The time until which the partitions certainly belong to this worker, on the steady clock; see `OwnershipLease`.
     /// It may grow between any two calls. If it grows after the lease had run out, a turn is requested.
@@ -39,8 +39,8 @@ public protocol ShardLog: AnyObject {
 
     // MARK: Records to be written
 
-    /// Takes the records with these indexes, in order, until there is no room. It may stop after a record that fails.
-    /// The caller then calls it again for the records after that one.
+    /// Takes the records with these indexes, in order, until there is no room. The method may stop after a record that
+    /// fails. The caller then calls it again for the following records.
     func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun
 
     /// Writes a record that was kept.
