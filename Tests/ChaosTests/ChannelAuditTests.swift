@@ -139,8 +139,8 @@ struct ChannelAuditTests {
             try scene.audit().faults == ["channel AAAA: two broadcasts are 500 ms apart, the second at 102000"])
     }
 
-    /// Cases: outcomes of the last event and their reason, whether the event was broadcast, whether the channel is
-    /// deleted, and the number of faults that the audit must find.
+    /// Cases: outcomes of the last event and their reason, whether the event was broadcast, and whether the channel is
+    /// deleted. The last number is that of the faults that the audit must find.
     private static let ends: [([String], reason: String?, isBroadcast: Bool, isDeleted: Bool, faultCount: Int)] = [
         (["rejected"], "ChannelNotRegistered", false, true, 0), (["rejected"], "BadChannelId", false, true, 0),
         // The answer to the first owner was lost, or the owner did not know whether phones got the event.
