@@ -22,7 +22,7 @@ extension ShardLoop {
             let stepped = self.firstPartition + step
             let index = stepped < count ? stepped : stepped - count
             guard self.partitions[index].mayBeReadable, self.partitions[index].life.takesRecords else { continue }
-            // The last topic is `routed`. It is read first, because of the messages between workers.
+            // The last topic is `routed`. It is read first, so that messages between workers do not wait behind events.
             for topic in self.partitions[index].isReadable.indices.reversed()
             where self.partitions[index].isReadable[topic] {
                 guard room > 0 else {

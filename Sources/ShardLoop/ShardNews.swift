@@ -23,7 +23,7 @@ public enum ShardNews: Sendable {
     case readingFails(LogFailure)
     /// The Kafka client that writes has ended. Another client will replace it.
     case producerEnded(ProduceFailure)
-    /// No other Kafka client could be made now. It will be tried again.
+    /// No other Kafka client could be made now. The loop will try again.
     case producerNotRenewed(LogFailure)
     /// Another Kafka client has replaced the client that had ended `afterMillis` before.
     case producerRenewed(afterMillis: Int64)

@@ -42,8 +42,8 @@ extension AudienceChannels {
         /// The id as APNs spells it. Empty until the first channel has been opened. If the channel has vanished and
         /// another is wanted, this is still the old channel's id.
         private(set) var id: [UInt8] = []
-        /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens, and
-        /// `isCatchingUp` says what phones without a token get.
+        /// Whether members that listen get the newest version by broadcast. If not, they get it by their tokens. For
+        /// phones without a token see `isCatchingUp`.
         private(set) var serves = false
         /// Stamp of the newest version that APNs has accepted on the channel.
         private(set) var takenStampSeconds: Int64 = 0
@@ -62,7 +62,7 @@ extension AudienceChannels {
         private(set) var wishAtMillis = Int64.min
         /// Time since which a version has waited to be broadcast, steady; `nil`: none waits.
         private(set) var dueMillis: Int64?
-        /// When the last broadcast left, steady; `nil`: none has.
+        /// When the last broadcast left, steady; `nil`: none has left.
         private(set) var sentMillis: Int64?
         /// Earliest time of the next broadcast, steady.
         private(set) var notBeforeMillis = Int64.min
@@ -79,8 +79,8 @@ extension AudienceChannels {
         /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown these
         /// alerts.
         private var droppedAlertStampSeconds: Int64 = 0
-        /// Until when an older version's alert waits while tokens bring the newest version first, steady; `nil`: no
-        /// alert waits.
+        /// Time until which an older version's alert waits while tokens bring the newest version first, steady; `nil`:
+        /// no alert waits.
         private var tokensFirstUntilMillis: Int64?
 
         /// How many minutes pass until the keeper is asked again: after no answer, and after a refusal.
@@ -212,9 +212,9 @@ extension AudienceChannels {
         // MARK: Broadcasting
 
         /// Lets a version wait to be broadcast.
-        /// - Returns: what follows.
+        /// - Returns: what follows for the version.
         mutating func waits(isPaused: Bool, by rules: OwnerRules, now: EngineTime) -> WaitEffect {
-            // The time at which the broadcast could have left at the earliest.
+            // The earliest time at which the broadcast could have left.
             let distance = rules.app.channelMinimumDistanceMillis
             self.dueMillis = self.dueMillis ?? max(now.steadyMillis, self.sentMillis.map { $0 + distance } ?? .min)
             if isPaused {
@@ -243,7 +243,7 @@ extension AudienceChannels {
         mutating func broadcastWaits() { self.isUnderWay = true }
         /// Ends a broadcast that was withdrawn, because it has nothing to bring.
         mutating func broadcastWithdrawn() { self.isUnderWay = false }
-        /// Remembers when the broadcast leaves, and when the next one may.
+        /// Remembers when the broadcast leaves, and when the next broadcast may leave.
         mutating func broadcastLeaves(by rules: OwnerRules, now: EngineTime) {
             self.sentMillis = now.steadyMillis
             self.notBeforeMillis = now.steadyMillis + self.distanceMillis(by: rules)
@@ -276,21 +276,22 @@ extension AudienceChannels {
             self.droppedAlertStampSeconds = max(self.droppedAlertStampSeconds, alertStampSeconds)
             self.takenAlertStampSeconds = max(self.takenAlertStampSeconds, alertStampSeconds)
         }
-        /// Makes the distance between broadcasts longer, because APNs wants fewer.
+        /// Makes the distance between broadcasts longer, because APNs wants fewer broadcasts.
         /// - Returns: the distance to the next broadcast, milliseconds.
         mutating func throttled(by rules: OwnerRules) -> Int64 {
             self.throttleSteps = min(self.throttleSteps + Dispatch.throttleStep, Dispatch.throttleStepsMax)
             return self.distanceMillis(by: rules)
         }
         /// Lets the broadcast be sent again.
-        /// - Parameter isRefused: whether it was refused. If not, it has not left, and does not count as an attempt.
+        /// - Parameter isRefused: whether the broadcast was refused. If not, the broadcast has not left, and does not
+        ///   count as an attempt.
         /// - Returns: the number of earlier attempts.
         mutating func goesAgain(isRefused: Bool) -> UInt8 {
             defer { if isRefused, self.attempt < Self.attemptMax { self.attempt += 1 } }
             return self.attempt
         }
         /// Sets the earliest time of the next attempt. A broadcast that was not accepted does not count for the
-        /// distance between broadcasts. One without an answer does, because it may have arrived.
+        /// distance between broadcasts. A broadcast without an answer does, because it may have arrived.
         /// - Parameter distanceMillis: the distance of a throttled channel; 0: it is not throttled.
         mutating func goesAgain(delayMillis: Int64, distanceMillis: Int64, now: EngineTime) {
             let keepsDistance = self.triedStampSeconds > self.takenStampSeconds

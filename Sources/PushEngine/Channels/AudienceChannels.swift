@@ -140,8 +140,8 @@ struct AudienceChannels {
     mutating func revisionMayBeUnsent() { self.isRevisionUnsent = true }
     /// Marks the revision as sent. Partitions are sent the newest version, which describes the channels.
     mutating func revisionIsSent() { self.isRevisionUnsent = false }
-    /// Remembers the alert of a version instead of an earlier one. A version that withdraws alerts makes the earlier
-    /// one forgotten.
+    /// Remembers the alert of a version instead of an earlier one. A version that withdraws alerts only removes the
+    /// earlier one.
     mutating func keepAlert(of version: Version) {
         if version.hasAlert {
             self.alerts = [version]

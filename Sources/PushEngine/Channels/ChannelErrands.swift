@@ -62,7 +62,7 @@ struct ChannelErrands {
         self.setDeadline()
         return errand
     }
-    /// Keeps a request that leaves until its answer, and returns its number.
+    /// Keeps a request that leaves now, until its answer arrives. Returns the request's number.
     mutating func send(_ errand: ChannelErrand) -> PushID {
         self.lastNumber &+= 1
         self.sent[self.lastNumber] = errand

@@ -42,7 +42,7 @@ struct Keepers {
             $0.map { $0.app == app && $0.environment == environment && $0.partition == partition } ?? false
         }.map { KeeperID(index: $0) }
     }
-    /// The keeper of that generation; `nil`: it has gone.
+    /// The keeper with this number, if it has this generation; `nil`: the keeper has gone.
     func find(_ id: KeeperID, generation: UInt32) -> KeeperID? { self[id]?.generation == generation ? id : nil }
 
     mutating func add(

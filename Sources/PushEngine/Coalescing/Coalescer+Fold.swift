@@ -120,8 +120,9 @@ extension Coalescer {
                 layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high, in: &memory)
         }
         memory.updates[update].under.insert(layer, at: index)
-        // Events beneath `layer` that expire no later can never be shown. One is kept if its alert does not fit beside
-        // the content of `layer`. One is also kept if a start can leave with it, but not with `layer`.
+        // An event beneath `layer` can never be shown if it does not expire later than `layer`. One such event is kept
+        // if its alert does not fit beside the content of `layer`. One is also kept if a start can leave with it, but
+        // not with `layer`.
         var kept: Int?
         if memory.updates[update].isStart {
             kept = self.startable(below: index, beneath: layer, in: update, in: memory)
@@ -199,7 +200,7 @@ extension Coalescer {
                 memory.slots[slot].behind = behind
                 continue
             }
-            // An event that follows a start may carry the alert of an earlier one. Behind other updates there is no
+            // An event that follows a start may carry the alert of an earlier event. Behind other updates there is no
             // alert to carry, and every event fits.
             for carries in memory.updates[update].isStart ? [true, false] : [false] {
                 let fits = self.fold(

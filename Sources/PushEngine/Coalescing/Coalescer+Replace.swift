@@ -14,7 +14,7 @@ extension Coalescer {
         now: EngineTime
     ) -> Bool {
         guard self.takesShorterWays, intake.event.kind == .update, intake.event.target == .activity,
-            // An update in flight may have an alert to withdraw, too.
+            // An alert must be withdrawn from an update in flight, too. The short way changes only the pending update.
             !intake.event.withdrawsAlert,
             intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
             !intake.liesBelowReplayEnd(in: memory), intake.isTimed

@@ -95,7 +95,8 @@ struct Coalescer: ~Copyable {
             }
             return
         }
-        // Together the two are too large. The older content goes first with its alert, and this event follows.
+        // The event and the older update do not fit into one push. The older content goes first with its alert, and
+        // this event follows.
         if behind.isNone {
             memory.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
@@ -142,6 +143,7 @@ struct Coalescer: ~Copyable {
         }
         self.dropUnder(of: pending, notNewerThanStart: self.scratchLayer.timestampSeconds, in: &memory)
         // The card appears before any update, so the start's alert stays with the content that the card shows first.
+        // With arrival 0 the start counts as the first event.
         self.scratchLayer.arrival = 0
         let update = self.makeUpdate(
             slot: slot, start: start, priority: priority, isReplay: isReplay, in: &memory, now: now)

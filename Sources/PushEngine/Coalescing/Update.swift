@@ -27,7 +27,8 @@ struct Update {
     var firstUnsentMillis: Int64 = 0
     /// Number of events that went into the update.
     var mergedCount: UInt32 = 0
-    /// Whether the update contains an event from before the log's end at assignment.
+    /// Whether the update contains an event that was in the log when the partition was assigned. A former owner may
+    /// have taken such an event.
     var containsReplay = false
     /// The push's `aps.timestamp`; `nil`: not given yet. It becomes `nil` again when the content changes.
     var stampSeconds: Int64?
@@ -76,8 +77,8 @@ struct Update {
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
-        // The attempt also carried any alert that has been withdrawn since. A start left with it even if the card shows
-        // newer content.
+        // An alert that was withdrawn during the flight had left with the attempt. A start also left with it, even if
+        // the card shows newer content.
         where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
             self.under[index].mayBeSent = true
         }

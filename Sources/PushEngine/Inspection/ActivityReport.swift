@@ -60,10 +60,11 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var lastStampSeconds: Int64?
     /// Event time of the newest event that APNs has accepted; `nil`: none was.
     public var lastAcceptedSeconds: Int64?
-    /// Milliseconds until something may leave, because of the minimum distance between two pushes, or the wait after a
+    /// Milliseconds until a push may leave, because of the minimum distance between two pushes, or the wait after a
     /// failure.
     public var restMillis: Int64
-    /// Milliseconds until the pending push is given up, because it has no usable token; `nil`: it needs none, or has one.
+    /// Milliseconds until the pending push is given up, because it has no usable token; `nil`: the push needs no token,
+    /// or has one.
     public var tokenWaitMillis: Int64?
     /// Number of failed attempts in a row.
     public var attempts: Int

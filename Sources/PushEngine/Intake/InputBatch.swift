@@ -102,7 +102,7 @@
         if self.capacity > Self.byteCountMax { self.allocate(Self.byteCountMax) }
     }
 
-    /// Allocates the bytes. The batch must be empty.
+    /// Allocates the memory for the bytes of records. The batch must be empty.
     private mutating func allocate(_ byteCount: Int) {
         unsafe self.memory.deallocate()
         unsafe self.memory = .allocate(capacity: byteCount)

@@ -19,7 +19,7 @@ struct Intake: ~Copyable {
     var placement = FirstOfTopics<Misplacement>()
     /// The first record in each topic whose own time is impossible.
     var untimed = FirstOfTopics<UntimedRecord>()
-    /// The record's time, milliseconds since 1970. If that is impossible, it is the time of the worker's clock.
+    /// The record's time, milliseconds since 1970. For an impossible time, the time of the worker's clock.
     private(set) var writtenMillis: Int64 = 0
     /// Whether the app treats a stale date as an expiry.
     private var staleDateExpires = false
@@ -193,7 +193,7 @@ struct Intake: ~Copyable {
 
     // MARK: Contents of the event
 
-    /// The event's own time, or else the record's, but no later than the worker's clock.
+    /// The event's own time. For an event without one, the record's time, but no later than the worker's clock.
     @inline(__always) func timestampSeconds(now: EngineTime) -> Int64 {
         self.event.timestampSeconds ?? min(self.writtenMillis, now.wallMillis) / 1_000
     }

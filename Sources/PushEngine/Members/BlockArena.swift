@@ -41,7 +41,7 @@ struct BlockHeader {
     var allocatedByteCount: Int { unsafe self.chunks.count * Self.chunkGranules * Self.granule }
 
     /// Returns an empty block.
-    /// - Parameter capacity: number of entries; even, because a block ends with a granule.
+    /// - Parameter capacity: number of entries; even, because a granule has room for two.
     mutating func allocate(capacity: Int, next: BlockID) -> BlockID {
         let wanted = 1 + capacity / 2
         // Blocks that fit have the same size, or are larger by so much that the rest is a block, too.

@@ -84,8 +84,8 @@ struct RowField<Value: BitwiseCopyable> {
 
     // MARK: Rows
 
-    /// Returns a new row for a token of this length; 0: a row without a token. Its fields have no defined values yet.
-    /// `none`: all rows are in use.
+    /// Returns a new row for a token of this length; 0: a row without a token. The row's fields have no defined values
+    /// yet. `none`: all rows are in use.
     mutating func allocate(_ kind: RowKind, tokenByteCount: Int) -> RowID {
         let number = self.classNumber(kind, tokenByteCount: tokenByteCount)
         let free = self.classes[number].free
@@ -137,7 +137,7 @@ struct RowField<Value: BitwiseCopyable> {
         unsafe UnsafeRawBufferPointer(self.ownToken(self.rowOfToken(row)))
     }
 
-    /// The row in which the token is stored: this row, or for a start member that of the start token.
+    /// The row in which the token is stored: this row; for a start member, the row of its start token.
     @inline(__always) func rowOfToken(_ row: RowID) -> RowID {
         self.kind(of: row) == .startMember ? self[row, .startToken] : row
     }

@@ -84,7 +84,8 @@ extension MemberTable {
         return removed
     }
 
-    /// Forgets a member that has left its ring.
+    /// Removes a member that has left its ring from the index, or from its start token's list. The member's ring
+    /// becomes `none`.
     private mutating func forget(_ member: MemberID) {
         let row = member.row
         if self.rows.kind(of: row) == .startMember {

@@ -1,6 +1,6 @@
 /// The position of a member in its ring, which depends on the token alone. A position that is written down means the
-/// same later and in any worker, no matter which members have joined or left. This function must therefore never
-/// change.
+/// same later and in any worker, no matter which members have joined or left. How positions are computed must therefore
+/// never change.
 ///
 /// The position comes from SipHash-1-3 under a key that everybody can know. Strangers register tokens. With a weaker
 /// function they could prepare any number of tokens for one position.

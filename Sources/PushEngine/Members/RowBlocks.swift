@@ -65,7 +65,7 @@ struct RowEntry: Equatable {
         return (row, self.droppingLast(of: set))
     }
 
-    /// The first row of a set that can have this hash and is the wanted one, or `none`.
+    /// The first row of a set that can have this hash and that `isWanted` selects; `none`: there is none.
     @inline(__always) func first(in set: BlockID, hash: UInt64, where isWanted: (RowID) -> Bool) -> RowID {
         var set = set
         while set.isSome {
@@ -111,7 +111,7 @@ struct RowEntry: Equatable {
         return self.makeSet(self.staying)
     }
 
-    /// Gives a set's blocks back and passes on their entries.
+    /// Gives a set's blocks back, and passes each of their entries to `body`.
     @inline(__always) private mutating func release(
         _ set: BlockID, _ body: (RowEntry, inout [RowEntry], inout [RowEntry]) -> Void
     ) {

@@ -7,8 +7,8 @@
 /// A single head is stored in this value itself. Up to 1,024 heads are in one block; more are in pages of 1,024, which
 /// never move. Copies share this storage, so the owner of the table calls `deallocate` once.
 @safe struct RowBuckets {
-    /// The head of the only bucket. With more buckets, up to one page, it is the address of the heads. With more pages
-    /// it is the address of the list of pages.
+    /// The head of the only bucket. With more buckets, up to one page, this is the address of the heads. With more
+    /// pages this is the address of the list of pages.
     private var storage = UInt(truncatingIfNeeded: BlockID.none.rawValue)
     /// Number of buckets, at least 1.
     private var bucketCount: UInt32 = 1
@@ -130,7 +130,7 @@
         self.storage = UInt(bitPattern: other)
     }
 
-    /// Adds a page. After one page, the block becomes the first page.
+    /// Adds a page after `pageCount` pages. If `pageCount` is 1, the block of heads becomes the first page of a list.
     private mutating func appendPage(after pageCount: Int) {
         let page = Heads.allocate(capacity: Self.pageCount)
         if pageCount == 1 {

@@ -1,6 +1,6 @@
 /// How rows are spread over buckets.
 enum RowSpreading {
-    /// Rows are spread by token, where only the token is known.
+    /// Rows are spread by a keyed hash of their tokens. A search knows only the token.
     case index(TokenHash)
     /// Rows are spread by position: a bucket holds the members between two positions.
     case ring
@@ -69,7 +69,7 @@ extension RowBlocks {
         return row
     }
 
-    /// Splits a bucket. Rows in whose hash the next bit is set move to a new bucket.
+    /// Splits a bucket. Rows whose hash has the next bit set move to a new bucket.
     private mutating func splitBucket(
         of buckets: inout RowBuckets, _ spreading: RowSpreading, rows: borrowing MemberRows
     ) {

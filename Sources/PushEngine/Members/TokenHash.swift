@@ -49,7 +49,7 @@ struct TokenHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The eight bytes at `offset`, which exist.
+    /// The eight bytes at `offset`. The caller has checked that the buffer has them.
     @inline(__always) @unsafe func word(at offset: Int) -> UInt64 {
         unsafe UInt64(littleEndian: self.baseAddress!.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }

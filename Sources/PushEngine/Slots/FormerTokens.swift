@@ -28,7 +28,7 @@ struct FormerToken {
 /// app reports another. These tokens are not stored in `state`: a restart forgets them.
 struct FormerTokens: ~Copyable {
     /// Maximum number of former tokens that a shard keeps. Beyond it the previous token is not kept, and a refusal of
-    /// the newest is final.
+    /// the newest token is final.
     static let countMax = 16_384
 
     private var tokens: [SlotID: FormerToken] = [:] { didSet { self.isEmpty = self.tokens.isEmpty } }

@@ -1,12 +1,13 @@
 import PushModel
 
-/// What a slot has taken of the topic `routed`. Few slots take anything.
+/// What a slot has taken of the topic `routed`. Few slots take records of this topic.
 struct RoutedPositions: Equatable {
     /// Offset of the last record taken; -1: none.
     var appliedOffset: Int64 = -1
     /// First position of the last record taken.
     var appliedOrigin = Self.nowhere
-    /// First position of the last record from another partition. A publisher may change partitions when some are added.
+    /// First position of the last record from another partition. A publisher may choose another partition for a key
+    /// after partitions were added.
     var formerOrigin = Self.nowhere
 
     static let nowhere = SourcePosition(topic: 0, partition: -1, offset: -1)

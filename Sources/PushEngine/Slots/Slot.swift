@@ -174,7 +174,7 @@ struct Slot {
 
     /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
     private var attemptAndEarlierDeaths: UInt8 = 0
-    /// Number of further events without a push that may delay the state record that is due.
+    /// Number of events without a push that have delayed the state record that is due. `Journal` limits it.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
     /// What the slot waits to do next.

@@ -225,7 +225,7 @@ public struct StateRecordDescription: Equatable, Sendable {
             public var environment: String
             /// Share of the round that is done, 0 to 1.
             public var shareMet: Double
-            /// Number of members that are unanswered or wait for another attempt.
+            /// Number of members whose push is unanswered, or that wait for another attempt.
             public var waitingCount: Int
         }
         /// Counts of what became of the audience's members so far, by name. Only a progress record has them.

@@ -28,7 +28,7 @@ public struct TraceNotice: Sendable, Equatable {
         case broadcastAnswered(TracedBroadcast, PushAnswer)
     }
 
-    /// First position of the event. For a pass, it is the event whose content the pass brings.
+    /// First position of the event. A notice about a pass names the event whose content the pass brings.
     public var source: SourcePosition
     /// What happened to the event.
     public var happening: Happening

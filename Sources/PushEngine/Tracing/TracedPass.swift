@@ -72,7 +72,7 @@ public enum PassEnd: Sendable, Equatable {
 /// The result of a pass, counted as in its outcome `pass` or `start-pass`. If another worker had the pass before, its
 /// part is included.
 public struct PassTally: Sendable, Equatable {
-    /// Number of members by result. `MemberCounters.waiting` is not set.
+    /// Number of members by result. Use `waitingCount` instead of `MemberCounters.waiting`.
     public var counts: MemberCounters
     /// Number of members that still wait, including those whose push is unanswered.
     public var waitingCount: UInt64

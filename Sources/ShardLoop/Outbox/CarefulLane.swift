@@ -1,7 +1,7 @@
-/// Decides how many records of a lane leave together, in a lane where Kafka has refused records and any of them may be
-/// the cause. A group leaves when Kafka has answered for the group before. The first group is one record. Each time a
-/// whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. The type is
-/// pure.
+/// Decides how many records of a careful lane leave together. Kafka has refused records of such a lane, and any record
+/// may be the cause. A group leaves when Kafka has answered for the group before. The first group is one record. Each
+/// time a whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. The
+/// type is pure.
 struct CarefulLane {
     /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64

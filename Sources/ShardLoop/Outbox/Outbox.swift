@@ -98,8 +98,8 @@ struct Outbox: ~Copyable {
         for (index, record) in due.enumerated() {
             let lane = RetryQueue.Lane(record.topic, record.partition)
             guard !record.topic.isOrdered || !failedLanes.contains(lane) else {
-                // The record is put back before it leaves its group: `cameBack` makes a lane without records normal
-                // again, with no due time.
+                // `wait` comes first, because `cameBack` would make a lane without records normal again, with no due
+                // time.
                 self.retries.wait(record)
                 self.retries.cameBack(record, nowMillis: nowMillis)
                 continue
@@ -230,7 +230,7 @@ struct Outbox: ~Copyable {
         self.counters.deliveriesFailed += 1
         if failure.isFatal { self.clientEnded(failure, nowMillis: nowMillis) }
         guard !failure.error.isOfTheRecord || failure.isFatal else {
-            // The call had no other record, so the failure is this record's.
+            // librdkafka refused this record by itself, so the record counts as tried alone.
             return self.refusedAtOnce.append((record, failure))
         }
         self.failedForNow(record, failure, nowMillis: nowMillis)

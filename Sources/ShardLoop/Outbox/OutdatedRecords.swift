@@ -5,7 +5,8 @@ import PushModel
 /// type is pure.
 struct OutdatedRecords {
     private var waiting: [Int32: [(key: [UInt8], acknowledgement: UInt64)]] = [:]
-    /// Number of records. The engine limits it by `unacknowledgedMax`, as it limits everything that waits for Kafka.
+    /// Number of records. The engine stops at `unacknowledgedMax` records that wait for Kafka, and these are among
+    /// them.
     private(set) var count = 0
 
     mutating func add(_ record: KeptRecord) {

@@ -20,7 +20,7 @@ public struct ReleaseTimes: Sendable, Equatable {
     /// - Parameters:
     ///   - leftMillis: time until the group takes the partitions away.
     ///   - isStopping: whether the worker ends, and these are its last partitions.
-    ///   - quietWaitMillis: from the configuration.
+    ///   - quietWaitMillis: the configured wait for APNs' answers.
     public init(leftMillis: Int64, isStopping: Bool, quietWaitMillis: Int64) {
         let wanted = isStopping ? leftMillis - Self.writeMillis : quietWaitMillis
         self.quietMillis = max(0, min(wanted, leftMillis / 2))

@@ -5,7 +5,7 @@ public import PushEngine
 /// loop that is generic over the log, in another module, would silently run unspecialised.
 public protocol ShardLog: AnyObject {
     /// The time until which the partitions certainly belong to this worker, on the steady clock; see `OwnershipLease`.
-    /// It may grow between any two calls. If it grows after the lease had run out, a turn is requested.
+    /// The time may grow between any two calls. If it grows after the lease had run out, the log requests a turn.
     var leaseEndsMillis: Int64 { get }
 
     // MARK: Records of the input
@@ -58,8 +58,8 @@ public protocol ShardLog: AnyObject {
     /// `DeliveryBatch.clientFailure`). Its remaining records are returned as failed deliveries.
     func endProducer()
 
-    /// Makes another client, which writes everything that is handed over from now on. Call it when the old client has
-    /// returned all its records.
+    /// Makes another client, which writes everything that is handed over from now on. Call this method when the old
+    /// client has returned all its records.
     /// - Throws: why no client can be made now.
     func renewProducer() throws(LogFailure)
 
