@@ -1,5 +1,4 @@
-/// The budgets of the activities that have units out. Other activities take no room. Each slot keeps the number of its
-/// budget.
+/// The budgets of the slots that have units out. Other slots take no room. Each slot keeps the number of its budget.
 struct BudgetStore: ~Copyable {
     private var budgets = ChunkedStore<BudgetID, RollingBudget>()
     private var free: [BudgetID] = []
@@ -12,7 +11,7 @@ struct BudgetStore: ~Copyable {
         if id.isSome { self.budgets.prefetch(id) }
     }
 
-    /// Number of units that are out at `nowMillis`.
+    /// Number of units that are out at `nowMillis`, the one in flight included. If it is 0, the budget is released.
     mutating func spent(_ id: inout BudgetID, nowMillis: Int64) -> Int {
         guard id.isSome else { return 0 }
         let spent = self.budgets[id].spent(nowMillis: nowMillis)

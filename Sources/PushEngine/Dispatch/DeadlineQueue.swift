@@ -4,8 +4,8 @@
 /// slots. An entry moves at once when its deadline gets nearer. If the deadline moves away, the entry stays until it is
 /// the first, and moves then, once for all changes. Deadlines move away with each push, mostly by an hour.
 ///
-/// An entry has eight children rather than two. For each level that an entry moves by, another slot's position is
-/// written somewhere in memory. The eight children are stored side by side.
+/// An entry has eight children, stored side by side, so the heap has few levels. For each level that an entry moves by,
+/// another slot's position is written somewhere in memory.
 struct DeadlineQueue<ID: Identifier> {
     private struct Entry {
         /// The heap's key. It is never later than the slot's deadline, and equal to it in the first entry.

@@ -68,9 +68,9 @@ extension Dispatch {
         self.budgets.refunded(&memory.slots[slot].budget)
     }
 
-    /// Counts a unit for the one push that a former owner may have sent without a record in `state` (contract: The
-    /// budget). Each owner that died over the same events counts for one more, dated before the next owner took over
-    /// and after the event was written. Units are counted at most once per slot and assignment.
+    /// Counts a unit for the push that a former owner may have sent without a record in `state` (contract: The budget).
+    /// Each earlier owner that died over the same events counts for one more unit, dated when the owner after it took
+    /// over. Units are counted at most once per slot and assignment.
     /// - Parameter recordMillis: when the first event that may have been sent was written.
     mutating func countUnrecordedPush(
         _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime
@@ -88,8 +88,8 @@ extension Dispatch {
         self.budgets.restore(&memory.slots[slot].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 
-    /// Sets the wait after a failed attempt. It doubles from attempt to attempt. Half of it is random, so that not all
-    /// phones are pushed to again at once.
+    /// Sets the wait after a failed attempt. The wait doubles from attempt to attempt. Half of it is random, so that
+    /// failed pushes are not all sent again at the same moment.
     mutating func backOff(
         _ slot: SlotID, retryAfterSeconds: Int64?, millisMax: Int64 = .max, in memory: inout ShardMemory,
         now: EngineTime
@@ -102,7 +102,7 @@ extension Dispatch {
                 attempt: attempt, retryAfterSeconds: retryAfterSeconds, millisMax: millisMax,
                 settings: memory.configuration.settings)
     }
-    /// Milliseconds to wait after this number of attempts.
+    /// Milliseconds to wait after a failure that this number of failures came before.
     mutating func backOffMillis(
         attempt: UInt8, retryAfterSeconds: Int64?, millisMax: Int64, settings: EngineSettings
     ) -> Int64 {
@@ -113,7 +113,7 @@ extension Dispatch {
         return max(drawn, asked)
     }
 
-    /// Forgets earlier failures, because the device has been reached, or has another token.
+    /// Forgets earlier failures, so that the next attempt need not wait.
     @inline(__always) mutating func forgetFailures(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].attempt = 0
         memory.slots[slot].backoffUntilMillis = .min
@@ -127,7 +127,8 @@ extension Dispatch {
             now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
     }
 
-    /// Takes a unit of the budget for an update that leaves now, and delays the next update by the minimum distance.
+    /// Prepares an update that leaves now: takes a unit of the budget if its priority is high, and delays the next
+    /// update by the minimum distance.
     @inline(__always) mutating func departed(_ update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
         let slot = memory.updates[update].slot
         memory.updates[update].sentPriority = self.takeBudget(slot, update: update, in: &memory, now: now)
@@ -142,15 +143,15 @@ extension Dispatch {
         memory.counters.pushesSent += 1
     }
 
-    /// Takes the minimum distance back, because the device never got this update.
+    /// Cancels the minimum distance after this update, because the device never got the update.
     mutating func takeDistanceBack(_ update: UpdateID, in memory: inout ShardMemory) {
         memory.slots[memory.updates[update].slot].notBeforeMillis = memory.updates[update].notBeforeOfPrevious
     }
 
     // MARK: Device tokens
 
-    /// Whether answers about tokens are doubted. If many tokens have seemed bad lately, that is probably a fault of
-    /// ours. Answers are also doubted until a token has been found good.
+    /// Whether suspicious answers about tokens are doubted. If many tokens have seemed bad lately, the fault is
+    /// probably ours. Such answers are also doubted until enough tokens have been found good.
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 
     /// A random UUID (RFC 9562 §5.4, version 4).

@@ -10,9 +10,9 @@ extension Dispatch {
     /// How long APNs is not asked again after a question without an answer, milliseconds. If nobody ever answers, only
     /// one broadcast waits in that time.
     static let questionRestMillis: Int64 = 300_000
-    /// Quarters of a doubling that a 429 adds to a channel's distance. Each accepted broadcast takes one back.
+    /// Quarters of a doubling that a 429 adds to a channel's distance. Each accepted broadcast takes one quarter back.
     static let throttleStep: UInt8 = 4
-    /// Maximum number of steps. The distance then is sixteen times the configured one.
+    /// Maximum number of quarters. With it the distance is sixteen times the configured one.
     static let throttleStepsMax: UInt8 = 16
 
     /// The least time to the channel's next broadcast, milliseconds.
@@ -22,13 +22,13 @@ extension Dispatch {
             steps: memory.slots[slot].throttleSteps)
     }
 
-    /// Delays the next broadcast by the channel's distance, because one leaves now. That distance is longer than an
-    /// activity's.
+    /// Delays the next broadcast by the channel's distance, because one leaves now. The channel's distance replaces the
+    /// one that `departed` has set.
     mutating func broadcastDeparted(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// The distance in milliseconds after this many steps.
+    /// The distance with this number of quarters (`throttleStep`), milliseconds.
     /// - Parameter steps: at most `throttleStepsMax`.
     static func channelDistanceMillis(_ distanceMillis: Int64, steps: UInt8) -> Int64 {
         let doublings =
@@ -36,8 +36,8 @@ extension Dispatch {
         return distanceMillis << doublings
     }
 
-    /// Begins a new channel. What it stores is configured, or has to be asked. Where audiences have channels, the
-    /// keeper is first asked whether this channel is kept for one.
+    /// Chooses what a channel's slot does first. If the app's audiences have channels, the slot asks the keeper whether
+    /// this channel is kept for one. Otherwise it asks APNs what the channel stores, unless that is configured.
     /// - Parameter isUnkept: whether the keeper has said that the channel is kept for no audience.
     mutating func beginChannel(
         _ slot: SlotID, isUnkept: Bool = false, in memory: inout ShardMemory, now: EngineTime
@@ -62,8 +62,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Lets the question leave first, if its answer is not known, somebody can be asked, and no question has failed
-    /// lately.
+    /// Makes the question the slot's errand if it is not known what the channel stores, a route for questions is
+    /// configured, and no question has failed lately. Otherwise the broadcast is the errand.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =
@@ -75,7 +75,7 @@ extension Dispatch {
     }
 
     /// When the slot has to be looked at again for its question, steady. If the slot is in the ready queue and lacks
-    /// only the answer, it waits for the answer from now on.
+    /// only the answer, the wait of `questionMillisMax` begins now.
     @inline(never) func questionDeadlineMillis(
         _ slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) -> Int64 {
@@ -129,8 +129,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Moves the channel to another environment. What was known, and what is in flight, belongs to the channel of that
-    /// name in the former environment.
+    /// Moves the channel to another environment. What was known, and what is in flight, belongs to the channel with
+    /// this id in the former environment.
     mutating func moveChannel(
         _ slot: SlotID, to environment: PushEnvironment, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -171,9 +171,9 @@ extension Dispatch {
         self.beginChannel(slot, isUnkept: isUnkept, in: &memory, now: now)
     }
 
-    /// Keeps the distance to the former owner's last broadcast. That may have left just before the owner stopped,
-    /// unless the owner has recorded that none did. It is called when all of `state` has been read, and for a channel
-    /// that `state` does not know.
+    /// Keeps the distance to the former owner's last broadcast, which may have left just before that owner stopped. If
+    /// that owner left a release marker, `state` has the distance already. This method is called when all of `state`
+    /// has been read, and for a channel that `state` does not know.
     mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
         let partition = memory.slots[slot].partition
         guard memory.slots[slot].kind == .channel, !memory.partitions[partition].former.hasReleased else { return }

@@ -5,8 +5,8 @@ extension Dispatch {
     /// What an answer says about an app's topic in an environment.
     enum APNSTopicAnswer { case taken, refused, nothing }
 
-    /// Takes an answer that says something about the APNs topic. If the lane has no doubts, which is usual, this costs
-    /// one look.
+    /// Takes what an answer says about the APNs topic. Usually the lane's gate is open and not watching, and the call
+    /// only checks that.
     mutating func apnsTopicAnswered(
         _ answer: APNSTopicAnswer, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -20,7 +20,7 @@ extension Dispatch {
         self.refreshGateDeadline(in: &memory)
     }
 
-    /// Reports a push that left to the lane's gate, if the gate watches the lane.
+    /// Reports to the lane's gate that a request left, if the gate watches the lane.
     @inline(__always) mutating func topicProbeLeft(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         guard self.lanes[lane].gate.isWatching else { return }
         self.lanes[lane].gate.left(now: now)

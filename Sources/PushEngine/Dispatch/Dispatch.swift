@@ -279,7 +279,8 @@ struct Dispatch: ~Copyable {
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
         if memory.slots[slot].kind == .audience {
-            // A version needs no route. If a partition of `routed` is slow, a few versions may wait for it.
+            // A version needs no route. Only a few versions may wait until all partitions have them, so a slow
+            // partition of `routed` blocks the next version.
             guard memory.owners[slot].openCount < AudienceOwner.publicationsMax else { return .blocked }
         } else {
             guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
@@ -310,7 +311,7 @@ struct Dispatch: ~Copyable {
         let hasToken = memory.slots[slot].hasToken
         // A channel cannot get another id, and nothing may be sent to a kept one. So there is no wait.
         if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
-        // After an accepted start the token may arrive for as long as the activity lives.
+        // After an accepted start the token may arrive until the end of the activity's life.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }
         let since = max(
             memory.slots[slot].tokenMissingSinceMillis,
@@ -318,8 +319,8 @@ struct Dispatch: ~Copyable {
         return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
     }
 
-    /// When a pending update has waited long enough to be written down, steady. A slot is written for this at most once
-    /// a second.
+    /// When a pending update has waited long enough to be written down, steady. For this reason a slot is written at
+    /// most once in `pendingDurableAfterMillis`.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
         let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis

@@ -46,7 +46,8 @@ struct LaneGate: Sendable {
         }
     }
 
-    /// Takes an answer by which APNs accepts the topic: the push was accepted, or only its device token was refused.
+    /// Takes an answer by which APNs accepts the topic: the push was accepted, or the answer is only about its device
+    /// token.
     mutating func accepted() {
         switch self.gate.succeeded() {
         case .none:

@@ -1,8 +1,8 @@
 /// High-priority pushes of one activity in a rolling hour (contract: The budget).
 ///
 /// A unit is taken when the request leaves. It returns `windowMillis` after the answer, or at once if APNs refused the
-/// push. `inFlight` counts its unit while a push is in flight; afterwards `answers` has its answer time. Times are of
-/// the steady clock, so a wall clock that steps back frees nothing.
+/// push. While the push is in flight, `inFlight` stands for the unit. Afterwards `answers` has the time of the answer.
+/// Times are of the steady clock, so a wall clock that steps back frees nothing.
 struct RollingBudget {
     static let windowMillis: Int64 = 3_600_000
 

@@ -1,4 +1,4 @@
-/// What APNs has said about one token, for a log line. It has the token's hash, and no token.
+/// What APNs has said about one token, for a log line. It names the token only by its hash.
 public struct TokenRefusalNotice: Sendable, Equatable {
     /// What follows for the token.
     public enum Standing: Sendable, Hashable {
@@ -20,20 +20,22 @@ public struct TokenRefusalNotice: Sendable, Equatable {
     public var isOfMember: Bool
     /// The token's hash, as outcomes have it.
     public var tokenHash: UInt64
-    /// APNs' status and reason.
+    /// Status of APNs' answer.
     public var status: UInt16
-    /// The reason in APNs' words.
+    /// Reason in APNs' answer, as APNs spells it.
     public var reason: String
     /// When the token died, as APNs says, milliseconds since 1970; `nil`: APNs does not say.
     public var diedMillis: Int64?
     /// When the token was registered, milliseconds since 1970.
     public var registeredMillis: Int64
-    /// How often in a row APNs has said now that the token died before its registration.
+    /// Number of consecutive verdicts that the token died before its registration, this one included; 0: this verdict
+    /// says something else.
     public var earlierDeaths: Int
     /// Time until the push is tried again; `nil`: it is not tried with this token.
     public var retryMillis: Int64?
 
-    /// How often in a row APNs may say that a token died before its registration. The next time it is believed.
+    /// Maximum number of consecutive verdicts "the token died before its registration" that are ignored. The next such
+    /// verdict is believed.
     public static var earlierDeathsIgnoredMax: Int { Int(ShardCore.earlierDeathsIgnoredMax) }
 }
 

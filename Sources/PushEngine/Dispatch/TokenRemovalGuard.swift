@@ -1,11 +1,10 @@
 /// Keeps tokens from being removed because of answers that may be our own fault (contract: Removal guard). With a wrong
-/// environment or topic APNs calls every token bad. Each app and environment of a shard has one guard.
+/// environment or topic APNs calls every token bad. Each lane of a shard has one guard.
 ///
-/// It looks at the last answers, not at the last minutes, because a small app has few answers. While no other token was
-/// found good, a single BadDeviceToken proves nothing. To a large app, twenty a minute mean nothing. Two counts decide.
-/// The share among the last few answers notices a sudden change before it costs many tokens. The share among more
-/// answers notices a lasting mixture. After a restart nothing is known, so nothing is removed until good answers have
-/// arrived.
+/// It counts the last answers, however old they are. A small app may have one answer an hour, and for a large app
+/// twenty bad tokens a minute are normal. Two counts decide. The share among the last few answers notices a sudden
+/// change before it costs many tokens. The share among more answers notices a lasting mixture. After a restart nothing
+/// is known, so nothing is removed until good answers have arrived.
 ///
 /// Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token alone. Doubt costs
 /// little: the update is refused all the same, and the token stays for the next one.

@@ -3,12 +3,13 @@ import PushModel
 
 /// What one answer of APNs means for its push. The same rule holds for activities, channels, members and start members.
 ///
-/// The sender carries it out. Connections and keepers of channels judge answers by rules of their own.
+/// The part of the engine that sent the push carries the consequence out. Connections and keepers of channels judge
+/// answers by rules of their own.
 struct VerdictConsequence: Equatable {
     /// What the answer says about the device token.
     enum Token: Equatable {
-        /// The answer says nothing about the token. An outage must not make a wrong environment look like a few bad
-        /// tokens.
+        /// The answer says nothing about the token, so the removal guard does not count it. Counted as good, the
+        /// answers of an outage would hide that all tokens seem bad.
         case unknown
         /// APNs has looked at the token. `isSuspicious`: every token gets this answer when the environment or topic is
         /// wrong.
@@ -23,11 +24,11 @@ struct VerdictConsequence: Equatable {
         /// The push can never succeed as it is. `byExpiration`: on a channel that stores nothing it may succeed without
         /// an expiration.
         case refused(byExpiration: Bool)
-        /// Nothing is wrong with the push as far as is known. It goes again at once on another connection, as if it had
+        /// Nothing is wrong with the push as far as is known. It is sent again on another connection, as if it had
         /// never left.
         case goesAgain
-        /// Nothing is wrong with the push, but its route has a fault. The route holds it, and lets it go soon after the
-        /// fault is over.
+        /// Nothing is wrong with the push, but its route has a fault. The push waits for a short time, and then until
+        /// its route sends again.
         case waitsForRoute
         /// Only this push waits, because its token has got too many pushes.
         case waitsForToken

@@ -20,7 +20,7 @@ public struct EngineCounters: Sendable, Equatable {
     /// Events without an outcome yet.
     public var pending: UInt64 = 0
 
-    /// Requests that left for APNs.
+    /// Pushes and broadcasts of slots, and pushes to members, that left for APNs.
     public var pushesSent: UInt64 = 0
     /// What became of each app's requests, in the order of `EngineConfiguration.apps`.
     public var apps: [AppCounters] = []
@@ -38,7 +38,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var appsRefused: UInt64 = 0
     /// Records written to `state`.
     public var stateRecords: UInt64 = 0
-    /// Stretches of `state` that another writer wrote.
+    /// Stretches of an owned partition's `state` that another writer wrote.
     public var stateGaps: UInt64 = 0
     /// Records of other writers that were overwritten.
     public var stateRecordsForeign: UInt64 = 0
@@ -46,7 +46,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var deadLetters: UInt64 = 0
     /// Records forwarded because their key belongs to another partition.
     public var misplaced: UInt64 = 0
-    /// Updates and starts that were taken, without dead letters.
+    /// Updates and starts whose record was valid.
     public var updatesTaken: UInt64 = 0
     /// Events whose record has an impossible time (`RecordTime`).
     public var untimed: UInt64 = 0

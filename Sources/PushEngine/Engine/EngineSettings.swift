@@ -12,7 +12,7 @@ public struct EngineSettings: Equatable, Sendable {
     public var eventFraming = EventFraming.auto
     /// Which outcomes are written to the topic `outcomes`.
     public var outcomePublication = OutcomePublication.pushes
-    /// Maximum number of slots with something to send. At the limit partitions are not read.
+    /// Maximum number of slots with something to send or in flight. At the limit partitions are not read.
     public var pendingMax = 200_000
     /// Maximum number of slots in memory, including idle ones. At the limit partitions are not read.
     public var slotsMax = 2_000_000
@@ -21,15 +21,16 @@ public struct EngineSettings: Equatable, Sendable {
     /// Maximum number of records waiting for Kafka's acknowledgement. At the limit partitions are not read, and nothing
     /// new is sent.
     public var unacknowledgedMax = 50_000
-    /// How long an activity lives after its start or last update, milliseconds (Apple: 8 h active, 4 h shown).
+    /// How long a slot lives after its last start, update, end or registration, milliseconds. Apple shows a card for at
+    /// most 12 h: 8 h while it is active, then 4 h.
     public var lifetimeMillis: Int64 = 12 * 3_600_000
     /// How long a pending update may wait before it is written to `state`, milliseconds. It is also the least time
     /// between two such writes of a slot.
     public var pendingDurableAfterMillis: Int64 = 1_000
     /// How long a state record waits so that several are written together, milliseconds.
     public var stateFlushMillis: Int64 = 50
-    /// How much later a low-priority update is ranked, milliseconds. It counts as if it had become ready this much
-    /// later.
+    /// Advantage of high priority over low priority in a lane's queue, milliseconds. A low-priority update counts as if
+    /// it had become ready this much later.
     public var agingMillis: Int64 = 2_000
     /// How often the ownership marker is written again, milliseconds. The marker makes sure that records of a worker
     /// that has lost the partition are noticed. The time should be well below the compaction lag of `state` (30 min).
@@ -43,14 +44,15 @@ public struct EngineSettings: Equatable, Sendable {
     /// The longest wait after a failed attempt, milliseconds. Only a `retry-after` of APNs can make it longer, up to an
     /// hour.
     public var retryBackoffMaxMillis: Int64 = 60_000
-    /// The longest wait of a push that was refused for a fault of its route, milliseconds.
+    /// The longest wait of a push that was refused for a fault of its route, milliseconds. Only a `retry-after` of APNs
+    /// can make it longer.
     public var routeBackoffMaxMillis: Int64 = 4_000
 
     /// How long a request waits for an answer, milliseconds. Afterwards its result is unknown.
     public var requestTimeoutMillis: Int64 = 20_000
 
     /// Length of one minute in the waits for audiences' channels, milliseconds. Only a demonstration shortens it. A
-    /// channel whose creation got no answer may then be found only during a shorter time.
+    /// shorter minute leaves a keeper less time to find a channel whose creation got no answer.
     public var channelMinuteMillis: Int64 = 60_000
 
     /// Maximum number of channels that have something to send and wait for a keeper to say whether it keeps them for an

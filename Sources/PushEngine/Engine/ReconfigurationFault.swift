@@ -6,10 +6,11 @@ public struct ReconfigurationFault: Equatable, Sendable {
         case appGone
         /// An environment of the app is gone.
         case environmentGone
-        /// The engine passed over records of the app in `state` when it took its partitions over.
+        /// A restore skipped records of the app in `state`, because the app was not configured then.
         case passedOver
-        /// The configurations differ in a value that the engine keeps for its whole life. The rows of settings name
-        /// these values, and a changed one is reset before an engine is asked. So this cause shows that a row is wrong.
+        /// The configurations differ in a value that the engine keeps for its whole life. The worker puts the old value
+        /// of such a setting back before it asks an engine. This cause therefore shows a mistake in the worker's table
+        /// of settings (`SettingRow`).
         case keptForLife
     }
 
@@ -24,7 +25,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
         self.cause = cause
     }
 
-    /// The setting that is wrong, or its position in the settings.
+    /// The path of the refused setting, such as `apps.com.example.pizza`. Without an app it is "the engine".
     public var name: String {
         guard let app = self.app else { return "the engine" }
         return self.cause == .environmentGone ? "apps.\(app).apns.environments" : "apps.\(app)"
@@ -87,7 +88,7 @@ extension EngineConfiguration {
 }
 
 extension AppConfiguration {
-    /// Whether all values are equal that a channel was made with, or that its keeper began with.
+    /// Whether the values that channels are made with, and those that keepers begin with, are equal.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
             && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis
@@ -103,8 +104,8 @@ extension AppConfiguration {
     }
 }
 
-/// Apps whose records of `state` were skipped by restores, because the apps were not configured then. If such an app
-/// were configured later, its activities would be missing.
+/// Apps whose records of `state` were skipped by restores, because the apps were not configured then. If a running
+/// worker added such an app, the app's activities would be missing.
 struct PassedOverApps {
     /// Maximum number of apps that are remembered. When it is reached, every new app is refused.
     static let countMax = 256

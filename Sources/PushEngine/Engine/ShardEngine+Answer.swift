@@ -273,8 +273,8 @@ extension ShardEngine {
         self.requeue(slot)
     }
 
-    /// Withdraws the announcement of a start that did not reach the phone. Until then `state` says that the start may
-    /// have reached it.
+    /// Withdraws the announcement of a start that did not reach the phone. Until the next record `state` says that the
+    /// start may have reached the phone.
     private mutating func withdrawStart(_ update: UpdateID, now: EngineTime) {
         guard self.core.memory.updates[update].isStart else { return }
         self.core.memory.withdrawAnnouncement(update)

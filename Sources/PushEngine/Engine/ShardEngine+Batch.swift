@@ -1,15 +1,16 @@
 public import PushModel
 
 extension ShardEngine {
-    /// Number of records between two steps of prefetching, which gives memory enough time to answer.
+    /// Number of records between two steps of prefetching. Meanwhile memory has time to deliver.
     private static var lead: Int { 4 }
 
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and
     /// empties it.
     ///
     /// Meanwhile it prefetches what later records will need: first the entry of the index, then the slot, then what the
-    /// slot names, and last the bytes that wait there. Each later step is done for a record that is taken sooner. What
-    /// is found is only used for prefetching.
+    /// slot names, and last the bytes that wait there. Each iteration of the loop does one step for each of four
+    /// different records. The last step is for the record that is taken soonest. The slots found here are only used for
+    /// prefetching.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
         // The batch stays unchanged until all records are taken.

@@ -36,7 +36,8 @@ extension ShardEngine {
         self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
     }
 
-    /// Keeps an answer that arrives after the question was given up, unless the policy is known by then.
+    /// Remembers what the channel stores, unless that is known already. An answer also counts after the question was
+    /// given up.
     private mutating func rememberStorage(_ storage: StoragePolicy, of slot: SlotID, now: EngineTime) {
         guard self.core.memory.slots[slot].storage == .unknown else { return }
         if self.core.memory.slots[slot].errand == .question {
@@ -46,7 +47,7 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Lets a failed question be asked again later. When the question is given up, it no longer delays a broadcast.
+    /// Schedules a failed question to be asked again, unless it has been given up.
     private mutating func askLater(_ slot: SlotID, retryAfterSeconds: Int64?, now: EngineTime) {
         guard self.core.memory.slots[slot].errand == .question else { return }
         self.core.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.core.memory, now: now)
@@ -77,7 +78,7 @@ extension ShardEngine {
         self.askLater(slot, retryAfterSeconds: response.retryAfterSeconds, now: now)
     }
 
-    /// Gives up the question, because the broadcast has waited for its answer long enough.
+    /// Gives up the question if a broadcast has waited long enough for the answer.
     mutating func giveUpQuestion(_ slot: SlotID, now: EngineTime) {
         guard self.core.memory.slots[slot].errand == .question, self.core.memory.slots[slot].pending.isSome,
             self.core.dispatch.questionEndsMillis(slot, in: self.core.memory) <= now.steadyMillis
@@ -111,15 +112,15 @@ extension ShardEngine {
         }
     }
 
-    /// Takes back the minimum distance after a refusal that says nothing about the channel. The next broadcast need not
+    /// Cancels the minimum distance after a refusal that says nothing about the channel. The next broadcast need not
     /// wait for it.
     mutating func takeDistanceBack(_ update: UpdateID) {
         guard self.core.memory.slots[self.core.memory.updates[update].slot].kind == .channel else { return }
         self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)
     }
 
-    /// Takes an accepted broadcast into account. The channel's distance is shortened again if it has grown. If it is
-    /// still unknown what the channel stores, APNs is asked again before a later broadcast.
+    /// Takes an accepted broadcast into account. If the channel's distance has grown, it is shortened. If APNs has not
+    /// said what the channel stores, it is asked again before a later broadcast.
     @inline(__always) mutating func rememberBroadcast(_ slot: SlotID, now: EngineTime) {
         guard self.core.memory.slots[slot].kind == .channel else { return }
         self.core.dispatch.easeThrottle(slot, in: &self.core.memory)
@@ -128,8 +129,8 @@ extension ShardEngine {
         }
     }
 
-    /// Ends everything for a channel that does not exist, whether in flight or waiting. An id is never used a second
-    /// time.
+    /// Rejects all events of a channel that does not exist, in flight or waiting. APNs never uses a channel's id a
+    /// second time.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
         // A phone may have got some of these events in an earlier attempt. Their outcomes have to say so, so the update

@@ -102,15 +102,15 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Misplaced records in inlets are not counted. Only partitions below the configured number show a fault of the
-        // producer's client.
+        // Misplaced records in inlets are not counted. A misplaced record shows a fault of the producer's client only
+        // in a partition below the configured number.
         if self.core.intake.record.partition < self.core.memory.configuration.partitionCount {
             self.core.intake.countMisplaced(properPartition: partition)
         }
         self.core.journal.forward(self.core.intake, to: partition, key: key, value: value, in: &self.core.memory)
     }
 
-    /// Merges the event into its slot, or ends it.
+    /// Applies the event to its slot, or writes the event's outcome at once.
     private mutating func apply(
         kind: SlotKind, app: UInt16, slot found: SlotID?, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>,
         now: EngineTime
@@ -157,7 +157,7 @@ extension ShardEngine {
             self.core.intake, slot: slot, outcome: outcome, details: details, key: key, in: &self.core.memory)
     }
 
-    /// Supersedes an update that is older than what was accepted. The record names both times.
+    /// Supersedes an update that is older than what APNs has accepted. The outcome record names both times.
     @inline(never) private mutating func finishOlder(
         _ slot: SlotID, timestamp: Int64, cause: OutcomeDetails.Cause, key: Span<UInt8>
     ) {
@@ -213,7 +213,7 @@ extension ShardEngine {
         if isNew { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }
     }
 
-    /// Opens the channel kept for the audience, before its first content arrives.
+    /// Asks for the audience's channels before the audience's first content arrives.
     private mutating func open(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
         switch self.core.memory.slots[slot].life {
         case .ending, .ended: return self.finishEvent(slot: slot, outcome: .late, cause: .afterEnd, key: key)
@@ -226,7 +226,8 @@ extension ShardEngine {
 
     // MARK: Content
 
-    /// Withdraws alerts of earlier versions from members that have not got them yet.
+    /// Marks the newest update that waits in an audience's slot. Its version withdraws earlier alerts from members that
+    /// have not got them yet.
     private mutating func rememberWithdrawal(_ slot: SlotID) {
         let behind = self.core.memory.slots[slot].behind
         let newest = behind.isSome ? behind : self.core.memory.slots[slot].pending

@@ -2,9 +2,9 @@ public import APNSProtocol
 public import PushModel
 
 /// Prefetches memory for answers, as `consume(_:now:)` does for a batch. Answers that arrive together are about
-/// activities all over the memory. What is found is only used for prefetching.
+/// activities whose data is spread over memory. The slots found here are only used for prefetching.
 extension ShardEngine {
-    /// Number of answers between two steps of prefetching, which gives memory enough time to answer.
+    /// Number of answers between two steps of prefetching. Meanwhile memory has time to deliver.
     private static var answerLead: Int { 4 }
 
     /// Takes the answers one after the other, as `answered(_:now:)` would.
@@ -43,7 +43,7 @@ extension ShardEngine {
         self.core.memory.slots.prefetchIdentity(slot, idOnly: false)
     }
 
-    /// Prefetches for calls of `acknowledged(_:offset:now:)` that will follow.
+    /// Prefetches what the following calls of `acknowledged(_:offset:now:)` will read.
     public func fetchAhead(acknowledgements: Span<UInt64>) {
         for index in acknowledgements.indices { self.core.journal.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {

@@ -5,7 +5,8 @@ import PushModel
 /// The partition's next owner reads again what is not committed. Only the slot says that its life is over, and which
 /// records it has taken. Without the slot those records would begin another life, and phones would be shown outdated
 /// content. So the slot is kept until those records are committed. After a takeover the log may also have events that
-/// no owner has read yet. They belong to the life that existed when they were written.
+/// no owner has read yet. They belong to the life that existed when they were written. So a new owner forgets nothing
+/// before it has read the backlog.
 extension ShardEngine {
     /// How long an owner that cannot commit keeps a slot whose life is over, milliseconds.
     static var forgetMaxMillis: Int64 { 600_000 }
@@ -30,7 +31,8 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Whether no record of the slot's life will be read again, as far as is known.
+    /// Whether the slot may leave memory: no record of its life will be read again, or the wait for that has ended. The
+    /// wait ends after `forgetMaxMillis`, and at a limit of slots.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
         // At a limit of slots nothing is read until a slot has left memory. Waiting for a commit could then block the
         // shard.

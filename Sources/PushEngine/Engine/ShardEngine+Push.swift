@@ -9,10 +9,12 @@ extension ShardEngine {
             && (self.core.dispatch.hasReady(route: route) || self.core.errands.hasWaiting(route: route))
     }
 
-    /// Takes the next push of a route, and fills `request` with it. Apps alternate; high priority goes before low, and
-    /// the oldest goes first. `false`: nothing is ready.
+    /// Takes the next request of a route, and fills `request` with it. Requests about channels go first, then lanes
+    /// alternate. In a lane high priority goes before low, and the oldest goes first. Returns `false` if nothing is
+    /// ready.
     ///
-    /// The push is in flight until `answered`. A budget unit is taken if it leaves with high priority.
+    /// The request is in flight until `answered`. A slot's push that leaves with high priority takes a unit of the
+    /// slot's budget.
     public mutating func nextPush(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         guard self.hasReady(route: route) else { return false }
         if self.core.errands.waitingCount > 0, self.nextChannelErrand(route: route, into: &request, now: now) {

@@ -19,7 +19,7 @@ extension ShardEngine {
     ///
     /// - Parameters:
     ///   - new: its first apps are the present ones, in their order; more may follow.
-    ///   - now: the time from which it is valid.
+    ///   - now: the time from which the configuration applies.
     /// - Throws: why the configuration is refused. Nothing has changed then.
     public mutating func reconfigure(
         _ new: EngineConfiguration, now: EngineTime

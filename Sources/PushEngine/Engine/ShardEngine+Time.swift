@@ -55,7 +55,7 @@ extension ShardEngine {
         self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
     }
 
-    /// Gives up an update for which no usable token arrived in time (contract: No token yet).
+    /// Gives up the slot's updates for which no usable token arrived in time (contract: No token yet).
     private mutating func giveUpWaiting(_ slot: SlotID, now: EngineTime) {
         while self.core.memory.slots[slot].pending.isSome {
             let update = self.core.memory.slots[slot].pending
@@ -79,7 +79,7 @@ extension ShardEngine {
         }
     }
 
-    /// Gives up the updates that wait in a slot.
+    /// Gives up the slot's pending update. If another update is behind it, that one becomes pending.
     mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
         self.core.coalescer.endAll(
             self.core.memory.slots[slot].pending, of: slot, outcome: outcome, cause: cause, in: &self.core.memory)

@@ -34,7 +34,7 @@ public struct ShardEngine: ~Copyable {
     var publisher = AudiencePublisher()
     /// Ages of the budget units in the record of `state` being read.
     var restoredAges: [Int64] = []
-    /// The review of slots after a new configuration; `nil`: all have been looked at.
+    /// The review of slots and crowds after a new configuration; `nil`: all have been looked at.
     var review: ConfigurationReview?
 
     /// Creates a shard without partitions. `randomSeed` decides all randomness: the same seed and the same calls give
@@ -64,8 +64,8 @@ public struct ShardEngine: ~Copyable {
     /// until it is true again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
-    /// Number of records that may be taken before this has to be asked again; 0: a limit is reached, and `wantsRecords`
-    /// is false.
+    /// Number of records that may be taken before this property is read again; 0: a limit is reached, and
+    /// `wantsRecords` is false.
     ///
     /// This many records exceed no limit of slots, pending or in memory, because each record adds at most one slot.
     /// They may slightly exceed the limit of unacknowledged records, because one event may have several outcomes.
@@ -86,7 +86,7 @@ public struct ShardEngine: ~Copyable {
         return max(0, room)
     }
 
-    /// Number of records of one log that may be taken before this has to be asked again. If an app has used up its
+    /// Number of records of one log that may be taken before this method is called again. If an app has used up its
     /// share of what may be pending, only the logs that were last about this app are stopped. Other logs give only a
     /// few records at once. Records between workers belong to no app.
     /// - Parameters:

@@ -27,9 +27,10 @@ extension ShardMemory {
 
     /// Registers a token. The token that it replaces is kept, if it is usable.
     /// - Parameters:
-    ///   - isNew: whether it differs from the slot's token.
-    ///   - isKept: whether it is the previous one.
-    ///   - hasMoved: whether it belongs to another environment, where the previous token would be wrong.
+    ///   - isNew: whether the registered token differs from the slot's token.
+    ///   - isKept: whether the registered token was kept as the slot's previous one.
+    ///   - hasMoved: whether the registered token belongs to another environment, where the previous token would be
+    ///     wrong.
     mutating func tokenComes(of slot: SlotID, isNew: Bool, isKept: Bool, hasMoved: Bool) {
         guard !hasMoved, !isKept else { return self.formerTokens.forget(slot) }
         guard isNew else {
@@ -134,6 +135,6 @@ enum TokenRefusal {
     case dead
     /// The verdict may be a fault of ours (`TokenRemovalGuard`).
     case doubted
-    /// The verdict is older than the registration.
+    /// APNs says that the token died before it was registered.
     case earlier
 }

@@ -31,7 +31,7 @@ extension ShardMemory {
 
     /// Applies a start, update or end to the life.
     /// - Parameter isExpired: whether the event has expired, so that it will not be sent and ends nothing.
-    /// - Returns: why the event cannot belong to this life; `nil`: it belongs to it.
+    /// - Returns: why the event cannot belong to this life; `nil`: it can.
     @inline(__always) mutating func enterLife(
         _ kind: EventKind, isExpired: Bool, of slot: SlotID
     ) -> (outcome: Outcome, cause: OutcomeDetails.Cause)? {
@@ -39,7 +39,7 @@ extension ShardMemory {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return (.late, .afterEnd)
         case (.start, .alive) where self.slots[slot].kind == .audience:
-            // The activity is known from updates, and has not been started.
+            // The audience is known from updates or joins, and has not been started.
             self.slots[slot].life = .starting
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return (.duplicate, .alreadyStarted)
@@ -160,7 +160,7 @@ extension ShardMemory {
     }
 
     /// Remembers that the channel is kept for an audience.
-    /// - Parameter audience: empty: no event of the audience has arrived yet.
+    /// - Parameter audience: the audience's id; empty: no event of the audience has arrived yet.
     mutating func rememberKept(_ slot: SlotID, for audience: [UInt8], now: EngineTime) {
         self.keptFor[slot] = audience
         self.rememberRefusedToken(slot, standing: .kept, now: now)
@@ -174,7 +174,7 @@ extension ShardMemory {
         self.slots[slot].frequentUpdates = isFrequent
     }
 
-    /// Marks the activity as alive: its card has a token, so it is on a phone.
+    /// Marks the slot as alive. An activity is alive when its card has a token, because the card is then on a phone.
     mutating func markAlive(_ slot: SlotID) {
         if self.slots[slot].life == .awaiting || self.slots[slot].life == .started { self.slots[slot].life = .alive }
     }

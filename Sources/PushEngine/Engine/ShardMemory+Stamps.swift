@@ -32,12 +32,12 @@ extension ShardMemory {
     }
 
     /// Skips the stamps that former owners may have used for an event without a record. The event is now sent again, or
-    /// given up. The caller must have the slot's record written.
+    /// given up. The caller must make sure that the slot's record is written.
     ///
     /// Each former owner may have sent one push without a record, with a stamp one above that of the owner before it.
     /// Therefore this owner skips all of these stamps once, no matter how many events it sends again or gives up. If it
-    /// skipped them twice and died before `state` had that, the next owner's stamps would be too low. The time of the
-    /// assignment helps if markers of former owners are gone.
+    /// skipped them twice and died before `state` had the second skip, the next owner's stamps would be too low. The
+    /// new stamp is also later than the assignment, in case markers of former owners are gone.
     @inline(never) mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         let partition = self.slots[slot].partition
         let assigned = max(
@@ -60,8 +60,8 @@ extension ShardMemory {
 
     // MARK: Announcing a start
 
-    /// Announces a start before it leaves: `state` gets the start's stamp, and that the start may have left. A second
-    /// card is worse than no card (contract: Unknown answers).
+    /// Announces a start before it leaves: the next `state` record has the start's stamp, and says that the start may
+    /// have left. A second card is worse than no card (contract: Unknown answers).
     mutating func announceStart(_ update: UpdateID, of slot: SlotID) {
         if self.updates[update].containsReplay {
             self.passUnrecordedStamp(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)

@@ -9,8 +9,8 @@ extension ShardMemory {
         if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
     }
 
-    /// Minimum time that the audience stays for its start members, milliseconds. A partition whose clock is ahead or
-    /// behind cannot shorten it. Partitions ask again after each void.
+    /// Minimum time for which a partition's start members keep their audience in memory, milliseconds. A wrong clock of
+    /// the partition cannot shorten it.
     static var startsStayMillis: Int64 { 600_000 }
     /// Keeps an audience in memory while a partition has start members of it. The partition is then sent the audience's
     /// next life.

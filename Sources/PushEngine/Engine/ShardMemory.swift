@@ -15,8 +15,8 @@ struct ShardMemory: ~Copyable {
     var counters = EngineCounters()
     /// The owners of the audiences whose ids belong to partitions of this shard.
     var owners = AudienceOwners()
-    /// The audience of each kept channel that publishers have sent to. Empty: the channel is kept, but no event of its
-    /// audience has arrived.
+    /// The audience's id, for each kept channel that publishers have sent to. Empty: the channel is kept, but no event
+    /// of its audience has arrived.
     var keptFor: [SlotID: [UInt8]] = [:]
     var formerTokens = FormerTokens()
     var passedOver = PassedOverApps()

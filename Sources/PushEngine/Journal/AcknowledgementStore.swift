@@ -1,4 +1,4 @@
-/// A record handed over to Kafka, and what the engine waits for.
+/// A record handed to Kafka, with what waits for its acknowledgement.
 struct PendingAcknowledgement {
     var waiter: Waiter
     var partition: PartitionIndex

@@ -61,8 +61,8 @@ public struct RecordBatch: Sendable {
     public var records: [EngineRecord] = []
     /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
-    /// Number of bytes of key, value and headers of the largest record. It has four bytes, because a batch of more than
-    /// 32 bytes would be borrowed through the heap.
+    /// Number of bytes of key, value and headers of the largest record. The field has four bytes, because a
+    /// `RecordBatch` of more than 32 bytes would be borrowed through the heap.
     public var recordByteCountMax: UInt32 = 0
     /// Whether somebody waits for one of these records (a forwarded event, a start to be announced, a partition to be
     /// claimed). They should be sent now, even if writing them together with later ones would be cheaper.

@@ -2,8 +2,8 @@ import PushModel
 
 /// Records that wait for Kafka, and what follows when they are acknowledged.
 extension Journal {
-    /// Opens an entry. The watermark of this log does not pass the event until a state record of the slot covers the
-    /// event.
+    /// Opens the slot's ledger entry for the event being taken, if none is open. The watermark of the event's log does
+    /// not pass the event until a state record of the slot covers it.
     @inline(__always) mutating func openEntry(
         for intake: borrowing Intake, slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory,
         now: EngineTime
@@ -23,7 +23,7 @@ extension Journal {
         }
     }
 
-    /// Whether some record that a former owner had read has not been read again.
+    /// Whether some record that a former owner may have read has not been read again.
     func isBehind(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         for topic in memory.partitions[partition].logs.indices {
             let next = self.ledger.nextOffset(log: memory.partitions[partition].logs[topic])
@@ -56,8 +56,9 @@ extension Journal {
             partition: partition, in: &memory)
     }
 
-    /// Opens the acknowledgement of a record about an event of a slot. With `stateWaits` the slot's next state record
-    /// waits for it. Otherwise the slot's open entries wait for it.
+    /// Opens the acknowledgement of a record about an event of a slot. With `stateWaits`, or if the slot has no open
+    /// entry, the slot's next state record waits for the acknowledgement. Otherwise the slot's open entries wait for
+    /// it.
     mutating func expectGuarded(
         _ record: EventRecord, slot: SlotID, stateWaits: Bool, in memory: inout ShardMemory
     ) -> UInt64 {
@@ -88,8 +89,7 @@ extension Journal {
     /// What an acknowledgement means for parts of the engine other than the journal.
     enum Consequence {
         case none
-        /// `state` has the marker. `claimNumber` is not 0 if the marker is to begin an epoch
-        /// (`PartitionState.claimNumber`).
+        /// `state` has the marker. `claimNumber` is not 0 if the marker begins an epoch (`PartitionState.claimNumber`).
         case marker(PartitionIndex, claimNumber: UInt32)
         /// `state` has the record that the slot's next push had to wait for.
         case pushMayFollow(SlotID)
@@ -150,7 +150,7 @@ extension Journal {
         case .keeper(let wait): return .keeper(wait)
         }
     }
-    /// Takes the acknowledgement of a crowd's record for the event that led to the record.
+    /// Passes the acknowledgement of a crowd's record to the ledger entry of the event that led to the record.
     @inline(never) private mutating func acknowledged(_ wait: CrowdWait) {
         guard wait.entry.isSome else { return }
         if wait.record.isBeforeState { self.ledger.acknowledged(wait.entry) } else { self.ledger.settle(wait.entry) }

@@ -5,8 +5,9 @@ extension Journal {
     /// Writes a dead letter for a record that cannot be processed. It has key and value as they were read, and reason
     /// and source position in headers.
     /// - Parameters:
-    ///   - record: what waits for the dead letter.
-    ///   - guardedBy: the entry that the record has already; `nil`: it gets one.
+    ///   - record: `strandedEvent` if the record is a valid event that could not be forwarded: its dead letter must not
+    ///     be lost.
+    ///   - guardedBy: the ledger entry that the event has already; `nil`: one is opened.
     mutating func deadLetter(
         _ intake: borrowing Intake, key: Span<UInt8>, value: Span<UInt8>, refusal: EventRejection,
         as record: EventRecord = .deadLetter, of guardedBy: EntryID? = nil, in memory: inout ShardMemory

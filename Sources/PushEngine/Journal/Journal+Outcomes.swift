@@ -65,7 +65,8 @@ extension Journal {
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
 
-    /// Writes the outcome of a layer that was sent. The caller removes the layer.
+    /// Writes the outcome of a layer that was sent, and the dead letter if that is the outcome. The caller removes the
+    /// layer.
     mutating func finishLayer(
         _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -131,8 +132,9 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of events without a push that a due state record waits for. Outcomes of further events may be
-    /// lost if a worker dies before Kafka has both records. The only outcome of such an event is then `duplicate`.
+    /// Maximum number of events without a push that a due state record waits for. The outcome of a further event is
+    /// lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome is then
+    /// `duplicate`.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch.

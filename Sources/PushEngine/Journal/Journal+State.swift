@@ -21,7 +21,7 @@ extension Journal {
         self.markDirty(slot, in: &memory, now: now)
     }
 
-    /// Writes dirty slots' records at the next opportunity.
+    /// Makes the records of dirty slots due now.
     mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
 
     /// Schedules the slot's record to be written at once, because the last outcome that it had to wait for is
@@ -50,8 +50,8 @@ extension Journal {
         self.dirtySlots.removeAll(keepingCapacity: true)
     }
 
-    /// Writes everything that must change together about one slot in one record. Its acknowledgement settles the
-    /// entries that the slot holds open.
+    /// Writes everything that must change together about one slot in one record. Kafka's acknowledgement of the record
+    /// settles the slot's open entries.
     mutating func writeState(
         _ slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -82,10 +82,10 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,
             hasNoValue: isTombstone,
             acknowledgement: acknowledgement)
-        // A start leaves once this is acknowledged.
+        // An announced start leaves once this record is acknowledged.
         let pending = memory.slots[slot].pending
         if pending.isSome, memory.updates[pending].isAnnounced { self.batch.isUrgent = true }
-        // An audience's version is sent to the partitions once this is acknowledged.
+        // An audience's version is sent to the partitions once this record is acknowledged.
         if memory.slots[slot].kind == .audience { self.batch.isUrgent = true }
         if isTombstone { self.forgottenSlots.append(slot) }
     }
@@ -144,8 +144,8 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// Writes the record as if the newest token, which was set aside, were the activity's own token. A restore knows
-    /// only one token.
+    /// Writes the record while some slot has a second token. If this slot's newest token is set aside, the record has
+    /// the newest token, because it has room for only one.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,
@@ -171,8 +171,8 @@ extension Journal {
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
     }
 
-    /// Whether the partition leaves, and nothing was pushed without a record. An owner that leaves before it has read
-    /// its backlog does not know that, because the former owner may have pushed without a record.
+    /// Whether the partition leaves, and certainly nothing was pushed without a record. An owner that leaves before it
+    /// has read its backlog cannot be certain, because the former owner may have pushed without a record.
     private func handsOver(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         guard memory.partitions[partition].phase == .released else { return false }
         return !memory.partitions[partition].former.mayHavePushedUnrecorded || !self.isBehind(partition, in: memory)
@@ -196,7 +196,8 @@ extension Journal {
 
     /// Writes the record that says who owns the partition.
     /// - Parameters:
-    ///   - isClaim: whether the marker begins an epoch. Such a marker does not state an epoch.
+    ///   - isClaim: whether the marker begins an epoch. Such a marker states no epoch, because its own offset is the
+    ///     epoch.
     ///   - releasedWallMillis: when the owner has given the partition back, by its clock; `nil`: it has not.
     /// - Returns: the number of its acknowledgement.
     @discardableResult
@@ -267,8 +268,8 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Appends the header that says why a push is tried again. If the newest token is set aside, the record has that
-    /// token, and the push goes to the token before it: then nothing is said.
+    /// Appends the header that says how often APNs has called the record's token dead before its registration. If the
+    /// newest token is set aside, the count is another token's, and no header is appended.
     @inline(never) private mutating func appendEarlierDeathsHeader(
         of slot: SlotID, in memory: borrowing ShardMemory
     ) -> Range<Int> {

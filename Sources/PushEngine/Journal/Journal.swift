@@ -7,19 +7,19 @@ import PushModel
 /// written, or the slot's open entry waits for it. Second, that entry is settled by the state record that covers its
 /// events. `Consequence` says what an acknowledgement means for other parts of the engine.
 ///
-/// Only the journal writes the slot's fields for this (its row in the table of `Slot`).
+/// Only the journal writes the slot's fields for these rules (its row in the table of `Slot`).
 struct Journal: ~Copyable {
     /// Records to be produced, in order. The loop empties the batch.
     var batch = RecordBatch()
     var ledger = OffsetLedger()
     var acknowledgements = AcknowledgementStore()
-    /// Slots whose state record is to be written at `stateFlushAtMillis`.
+    /// Slots whose state record will be written at `stateFlushAtMillis`.
     var dirtySlots: [SlotID] = []
     /// When dirty slots are written, steady; `nil`: none is due.
     var stateFlushAtMillis: Int64?
     /// Slots whose tombstone has been written since the engine last took them out of memory.
     var forgottenSlots: [SlotID] = []
-    /// Hashes of the input topics' names, by topic index. Written positions name their topic by them.
+    /// Hashes of the input topics' names, by topic index. A written position names its topic by the hash.
     let topicHashes: [UInt32]
     private(set) var texts: RecordTexts
     /// Scratch space, reused from record to record.

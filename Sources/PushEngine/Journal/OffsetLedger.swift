@@ -1,9 +1,9 @@
 /// Unresolved offsets of one shard's input logs (contract: Outcome and offset).
 ///
-/// The ledger keeps groups, not events. An entry is the lowest unresolved offset of a slot; what the slot takes later
-/// from the same log has higher offsets. Entries of a log are opened in the order of offsets, so a doubly linked list
-/// is always sorted. Opening and settling an entry, and finding the lowest, are O(1). Memory is bounded by slots and
-/// unacknowledged records, not by events.
+/// The ledger keeps one entry for a group of events. An entry is the lowest unresolved offset of a slot; what the slot
+/// takes later from the same log has higher offsets. Entries of a log are opened in the order of offsets, so a doubly
+/// linked list is always sorted. Opening and settling an entry, and finding the lowest, are O(1). Memory is bounded by
+/// slots and unacknowledged records, not by events.
 struct OffsetLedger {
     private struct Entry {
         var log: LogID
@@ -28,8 +28,7 @@ struct OffsetLedger {
         var isTouched = false
         /// When `committedOffset` was passed on, steady; `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
-        /// The offset that counts as committed. It had been passed on at least `commitMillisMax` before it began to
-        /// count.
+        /// An offset that counts as committed, because it was passed on at least `commitMillisMax` ago.
         var passedOffset: Int64
         var sampledOffset: Int64
         /// When `sampledOffset` counts as committed, steady.

@@ -14,7 +14,7 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
-        /// As `deadToken`, but an attempt, perhaps of a former owner, may have reached the device before.
+        /// The token is dead. An attempt, perhaps of a former owner, may have reached the device before.
         case deadTokenMayBeSent
         /// The channel is gone, and cannot get another id.
         case channelGone
@@ -30,8 +30,8 @@ struct OutcomeDetails {
         case mayBeSent
         /// An attempt, perhaps of a former owner, may have reached the device before the event was superseded.
         case mayBeSentBefore
-        /// `"alert": null` arrived before the alert of the superseded event was sent; the event may have taken over
-        /// that alert.
+        /// `"alert": null` arrived before the alert of the superseded event was sent; the event may have taken that
+        /// alert over from an older event.
         case alertWithdrawn
 
         /// The cause in words.

@@ -68,13 +68,13 @@ final class RecordTexts: Sendable {
         }
         return nil
     }
-    /// Whether the key is a crowd's without an audience. Version 0.9.0 wrote such records about crowds whose audience it
-    /// did not know.
+    /// Whether the key is that of a crowd's record, but names no audience. Version 0.9.0 wrote such records about
+    /// crowds whose audience it did not know.
     func namesNoAudience(ofState key: Span<UInt8>) -> Bool {
         self.crowdKeyPrefixes.contains { $0.span.holdsSameBytes(as: key) }
     }
-    /// The slot that a record of `state` is about, by its key. `nil`: the record is a marker, or of an app that is no
-    /// longer configured.
+    /// The slot that a record of `state` is about, by its key. `nil`: the record is about something else than a slot,
+    /// or its app is not configured.
     @_lifetime(copy key)
     func slotKey(ofState key: Span<UInt8>) -> SlotKey? {
         for index in self.stateKeyPrefixes.indices {

@@ -1,6 +1,6 @@
 /// What waits until Kafka has a record, and which kind of record that is.
 enum Waiter {
-    /// A partition waits for a marker. `claimNumber` is not 0 if the marker is to begin an epoch
+    /// A partition waits for a marker. `claimNumber` is not 0 if the marker begins an epoch
     /// (`PartitionState.claimNumber`).
     case partition(claimNumber: UInt32)
     /// Only the log of an event waits, for a record of `state` that covers the event.
@@ -58,8 +58,8 @@ struct SlotReference: Equatable {
     var generation: UInt32
 }
 
-/// Ledger entries of a slot's events. An acknowledged record of `state` settles them. Other acknowledged records are
-/// only counted.
+/// Ledger entries of a slot's events. An acknowledged record of `state` settles the entries. Acknowledgements of other
+/// records are only counted in them.
 struct LedgerEntries {
     var entry = EntryID.none
     var routedEntry = EntryID.none
@@ -68,9 +68,9 @@ struct LedgerEntries {
 /// What a crowd waits for. If the crowd's number belongs to a later crowd by now, no crowd is meant.
 struct CrowdWait {
     enum Record: Equatable {
-        /// Records of its versions, of its progress, or of the end of its audience.
+        /// Records of the crowd's versions, of its progress, or of the end of its audience.
         case versions, progress, voided
-        /// A join that was late for a pass.
+        /// The record of a member that joined too late for a pass.
         case lateJoin(pass: UInt8)
         /// Records of a start's progress, and of a membership in one of its rounds.
         case startProgress

@@ -9,21 +9,22 @@ struct FormerOwners {
     /// milliseconds.
     static var clockDifferenceMillisMax: Int64 { 300_000 }
 
-    /// Number of owners whose first marker was read, this one included. If the previous owner's marker has a count, the
-    /// number is at least one more.
+    /// Number of takeovers found, this owner's included. A marker may state how many its owner found. The number is
+    /// then greater than the stated one.
     private(set) var takeoversRead: Int64 = 0
     /// Offset of the newest first marker, except this owner's; -1: none.
     private(set) var newestTakeoverRead: Int64 = -1
     /// A time later than every owner's takeover, milliseconds since 1970.
     private(set) var stampBaseMillis: Int64 = 0
-    /// Epoch of the newest owner that was at work. Records of an older epoch behind its records are ignored.
+    /// Epoch of the newest owner that was at work. Records of an older epoch behind that owner's records are ignored.
     private(set) var newestEpochRead: Int64 = -1
     /// Offset of each first marker, and its owner's clock at takeover. Only the last ones are kept.
     private(set) var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
     /// When the owners that were at work took over, by their clocks, oldest first. Only the last ones are kept.
     private(set) var wallMillis: [Int64] = []
     /// Whether the newest owner gave the partition back in good order. `state` then has everything that owners took or
-    /// sent. A later owner, found by any of its records, may have sent more.
+    /// sent. The value is `false` again as soon as a record of a later owner is read, because that owner may have sent
+    /// more.
     private(set) var hasReleased = false
 
     /// Whether another owner has written something.
@@ -75,10 +76,10 @@ struct FormerOwners {
         self.newestTakeoverRead = offset
         self.hasReleased = false
     }
-    /// Doubts the release of the newest owner found: records that later owners wrote may be lost.
+    /// Treats the newest owner found as not released, because records that later owners wrote may be lost.
     mutating func lostRecords() { self.hasReleased = false }
-    /// Makes stamps begin later than every earlier owner's, no matter what their clocks showed. This fails only if a
-    /// clock was wrong by more than can be repaired.
+    /// Makes stamps begin later than every earlier owner's, no matter what their clocks showed. This fails only if an
+    /// owner's clock was ahead of this owner's by more than `clockDifferenceMillisMax`.
     /// - Parameter wallMillis: when this owner took over, by its own clock.
     mutating func stampBehind(takenOverWallMillis: Int64, wallMillis: Int64) {
         let after = min(takenOverWallMillis, wallMillis + Self.clockDifferenceMillisMax) + 1_000

@@ -15,7 +15,7 @@ public enum PartitionAction: Sendable, Equatable {
     case warnOfMisplaced(Misplacement)
     /// A record of this input topic has an impossible time. It is the first such record of its topic.
     case warnOfUntimed(UntimedRecord)
-    /// APNs has refused a token. Only some of very many refusals are reported.
+    /// APNs has refused a token. If very many tokens are refused at once, only a few are reported.
     case warnOfToken(TokenRefusalNotice)
     /// An operator should know this about an app's channels.
     case warnOfKeeper(KeeperNotice)

@@ -79,8 +79,8 @@ struct PartitionState {
     /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the
     /// restore has found no such acceptance.
     private(set) var acceptedStateEnd: Int64?
-    /// Whether the restore has found audiences of an app that is not configured here. Members of an unnamed audience
-    /// may belong to such an audience.
+    /// Whether the restore has found audiences of an app that is not configured here. Members whose audience has no
+    /// record that this worker reads may belong to such an audience.
     private(set) var hasCrowdsOfOtherApps = false
     /// Which positions in `state` belong to other logs.
     private(set) var voids = VoidPositions()
@@ -101,8 +101,8 @@ struct PartitionState {
     /// When pushes stop waiting for the backlog of the assignment, steady; `nil`: the backlog has been read, or need
     /// not be.
     private(set) var catchUpEndsMillis: Int64?
-    /// Why nothing more is read of the partition: it contains something that this release cannot process. `nil`: it is
-    /// read.
+    /// Why nothing more is read of the partition, in words; `nil`: it is read. The partition holds something that this
+    /// release cannot process, or Kafka refuses a record for good.
     private(set) var stopReason: String?
     /// The ledger's log of each input topic, by index.
     private(set) var logs: [LogID] = []
@@ -149,8 +149,8 @@ struct PartitionState {
         self.replayEnds = replayEnds
         self.phase = .running
     }
-    /// Stops the partition, because it contains something that this release cannot process.
-    /// - Returns: whether that is new.
+    /// Stops reading the partition, until a person has looked at it.
+    /// - Returns: whether the partition was not stopped before.
     mutating func stopped(_ reason: String) -> Bool {
         guard self.stopReason == nil else { return false }
         self.stopReason = reason
@@ -167,7 +167,7 @@ struct PartitionState {
         self.owesReleaseMarker = self.epoch >= 0
         return true
     }
-    /// Takes out, once, that the release marker has to be written. An inlet has no markers.
+    /// Whether the release marker has to be written now. Only one call returns `true`. An inlet has no markers.
     mutating func takeReleaseMarker() -> Bool {
         defer { self.owesReleaseMarker = false }
         return self.owesReleaseMarker
@@ -293,8 +293,8 @@ struct PartitionState {
         self.pushing = .open
         return true
     }
-    /// Counts a request that leaves as in flight. Only `ShardMemory.requestLeft` calls this, and counts the request
-    /// elsewhere, too.
+    /// Counts a request that leaves as in flight. Only `ShardMemory.requestLeft` calls this method, and also counts the
+    /// request for the shard.
     @inline(__always) mutating func requestLeft() { self.inFlightCount += 1 }
     /// Counts a request as answered.
     @inline(__always) mutating func requestAnswered() { self.inFlightCount -= 1 }
@@ -319,7 +319,7 @@ struct PartitionState {
     mutating func takeStateOffset(_ offset: Int64) -> StateOffsetOrder {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
-        // All records of this owner are behind its marker. A lower offset belongs to another log, or to one that has
+        // All records of this owner are behind its marker. A lower offset shows that the log is another one, or has
         // lost its end.
         guard offset >= next else {
             guard self.epoch >= 0, offset <= self.epoch else { return .inOrder }

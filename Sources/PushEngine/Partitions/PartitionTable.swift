@@ -6,7 +6,8 @@ struct PartitionTable {
 
     /// Partitions whose `state` went back (`StateOffsetOrder.wentBack`), until they are reported.
     private(set) var wentBack: [PartitionIndex] = []
-    /// Whether a partition may have a gap in its `state` that has not been taken. This is asked every turn.
+    /// Whether a partition may have a gap in its `state` that has not been taken. Every turn reads this value, so that
+    /// it need not look at all partitions.
     private var hasGaps = false
 
     var identifiers: IdentifierSequence<PartitionIndex> { self.states.identifiers }
@@ -47,8 +48,8 @@ struct PartitionTable {
 
     // MARK: Gaps
 
-    /// Takes Kafka's acknowledgement of a record of this owner in the partition's `state`. See
-    /// `PartitionState.takeStateOffset`.
+    /// Takes Kafka's acknowledgement of a record of this owner in the partition's `state`. Returns whether the offset
+    /// shows a new gap.
     @inline(__always) mutating func takeStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
         !self.states[partition].takeFollowing(offset) && self.takeOtherStateOffset(offset, of: partition)
     }

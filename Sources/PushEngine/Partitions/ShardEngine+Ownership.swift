@@ -4,8 +4,8 @@ import PushModel
 ///
 /// A former owner may have pushed anything that it had read. All of that is below the log ends seen at assignment.
 /// Before all of it is read again, a push could show a phone something older than what it shows already (contract:
-/// Device equivalence). Pushes therefore wait for that, for a limited time. The limit is needed because a log can be
-/// long, or end with the mark of a transaction, which is never read.
+/// Device equivalence). Pushes therefore wait until the backlog is read, for a limited time. The limit is needed
+/// because a log can be long, or end with the mark of a transaction, which is never read.
 extension ShardEngine {
     // MARK: Markers
 
@@ -81,8 +81,8 @@ extension ShardEngine {
         }
     }
 
-    /// Lets pushes of the partition leave. Its marker must be in `state`, records of other writers before it must be
-    /// repaired, and the backlog of the assignment must have been read.
+    /// Lets pushes of the partition leave, if nothing prevents it. The partition's marker must be in `state`, records
+    /// of other writers before it must be repaired, and the backlog of the assignment must have been read.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
         guard self.core.memory.partitions[partition].opensForPushes() else { return }
         for slot in self.core.memory.slots.members(of: partition) where self.core.memory.slots[slot].pending.isSome {

@@ -14,11 +14,11 @@ extension ShardEngine {
     /// compaction, keeps this owner's record.
     ///
     /// - Parameters:
-    ///   - number: the number of the partition whose `state` it is.
+    ///   - number: the number of the partition whose `state` has the gap.
     ///   - key: the record's key.
     ///   - value: a marker's value. The value of any other record is not read.
     ///   - offset: the record's offset in `state`.
-    ///   - now: when it is read.
+    ///   - now: when the record is read.
     public mutating func repair(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
     ) -> StateRepair {

@@ -33,7 +33,8 @@ extension ShardEngine {
         else { return .ignored }
         self.core.memory.partitions[partition].reads(at: offset)
         if isTombstone {
-            // A worker that had lost the partition wrote this after its successor had begun to write.
+            // A tombstone of an older epoch is not believed. A worker that had lost the partition wrote it after its
+            // successor had begun to write.
             if case .epoch(let epoch)? = header {
                 guard self.core.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
@@ -93,7 +94,7 @@ extension ShardEngine {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
         }
     }
-    /// Restores a slot from its record.
+    /// Restores what a record is about, depending on the record's kind.
     /// - Returns: `nil`: the record's writer had already lost the partition.
     private mutating func restoreRecord(
         of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
@@ -194,8 +195,8 @@ extension ShardEngine {
         return .restored
     }
 
-    /// The slot that a record is about, with only its id and token. It is a new slot, or the one that an earlier record
-    /// of the same key has made. That slot keeps its number.
+    /// The slot that a record is about, with only its id and token. It is a new slot, or the slot that an earlier
+    /// record of this key has made, emptied.
     private mutating func slotToRestore(
         _ key: borrowing SlotKey, token: Span<UInt8>, partition: PartitionIndex
     ) -> SlotID {

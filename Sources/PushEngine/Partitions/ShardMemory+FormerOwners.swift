@@ -3,7 +3,7 @@ import PushModel
 /// Former owners of a partition, as a restore of its `state` finds them (contract: One owner), and pushes that they may
 /// have sent without a record.
 extension ShardMemory {
-    /// Marks the slot as without a record, so that any owner may have sent pushes of it.
+    /// Marks the slot as without a record, so that each former owner may have sent a push of the slot.
     mutating func markUnrecorded(_ slot: SlotID) { self.slots[slot].ownersSinceRecord = FormerOwners.countMax }
 
     /// Whether a former owner may have sent a push of the slot without a record.
@@ -24,8 +24,8 @@ extension ShardMemory {
     /// Whether the record that is being read is believed, given its writer's epoch.
     ///
     /// The writer's marker must be before the record. An epoch at the record's offset or beyond belongs to another log,
-    /// which was deleted under its owner. It says nothing about the owners of this log, and would make everything that
-    /// they write outdated.
+    /// which was deleted under its owner. Such a record is believed, but its epoch is not taken over. Otherwise
+    /// everything that owners of this log write would count as outdated.
     @inline(__always) mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
         // Nearly all records have the epoch of the previous record's owner, whose marker was before that record
         // already.
@@ -43,8 +43,8 @@ extension ShardMemory {
         if self.partitions[partition].met(epoch: epoch) { self.countOwner(partition) }
     }
 
-    /// Counts an owner that was found for each slot whose record was read before. The owner may have sent one push of
-    /// the slot without a record.
+    /// Adds one owner to the count of each slot whose record was read before that owner was found. The owner may have
+    /// sent one push of the slot without a record.
     private mutating func countOwner(_ partition: PartitionIndex) {
         for slot in self.slots.members(of: partition)
         where self.slots[slot].ownersSinceRecord < FormerOwners.countMax {

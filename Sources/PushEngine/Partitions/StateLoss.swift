@@ -26,7 +26,7 @@ extension PartitionState {
 
 /// Why the positions in `state` have no meaning in the logs that are read.
 public enum VoidCause: Sendable, Equatable {
-    /// `state` was written for another cluster. The value is this cluster's identifier.
+    /// `state` was written for another cluster. The value is the identifier of that other cluster.
     case cluster(String)
     /// The input is another log, into which a person has moved the group.
     case newLog

@@ -1,8 +1,8 @@
 /// Which records of a partition's `state` have positions of other logs. These logs are another cluster's, or existed
 /// before the topics were created again.
 ///
-/// Each owner repeats this in its markers. A successor therefore never takes an event for a replay because of such a
-/// position, no matter when the previous owner died.
+/// Each owner states the limit (`before`) in its markers. A successor therefore never takes an event for a replay
+/// because of such a position, no matter when the previous owner died.
 struct VoidPositions {
     /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner at work has
     /// recorded which of them do (`before`).
@@ -41,7 +41,8 @@ struct VoidPositions {
         self.before = max(self.before, marker.voidBefore)
     }
 
-    /// Settles what was read: records below this owner's marker may have positions of other logs.
+    /// Sets `before` if there is a cause. Records below this owner's marker, or below the first claim after the cause,
+    /// have positions of other logs.
     /// - Parameter isOfNewLog: whether a person has moved the group into another log.
     /// - Parameter epoch: offset of this owner's marker.
     mutating func settle(isOfNewLog: Bool, epoch: Int64) {

@@ -22,7 +22,7 @@ struct MemberRecord: Equatable {
     /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
     /// listens on none.
     var channelNumber: UInt8?
-    /// When the member joined, seconds since 1970. For a former member, when it left.
+    /// When the member joined, seconds since 1970. For a former member, the time when it left.
     var joinedSeconds: UInt32 = 0
     /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved there from another
     /// audience within the hour.

@@ -9,7 +9,7 @@ struct PassesRecord {
     var stampSeconds: Int64 = 0
     /// Stamp of the version whose alert is owed to some members; 0: none is.
     var alertStampSeconds: Int64 = 0
-    /// An offset in `state`. Members whose record is before it are not late.
+    /// An offset in `state`. Members whose record is before this offset are not late.
     var servedJoins: Int64 = -1
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
@@ -39,8 +39,9 @@ struct PassesRecord {
         /// Members behind the position that are unanswered or wait. Each has its position, and whether it is owed the
         /// alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members ahead that the round skips: they were served already, or by token while a channel
-        /// brings the version. `quiet` are those that joined after the alert that goes round.
+        /// Positions of members ahead that the round skips: they have been served, or are served by token while a
+        /// channel brings the version. `quiet` has the positions of members that get no alert, because they joined
+        /// after it.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
     }

@@ -24,7 +24,8 @@ struct SlotRecord {
         var storage: StoragePolicy
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
-        /// Whether the keeper has said that it keeps the channel for no audience. Older records do not have the field.
+        /// Whether the keeper has said that it keeps the channel for no audience. In records of older releases it is
+        /// `false`.
         var isUnkept = false
     }
 
@@ -32,7 +33,7 @@ struct SlotRecord {
     static let budgetUnitsMax = 4_096
     private static let heldMax = 3
 
-    /// Writes everything except what waits, and the book.
+    /// Writes the first part of the record. What waits in the slot and the book follow.
     /// - Parameters:
     ///   - isUnkept: for a channel, whether its keeper has said that the channel is kept for no audience.
     ///   - answers: when the pushes that took units of the slot's budget were answered, oldest first, steady

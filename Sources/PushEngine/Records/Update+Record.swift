@@ -26,7 +26,7 @@ extension Update {
         self.withdrawsAlert = flags & 32 != 0
         self.stampSeconds = try reader.optional()
         if let stamp = self.stampSeconds { try StateCodec.checkSeconds(stamp) }
-        // The wait starts over, so the old one is ignored.
+        // The update's wait starts over, so the recorded time is ignored.
         _ = try reader.signed()
         self.firstUnsentMillis = now.steadyMillis
         self.mergedCount = UInt32(try reader.count(atMost: StateCodec.mergedCountMax, "merged events"))

@@ -2,7 +2,7 @@ import PushModel
 
 /// Writes and reads a version, for records of `state` and of `routed`.
 extension Version {
-    /// Maximum number of versions in one record: those kept, and one for its alert.
+    /// Maximum number of versions in one record: the kept ones, and one whose alert is owed.
     private static let countMax = 16
     /// Maximum number of bytes of what a record says about an audience's channels: ids by environment, and an alert.
     static let channelsByteCountMax = 16_384

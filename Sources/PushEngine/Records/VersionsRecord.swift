@@ -10,7 +10,7 @@ struct VersionsRecord {
     var versions: [Version] = []
     /// The version whose alert is owed to some members, if that is not the newest version.
     var alert: Version?
-    /// Whether that life is over, so that none of its versions is sent now.
+    /// Whether `life` is over, so that none of its versions is sent now.
     var isLifeOver = false
     /// A start that is going round although its version has expired: one element, or none.
     var orders: [StartOrder] = []
