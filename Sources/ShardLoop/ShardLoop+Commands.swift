@@ -6,7 +6,7 @@ struct Release {
     /// The number that `ShardNews.released` repeats.
     let number: Int
     let partitions: [Int32]
-    /// The steady times at which the wait for APNs' answers ends, and at which all waiting ends.
+    /// When the wait for APNs' answers ends, and when all waits of the release end, on the steady clock.
     let quietUntilMillis: Int64
     let endsAtMillis: Int64
     /// The partitions that ran, and may have something to wait for and to write.

@@ -13,7 +13,8 @@ public struct TraceNotice: Sendable, Equatable {
         /// The event has its outcome, whether or not the outcome is published. `reason` is empty if the outcome has
         /// none. `into`: the event that superseded this one.
         case ended(Outcome, reason: String, into: SourcePosition?)
-        /// The event was on the wrong partition, and is forwarded to `partition`. This worker writes no outcome of it.
+        /// The event was on the wrong partition, and is forwarded to `partition`. Its outcome is written by the owner
+        /// of `partition`.
         case forwarded(partition: Int32)
         /// A partition begins or resumes a pass that brings the event's version, or its start, to the partition's
         /// members.

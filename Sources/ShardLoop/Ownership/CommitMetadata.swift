@@ -23,8 +23,8 @@ public struct CommitMetadata: Equatable, Sendable {
     /// The offset after the newest acknowledged record of `state`; `nil` if there was none. Owners' first markers do
     /// not count: only a later record shows that an owner was at work.
     public var stateEnd: Int64?
-    /// The beginning of `state` when its owner took it over; `nil` if it is unknown. Compaction does not change this
-    /// offset.
+    /// The offset at which `state` began when its owner took the partition over; `nil` if it is unknown. Compaction
+    /// does not change this offset.
     public var stateStart: Int64?
     /// When the owner that released the partition stopped sending, by its wall clock, in milliseconds since 1970. Only
     /// the next owner may use this time, and replaces it at once. Otherwise it could be taken for the time of a later

@@ -21,7 +21,7 @@ public struct CommitQueue: Sendable {
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
-    /// Positions of the last batch that the group refused. They wait to be committed again.
+    /// Logs whose last commit the group refused. Their positions wait to be committed again.
     private var refusedLast: Set<Key> = []
     /// Numbers of the partitions whose positions may be committed.
     private var owned: Set<Int32> = []

@@ -46,9 +46,9 @@ public protocol ShardLog: AnyObject {
     /// Writes a record that was kept.
     func produce(_ record: KeptRecord) -> ProducedRun
 
-    /// Appends Kafka's answers to records, in order for each partition. Stops after the run of answers in which `max`
-    /// is reached.
-    /// - Parameter max: number of answers after which to stop.
+    /// Appends Kafka's answers to records, in order for each partition. Answers arrive in runs, and each run is
+    /// appended whole.
+    /// - Parameter max: number of answers from which on no further run is appended.
     /// - Parameter withKeys: whether the keys of `state` records are wanted, too. After a failure in the same batch
     ///   they are always included.
     /// - Parameter batch: keeps the answers that it holds already.
