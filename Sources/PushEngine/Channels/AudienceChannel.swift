@@ -50,9 +50,9 @@ extension AudienceChannels {
         /// Stamp of the newest version whose alert needs no broadcast now: APNs has accepted the alert on the channel,
         /// or tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
-        /// Not 0 if APNs did not accept a version within `channel.fallback`, and has accepted none since. The value is
-        /// then five minutes after that time, in wall milliseconds. Former releases broadcast nothing before that time;
-        /// this release only looks at whether the value is 0.
+        /// Not 0 if APNs did not accept a version within `channel.fallback`, or the keeper found a channel that APNs
+        /// had called gone. 0 again when the channel has caught up. The value is a time, in wall milliseconds, before
+        /// which former releases broadcast nothing. This release only looks at whether the value is 0.
         private(set) var byTokenUntilMillis: Int64 = 0
         /// Whether the end of the life has been reported to the keeper.
         private(set) var isEndReported = false

@@ -264,8 +264,8 @@ struct Intake: ~Copyable {
         memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
-    /// Remembers, while positions are void, what copies of this forwarded event have in common. Its first position does
-    /// not say then whether the event was taken.
+    /// Remembers, while positions are void, what copies of this forwarded event have in common. While positions are
+    /// void, the first position alone does not say whether the event was taken.
     @inline(never) private mutating func identifyCopy(
         of origin: SourcePosition, key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory
     ) {
