@@ -15,7 +15,7 @@ extension Dispatch {
     /// Maximum number of quarters. With it the distance is sixteen times the configured one.
     static let throttleStepsMax: UInt8 = 16
 
-    /// The least time to the channel's next broadcast, milliseconds.
+    /// The least time from one broadcast on the channel to the next, milliseconds.
     func channelDistanceMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         Self.channelDistanceMillis(
             memory.configuration.apps[Int(memory.slots[slot].app)].channelMinimumDistanceMillis,
@@ -91,8 +91,8 @@ extension Dispatch {
         return seconds == 0 ? .max : Int64(seconds) * 1_000
     }
 
-    /// Gives up the question, because no answer arrived in time, or none that helps. Broadcasts leave without it for a
-    /// while. The answer may still arrive.
+    /// Gives up the question, because no useful answer arrived in time. For `questionRestMillis` broadcasts leave
+    /// without a question. The answer may still arrive.
     mutating func giveUpQuestion(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionRestMillis)
         self.setErrand(.broadcast, of: slot, in: &memory)

@@ -86,7 +86,7 @@ struct Dispatch: ~Copyable {
     /// Number of lanes of a route.
     func laneCount(route: UInt16) -> Int { Int(route) < self.routes.count ? self.routes[Int(route)].lanes.count : 0 }
 
-    /// The lane that is next. The next call returns the lane after it.
+    /// Takes the route's next lane. The following call takes the lane after it.
     @inline(__always) mutating func nextLane(route: UInt16) -> LaneIndex {
         let index = self.routes[Int(route)].nextLaneIndex
         self.routes[Int(route)].nextLaneIndex = index + 1 == self.routes[Int(route)].lanes.count ? 0 : index + 1

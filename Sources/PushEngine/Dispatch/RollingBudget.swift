@@ -1,4 +1,4 @@
-/// High-priority pushes of one activity in a rolling hour (contract: The budget).
+/// High-priority pushes of one slot in a rolling hour (contract: The budget).
 ///
 /// A unit is taken when the request leaves. It returns `windowMillis` after the answer, or at once if APNs refused the
 /// push. While the push is in flight, `inFlight` stands for the unit. Afterwards `answers` has the time of the answer.

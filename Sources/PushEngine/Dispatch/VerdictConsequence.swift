@@ -1,7 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// What one answer of APNs means for its push. The same rule holds for activities, channels, members and start members.
+/// What one answer of APNs means for the push that it answers. The same rule holds for activities, channels, members
+/// and start members.
 ///
 /// The part of the engine that sent the push carries the consequence out. Connections and keepers of channels judge
 /// answers by rules of their own.
@@ -19,7 +20,7 @@ struct VerdictConsequence: Equatable {
     enum Push: Equatable {
         /// APNs has accepted the push.
         case accepted
-        /// The token takes no more pushes. `invalidSinceMillis`: since when, if APNs says so.
+        /// The token takes no more pushes. `invalidSinceMillis`: since when, if APNs says so, milliseconds since 1970.
         case tokenDead(invalidSinceMillis: Int64?, isSuspicious: Bool)
         /// The push can never succeed as it is. `byExpiration`: on a channel that stores nothing it may succeed without
         /// an expiration.

@@ -22,7 +22,8 @@ public struct AppConfiguration: Sendable {
     /// Versions of an audience that are sent with priority 10 in any rolling hour, for members with `frequent-updates:
     /// true`. 1...3,600.
     public var budgetAudienceFrequentPerHour: Int = 120
-    /// Starts of audiences that a push-to-start token gets at most in any rolling hour. 1...`startsPerHourMax`.
+    /// Maximum number of starts of audiences that a push-to-start token gets in any rolling hour.
+    /// 1...`startsPerHourMax`.
     public var startsPerHour: Int = 4
     /// The largest value of `startsPerHour`.
     public static var startsPerHourMax: Int { 16 }
@@ -30,7 +31,7 @@ public struct AppConfiguration: Sendable {
     public var startMemberLifeMillis: Int64 = 30 * 86_400_000
     /// The time over which a start of an audience is spread, milliseconds. 0: it is sent at once.
     public var audienceSpreadMillis: Int64 = 0
-    /// Budget units that only pushes with an alert and `end` may take. 0..<budgetPerHour.
+    /// Number of budget units that only starts, ends and pushes with an alert may take. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
     /// What happens to a high-priority update when no budget is left.
     public var budgetPolicy: BudgetPolicy = .downgrade
@@ -38,20 +39,20 @@ public struct AppConfiguration: Sendable {
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
     /// Whether a `start` is sent again if it is unknown whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
-    /// Whether the `stale-date` of an update without `expires` also counts as its expiry.
+    /// Whether the `stale-date` of an update without `expires` also counts as the update's expiry.
     public var staleDateExpires = false
     /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
-    /// The least time between two pushes of an activity, milliseconds. Not below 1,000.
+    /// The least time between two pushes of an activity, or two versions of an audience, milliseconds. Not below 1,000.
     public var minimumDistanceMillis: Int64 = 1_000
     /// How long an update waits for a usable token, milliseconds.
     public var registrationWaitMillis: Int64 = 300_000
-    /// How long an ended activity is remembered, milliseconds.
+    /// How long an activity, an audience or a channel is remembered after its end, milliseconds.
     public var retentionAfterEndMillis: Int64 = 3_600_000
     /// Share of `EngineSettings.pendingMax` that this app may take, 0...1.
     public var pendingShare: Double = 1.0
-    /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. It is doubled when APNs
-    /// throttles the channel.
+    /// The least time between two broadcasts on a channel, milliseconds. Not below 1,000. Each time that APNs throttles
+    /// the channel, the time doubles, up to 16 times this value.
     public var channelMinimumDistanceMillis: Int64 = 15_000
     /// High-priority broadcasts per channel in any rolling hour; 0: not counted.
     public var channelBudgetPerHour: Int = 0
@@ -143,7 +144,7 @@ public struct EngineConfiguration: Sendable {
     public var inputTopics: [String]
     /// Index of the routed topic in `inputTopics`.
     public var routedTopicIndex: UInt16
-    /// Number of partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
+    /// Number of partitions of each co-partitioned topic. A record's key decides which partition the record belongs to.
     public var partitionCount: Int32
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. Positions that `state` recorded in another
     /// cluster do not count.

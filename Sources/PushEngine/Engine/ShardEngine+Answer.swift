@@ -254,7 +254,7 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Puts the update that was in flight back, together with the events that arrived meanwhile.
+    /// Lets the update that was in flight wait in the slot again, together with the events that arrived meanwhile.
     mutating func requeue(_ slot: SlotID) {
         self.core.coalescer.requeueInFlight(slot, in: &self.core.memory)
         self.core.settleEndings()

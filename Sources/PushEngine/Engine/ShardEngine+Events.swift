@@ -102,8 +102,8 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Misplaced records in inlets are not counted. A misplaced record shows a fault of the producer's client only
-        // in a partition below the configured number.
+        // Records in inlets are always misplaced, and show no fault of the producer's client. So only other partitions
+        // are counted.
         if self.core.intake.record.partition < self.core.memory.configuration.partitionCount {
             self.core.intake.countMisplaced(properPartition: partition)
         }

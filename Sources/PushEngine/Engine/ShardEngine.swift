@@ -125,7 +125,7 @@ public struct ShardEngine: ~Copyable {
         self.core.takeSamples(body)
     }
 
-    /// Adds the commits that became possible since the last call to `commits`, the newest of each log.
+    /// Adds to `commits` the commits that became possible since the last call, only the newest of each log.
     /// - Parameters:
     ///   - commits: receives the commits, which must be passed on at once.
     ///   - now: the present time. A life is forgotten some time after its last commit.

@@ -129,7 +129,7 @@ extension ShardMemory {
     }
 }
 
-/// How to take APNs' verdict that a token is dead.
+/// How the engine treats APNs' verdict that a token is dead.
 enum TokenRefusal {
     /// The verdict is believed.
     case dead

@@ -2,13 +2,13 @@ import PushModel
 
 /// The phase of an activity's life (contract: Life cycle), and how pushes and events change it.
 extension ShardMemory {
-    /// Begins the 12 hours of the life again, because a start, update, end or registration arrived.
+    /// Begins the slot's lifetime (`lifetimeMillis`) again, because an event arrived.
     @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
-    /// Remembers an audience for 12 hours from the time at which members joined.
+    /// Keeps an audience for `lifetimeMillis` from the time at which members joined.
     /// - Parameter isNew: whether nothing else is known of the audience.
     mutating func touch(_ slot: SlotID, joinedSeconds: Int64, isNew: Bool, now: EngineTime) {
         let joinedMillis = min(joinedSeconds * 1_000, now.wallMillis)

@@ -46,8 +46,8 @@ extension Journal {
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
     }
 
-    /// Writes a dead letter for an event that APNs refused for good. The value is the event rebuilt from what is kept
-    /// of it. Its outcome has been written.
+    /// Writes a dead letter for an event that APNs refused for good. The value is the event, rebuilt from what the slot
+    /// keeps. The event's outcome has been written.
     mutating func deadLetter(
         _ layer: Layer, of slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {

@@ -144,8 +144,8 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// Writes the record while some slot has a second token. If this slot's newest token is set aside, the record has
-    /// the newest token, because it has room for only one.
+    /// Writes the record of a slot that may have two tokens. If the slot's newest token is set aside, the record has
+    /// that token, because a record has room for only one.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,

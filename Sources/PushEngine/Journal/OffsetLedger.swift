@@ -141,8 +141,8 @@ struct OffsetLedger {
     /// The offset below which everything counts as committed. Nothing below it is read again.
     ///
     /// The answer is exact if the log's last commit is at least `commitMillisMax` old. If the log commits more often,
-    /// the answer is a sample that an earlier call took, at least `commitMillisMax` ago. Samples are taken here,
-    /// because commits are too frequent for more work.
+    /// the answer is a sample that an earlier call took, at least `commitMillisMax` ago. Samples are taken here and not
+    /// at each commit, because commits are frequent.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax

@@ -117,7 +117,7 @@ struct OutcomeDetails {
             "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
-    /// Adds both times to the reason `older`, if they show the order.
+    /// States both times in the reason if the cause is `older` and the times show that.
     mutating func explainAge(of timestampSeconds: Int64, accepted: Int64) {
         guard self.cause == .older, timestampSeconds < accepted, let text = self.cause.text(of: .activity) else {
             return

@@ -3,14 +3,14 @@ struct FormerOwners {
     /// Maximum number of owners that are distinguished. Several owners may have died one after the other while the same
     /// slot had events. Each may have sent one push without a record, so each is counted.
     static var countMax: UInt8 { 64 }
-    /// Maximum number of takeovers that are counted, if they follow each other within the compaction lag.
+    /// Maximum number of takeovers that are counted. Further takeovers do not raise the count.
     static var takeoversMax: Int64 { 600 }
     /// Maximum difference between the clocks of two owners at which stamps still grow from one owner to the next,
     /// milliseconds.
     static var clockDifferenceMillisMax: Int64 { 300_000 }
 
-    /// Number of takeovers found, this owner's included. A marker may state how many its owner found. The number is
-    /// then greater than the stated one.
+    /// Number of takeovers found, this owner's included. A former owner's marker may state how many takeovers that
+    /// owner had found. The number here is then at least one more.
     private(set) var takeoversRead: Int64 = 0
     /// Offset of the newest first marker, except this owner's; -1: none.
     private(set) var newestTakeoverRead: Int64 = -1
@@ -32,9 +32,9 @@ struct FormerOwners {
     /// Whether an owner may have sent a push that `state` does not know.
     var mayHavePushedUnrecorded: Bool { self.isAny && !self.hasReleased }
 
-    /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind this one are not
-    /// believed. A first marker alone does not prove that an owner was at work. A worker may die after sending its
-    /// marker, which may then be stored behind its successor's.
+    /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind a record of this
+    /// owner are not believed. A first marker alone does not prove that an owner was at work. A worker may die after
+    /// sending its marker, which may then be stored behind its successor's.
     /// - Returns: whether the owner differs from the last one found. It may then have sent one more push of each slot.
     mutating func met(epoch: Int64) -> Bool {
         guard epoch > self.newestEpochRead else { return false }

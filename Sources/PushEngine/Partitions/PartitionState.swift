@@ -27,8 +27,8 @@ struct PartitionState {
     /// Whether pushes may leave. They wait for a marker. If a worker pushed and died before its marker was in `state`,
     /// delayed writes of a former owner would be believed.
     enum Pushing {
-        /// The marker that says that this owner runs is on its way. Becomes `held` when it is in `state`: from then on,
-        /// what former owners write behind it is not believed.
+        /// The second marker, by which this owner says that it runs, is not in `state` yet. Becomes `held` when it is.
+        /// Records that former owners write behind that marker are not believed.
         case unmarked
         /// Something still has to be repaired or read. Becomes `open` when all of it is done (`opensForPushes`).
         case held
@@ -79,13 +79,13 @@ struct PartitionState {
     /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the
     /// restore has found no such acceptance.
     private(set) var acceptedStateEnd: Int64?
-    /// Whether the restore has found audiences of an app that is not configured here. Members whose audience has no
-    /// record that this worker reads may belong to such an audience.
+    /// Whether the restore has found audiences of an app that is not configured here. If so, members whose audience's
+    /// name is not known are kept, because they may belong to that app.
     private(set) var hasCrowdsOfOtherApps = false
     /// Which positions in `state` belong to other logs.
     private(set) var voids = VoidPositions()
 
-    /// The offset that the next record of this owner must get in `state`; -1: not known.
+    /// The offset in `state` that the next record of this owner gets if nobody else writes; -1: not known.
     private(set) var nextStateOffset: Int64 = -1
     /// The offset at which Kafka has stored a record of this owner although it is below offsets acknowledged before;
     /// -1: none.

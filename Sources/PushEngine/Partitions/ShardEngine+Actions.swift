@@ -2,8 +2,8 @@ public import PushModel
 
 /// Reports what has to be done about partitions.
 extension ShardEngine {
-    /// Adds what has to be done since the last call to `actions`. The call costs little while nothing is due, so it may
-    /// be made at every step of a turn. It may add a leaving partition's last record to `batch`.
+    /// Adds to `actions` what has to be done and was not reported before. The call costs little while nothing is due,
+    /// so it may be made at every step of a turn. It may add a leaving partition's last record to `batch`.
     public mutating func takeActions(into actions: inout [PartitionAction], now: EngineTime) {
         if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions, now: now) }
         if !self.core.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }

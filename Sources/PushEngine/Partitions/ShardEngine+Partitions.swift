@@ -44,8 +44,9 @@ extension ShardEngine {
         let replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
         self.core.memory.partitions[partition].restored(logs: logs, replayEnds: replayEnds, isOfNewLog: isOfNewLog)
         self.beginCatchUp(partition, now: now)
-        // From here on delayed records of former owners are not believed. The marker is written before the first push
-        // leaves. A successor's stamps are therefore later than this owner's, no matter what compaction removes.
+        // Once this marker is in `state`, delayed records of former owners are not believed. It is in `state` before
+        // the first push leaves. A successor's stamps are therefore later than this owner's, no matter what compaction
+        // removes.
         self.writeMarker(partition, saysTakeovers: true, now: now)
         if self.core.memory.partitions[partition].voids.cause != nil { self.ownership.watch(partition) }
         let voidBefore = self.core.memory.partitions[partition].voids.before

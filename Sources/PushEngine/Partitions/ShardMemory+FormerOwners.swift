@@ -24,8 +24,8 @@ extension ShardMemory {
     /// Whether the record that is being read is believed, given its writer's epoch.
     ///
     /// The writer's marker must be before the record. An epoch at the record's offset or beyond belongs to another log,
-    /// which was deleted under its owner. Such a record is believed, but its epoch is not taken over. Otherwise
-    /// everything that owners of this log write would count as outdated.
+    /// which was deleted under its owner. Such a record is believed, but its epoch is ignored. Otherwise everything
+    /// that owners of this log write would count as outdated.
     @inline(__always) mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
         // Nearly all records have the epoch of the previous record's owner, whose marker was before that record
         // already.

@@ -15,8 +15,8 @@ struct VoidPositions {
     /// positions of these logs.
     private var claimOffset: Int64 = -1
     /// Events that this owner has taken although their first positions may be of other logs. Several workers may have
-    /// forwarded one event in this cluster, each because the one before died before it committed. The next owner does
-    /// not know these events, and takes a second copy once more.
+    /// forwarded one event in this cluster, each because the worker before it died before its commit. The next owner
+    /// does not know these events, and takes a second copy again.
     private var takenCopies: Set<ForwardedCopy> = []
     /// Maximum number of events that `takenCopies` remembers. A second copy of any other event is taken once more.
     static var takenCopiesMax: Int { 16_384 }
@@ -29,9 +29,9 @@ struct VoidPositions {
         self.cause = cause
     }
 
-    /// Learns from an owner's marker which positions are of other logs. A first marker says nothing about what is
-    /// before it: its owner may have died right after it, or be this owner. An owner that took over before the cause
-    /// does not know the cause.
+    /// Learns from an owner's marker which positions are of other logs. A first marker says nothing about the records
+    /// before it. Its owner may have died right after writing it, or may be this owner. An owner that took over before
+    /// the cause does not know the cause.
     mutating func take(_ marker: borrowing MarkerRecord, at offset: Int64) {
         // An owner that does not know its cluster's name has kept the positions of another cluster.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }

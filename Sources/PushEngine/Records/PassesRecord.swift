@@ -14,7 +14,7 @@ struct PassesRecord {
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
     var passes: [PassPart] = []
-    /// Time before which no member's mark of a move is removed, seconds since 1970.
+    /// Members keep their mark of a move (`MemberRecord.isMoved`) at least until this time, seconds since 1970.
     var delayedMovesUntilSeconds: Int64 = 0
     /// Counts of what became of members so far.
     var report = CrowdReport()

@@ -100,7 +100,7 @@ extension SlotRecord {
         static var tokenIsDead: UInt8 { 2 }
         static var isDevelopment: UInt8 { 4 }
         static var awaitsTokenOfStart: UInt8 { 8 }
-        /// The bit of `awaitsTokenOfStart` in a channel's record, because a channel is never started.
+        /// The bit that is `awaitsTokenOfStart` in other records. A channel is never started.
         static var channelIsUnkept: UInt8 { 8 }
         static var isReleased: UInt8 { 16 }
         static var hasFormerOrigin: UInt8 { 32 }

@@ -5,13 +5,13 @@ struct StartProgressRecord: Equatable {
     /// The round over one ring of start members.
     struct Round: Equatable {
         var environment = PushEnvironment.production
-        /// Members before this position are announced.
+        /// Members before this position are announced: they may have been sent the start.
         var horizon: Int64 = 0
         /// Late members whose record is below this offset are announced.
         var lateOffset: Int64 = 0
         /// Number of announced members whose push is unanswered.
         var unansweredCount: UInt64 = 0
-        /// Positions of announced members that surely were not started, in ascending order.
+        /// Positions of announced members that certainly were not sent the start, in ascending order.
         var named: [Int64] = []
         /// The first position up to the horizon whose members have not been met; `nil`: the record does not say.
         var unmet: Int64?

@@ -5,14 +5,13 @@ import PushModel
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
-    /// A partition has a member of an audience that it did not know, and asks the audience's owner for the newest
-    /// version.
+    /// A partition with members of an audience asks the audience's owner for the newest version.
     case question
     /// The owner of an audience sends a version to a partition.
     case version
-    /// The owner of an audience has forgotten it.
+    /// The owner of an audience reports to a partition that a life of the audience is over.
     case void
-    /// A partition reports to the owner how far its members have been served.
+    /// A partition reports to the owner of an audience how far the partition's members have been served.
     case report
     /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them continue.
     case pause
