@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// Stops one app on one route while APNs refuses its topic. Otherwise its pushes would be refused one by one, and slow
-/// the connection for all apps. A probe now and then finds out when the refusals are over. Other apps of the route
+/// Stops one lane while APNs refuses the app's topic. Otherwise the lane's pushes would be refused one by one, and slow
+/// the connection for all apps. A probe now and then finds out when the refusals are over. Other lanes of the route
 /// continue.
 struct LaneGate: Sendable {
     /// Number of refusals in a row that close the gate.
@@ -31,7 +31,7 @@ struct LaneGate: Sendable {
     }
 
     /// Takes APNs' refusal of the topic.
-    /// - Returns: whether this closed the lane, which an operator should know.
+    /// - Returns: whether the gate was open and has closed now, which an operator should know.
     mutating func refused(now: EngineTime, using random: inout some RandomNumberGenerator) -> Bool {
         self.isWatching = true
         switch self.gate.failed(now: now, using: &random) {
@@ -67,7 +67,7 @@ struct LaneGate: Sendable {
         self.isClosed = false
     }
 
-    /// When `advance` has something to do.
+    /// When `advance` has something to do, steady; `nil`: never.
     var nextDeadlineMillis: Int64? { self.probeUntilMillis ?? self.gate.nextDeadlineMillis }
 
     /// Advances the gate to this time.

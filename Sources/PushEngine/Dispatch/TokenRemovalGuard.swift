@@ -7,7 +7,7 @@
 /// is known, so nothing is removed until good answers have arrived.
 ///
 /// Only BadDeviceToken and DeviceTokenNotForTopic count as suspicious; a 410 is about the token alone. Doubt costs
-/// little: the update is refused all the same, and the token stays for the next one.
+/// little: the push is refused in either case, and a doubted token stays for the next update.
 struct TokenRemovalGuard {
     /// Number of answers looked at.
     static let answersMax = 64

@@ -103,7 +103,7 @@ public struct AppConfiguration: Sendable {
 public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
     /// No channels are opened.
     case none
-    /// One channel is opened for each audience and environment, by its first event.
+    /// One channel is opened for each audience and environment, by the audience's first event.
     case auto
 }
 

@@ -52,7 +52,7 @@ struct ShardCore: ~Copyable {
         self.samples.removeAll(keepingCapacity: true)
     }
 
-    /// Keeps the times of the update in flight, which was accepted.
+    /// Keeps a latency sample of the update in flight, which APNs has accepted.
     mutating func sample(_ update: UpdateID, apnsMicros: Int64) {
         guard self.samples.count < Self.samplesMax else { return }
         self.samples.append(
@@ -95,7 +95,7 @@ struct ShardCore: ~Copyable {
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
             self.dispatch.beginChannel(slot, in: &self.memory, now: now)
-            // A former owner may have sent the event, and died before its first record.
+            // A former owner may have broadcast the event, and died before the channel's first record was written.
             if self.intake.mayBeReplay(in: self.memory) {
                 self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
             }

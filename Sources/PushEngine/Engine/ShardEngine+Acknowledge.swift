@@ -7,8 +7,8 @@ extension ShardEngine {
         self.core.journal.isAwaited(acknowledgement, in: self.core.memory)
     }
 
-    /// Takes Kafka's acknowledgement of a record. It is called once per record. If the record's partition has left
-    /// since, nothing changes.
+    /// Takes Kafka's acknowledgement of a record. The loop calls this method once per record. If the record's partition
+    /// has left since, nothing changes.
     /// - Parameter acknowledgement: the number that the record carried, `EngineRecord.acknowledgement`.
     /// - Parameter offset: the record's offset; negative: the record was given up, and has none.
     /// - Parameter now: when Kafka's answer was taken.

@@ -133,8 +133,8 @@ extension ShardEngine {
     /// second time.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
-        // A phone may have got some of these events in an earlier attempt. Their outcomes have to say so, so the update
-        // is put back and given up at once.
+        // A phone may have got some of these events in an earlier attempt. Their outcomes have to say that. The update
+        // is therefore put back and given up at once.
         guard !self.core.memory.updates[update].top.mayBeSent, self.core.memory.updates[update].under.isEmpty else {
             self.requeue(slot)
             return self.core.journal.markDirty(slot, in: &self.core.memory, now: now)

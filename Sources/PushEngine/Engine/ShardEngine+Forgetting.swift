@@ -13,8 +13,8 @@ extension ShardEngine {
     /// How often it is checked whether the slot may be forgotten, milliseconds.
     static var forgetEveryMillis: Int64 { 5_000 }
 
-    /// Ends the life, because twelve hours have passed without a start or update, or the retention after an end is
-    /// over. What waits is given up at once.
+    /// Ends the slot's life, because its lifetime, or the retention after its end, is over. Updates that wait are given
+    /// up at once.
     mutating func endLife(_ slot: SlotID, now: EngineTime) {
         let held = self.core.memory.slots[slot].pending.isSome
         while self.core.memory.slots[slot].pending.isSome { self.endPending(slot, outcome: .expired, cause: .lifeOver) }

@@ -8,7 +8,7 @@ public import PushModel
 /// (`nextPush`), and hands `batch` to Kafka.
 ///
 /// It is the one interface of its parts, and makes the decisions that need two of them. Each part owns its state.
-/// `ShardCore` has what activities and fan-out both need, and is passed to the others:
+/// Activities and fan-out both need these parts, so `ShardCore` has them and is passed to the other parts:
 ///
 /// - `Intake` judges a record.
 /// - `Coalescer` decides what a slot sends next.
@@ -16,7 +16,7 @@ public import PushModel
 /// - `Journal` writes records.
 /// - `ChannelErrands` has requests about channels, and `PauseTable` what an operator has stopped.
 ///
-/// The others are the shard's own:
+/// The other parts are:
 ///
 /// - `Ownership` watches takeovers.
 /// - `FanOut` brings versions to members.
@@ -24,7 +24,7 @@ public import PushModel
 /// - `KeeperHost` runs the keepers of channels.
 /// - `AppShares` watches how much one app may have pending.
 ///
-/// They share `ShardMemory`.
+/// All parts share `ShardMemory`.
 public struct ShardEngine: ~Copyable {
     var core: ShardCore
     var ownership = Ownership()

@@ -16,8 +16,8 @@ extension ShardMemory {
         return former.bytes.span.holdsSameBytes(as: token)
     }
 
-    /// The hash of the slot's token, if that token is usable and the new one replaces it; `nil`: nothing usable is
-    /// replaced.
+    /// The hash of the slot's token, if APNs has accepted pushes to it and the new token replaces it; `nil`: no such
+    /// token is replaced.
     func hashOfLivingToken(of slot: SlotID, replacedBy token: Span<UInt8>) -> UInt64? {
         guard self.hasProvenToken(slot), !self.slots.hasToken(token, slot) else { return nil }
         // The slot is live, so its bytes are valid.
@@ -25,7 +25,8 @@ extension ShardMemory {
         return unsafe PushComposer.hash(ofToken: Span(_unsafeElements: bytes))
     }
 
-    /// Registers a token. The token that it replaces is kept, if it is usable.
+    /// Registers a token. The replaced token is kept if APNs has accepted a push to it, or has a push to it that is not
+    /// answered.
     /// - Parameters:
     ///   - isNew: whether the registered token differs from the slot's token.
     ///   - isKept: whether the registered token was kept as the slot's previous one.
@@ -42,7 +43,7 @@ extension ShardMemory {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
         case .usable:
-            // The replaced token has not been tried, so the token before it stays, if there is one.
+            // APNs has accepted no push to the replaced token yet, so the token before it stays, if there is one.
             if self.isUnderWay(slot) {
                 self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
             }
@@ -67,7 +68,7 @@ extension ShardMemory {
             earlierDeaths: self.slots[slot].earlierDeaths)
     }
 
-    /// Remembers that APNs accepted the update. This proves its token, so no other is needed.
+    /// Remembers that APNs accepted the update. The answer proves the update's token, so the other token is not kept.
     mutating func rememberAcceptedToken(_ update: UpdateID, of slot: SlotID) {
         guard self.slots[slot].kind == .activity, !self.updates[update].isStart else { return }
         let generation = self.updates[update].tokenGeneration

@@ -101,8 +101,8 @@ extension Journal {
         case keeper(KeeperWait)
     }
 
-    /// Takes an acknowledgement: Kafka has the record. It is called once for each record. If the record's partition has
-    /// left since, nothing changes.
+    /// Takes an acknowledgement: Kafka has the record. This method is called once for each record. If the record's
+    /// partition has left since, nothing changes.
     /// - Parameter offset: offset of the record; below 0: the record was given up, and has none.
     @inline(__always) mutating func acknowledged(
         _ acknowledgement: UInt64, offset: Int64, in memory: inout ShardMemory, now: EngineTime

@@ -70,7 +70,7 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Writes the members of the event rebuilt from what is kept of it.
+    /// Writes the JSON members of the event, rebuilt from what the slot keeps.
     private static func write(
         _ layer: Layer, of slot: SlotID, in memory: borrowing ShardMemory, to json: inout JSONWriter
     ) {
@@ -100,7 +100,8 @@ extension Journal {
         json.member("expires", layer.expirationHeaderSeconds)
     }
 
-    /// Forwards a record, unchanged, to the partition that its key belongs to. A header states its first position.
+    /// Forwards a record, unchanged, to the partition that its key belongs to. Headers state where the record was first
+    /// stored, and its time.
     mutating func forward(
         _ intake: borrowing Intake, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>,
         in memory: inout ShardMemory

@@ -24,7 +24,7 @@ struct OffsetLedger {
         var head: EntryID
         var tail: EntryID
         var isOpen: Bool
-        /// Whether the log's watermark may have moved since the last look.
+        /// Whether the log's watermark may have moved since the last call of `takeAdvanced`.
         var isTouched = false
         /// When `committedOffset` was passed on, steady; `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
@@ -117,7 +117,7 @@ struct OffsetLedger {
         self.closeIfResolved(id)
     }
 
-    /// Settles the group, because everything in it is durable or done. It is resolved when its records are
+    /// Settles the group, because everything in it is durable or done. The group is resolved when its records are
     /// acknowledged, too.
     mutating func settle(_ id: EntryID) {
         precondition(!self.entries[id].settled, "entry \(id) settled twice")

@@ -90,7 +90,8 @@ struct OutcomeDetails {
     /// Whether the record has a token's hash although there was no push. It is then the hash of the token that the
     /// event was about.
     var hasTokenHash = false
-    /// Hash of the usable token that a registration replaced; `nil`: it replaced none.
+    /// Hash of the token that a registration replaced and to which APNs had accepted pushes; `nil`: there was no such
+    /// token.
     var replacedTokenHash: UInt64?
     /// `aps.timestamp` of the version that an audience's event became; 0: none.
     var versionStampSeconds: Int64 = 0

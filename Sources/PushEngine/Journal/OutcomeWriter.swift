@@ -6,7 +6,7 @@ enum OutcomeWriter {
     /// Writes the record's text.
     /// - Parameters:
     ///   - eventID: empty if the event has none, like `key` and `traceparent`.
-    ///   - details: if there was a push, its token's hash is written.
+    ///   - details: with the hash of a token if there was a push, or if the event was about a token.
     static func write(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,

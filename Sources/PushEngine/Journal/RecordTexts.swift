@@ -53,8 +53,8 @@ final class RecordTexts: Sendable {
         self.stateKeyPrefixes[Int(app) * Self.kindCount + Int(kind.rawValue) - 1]
     }
 
-    /// The audience that a record of `state` about a crowd names, by its key. `nil`: the key is of another kind, or of
-    /// an app that is no longer configured.
+    /// The audience that the key of a crowd's record in `state` names. `nil`: the key is of another kind, or its app is
+    /// not configured.
     func crowdKey(ofState key: Span<UInt8>) -> (record: StateCodec.CrowdRecord, app: UInt16, id: [UInt8])? {
         for index in self.crowdKeyPrefixes.indices {
             let prefix = self.crowdKeyPrefixes[index]

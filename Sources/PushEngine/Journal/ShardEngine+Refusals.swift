@@ -30,8 +30,8 @@ extension ShardEngine {
     /// - Parameters:
     ///   - acknowledgement: number of the record for `routed` that was refused.
     ///   - source: where the event was read.
-    ///   - timestamp: the record's own time, in digits.
-    ///   - traceparent: the trace context that it carries; empty: none.
+    ///   - timestamp: the time of the event's record, milliseconds since 1970, in digits.
+    ///   - traceparent: the trace context that the event carries; empty: none.
     ///   - key: as it was read; `nil`: it has none.
     ///   - value: as it was read; `nil`: it has none.
     ///   - why: reason for the dead letter.
@@ -68,7 +68,7 @@ extension ShardEngine {
         self.acknowledged(acknowledgement, offset: -1, now: now)
     }
 
-    /// Stops the partition: it takes no more records until a person has looked.
+    /// Stops the partition: it takes no more records until a person has looked at it.
     public mutating func stop(partition number: Int32, reason: String) {
         guard let partition = self.core.memory.partitions.index(of: number) else { return }
         if self.core.memory.partitions[partition].stopped(reason) { self.ownership.watch(partition) }

@@ -99,7 +99,7 @@ struct KeeperWait {
     enum Record {
         /// A record of `state`.
         case state
-        /// A record that announces something.
+        /// A record of what the keeper reports to an audience's owner: in `routed`, or in `outcomes`.
         case news
     }
     var keeper: KeeperID

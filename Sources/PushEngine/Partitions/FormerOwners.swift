@@ -35,7 +35,8 @@ struct FormerOwners {
     /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind a record of this
     /// owner are not believed. A first marker alone does not prove that an owner was at work. A worker may die after
     /// sending its marker, which may then be stored behind its successor's.
-    /// - Returns: whether the owner differs from the last one found. It may then have sent one more push of each slot.
+    /// - Returns: whether the owner differs from the last one found. The owner may then have sent one more push of each
+    ///   slot.
     mutating func met(epoch: Int64) -> Bool {
         guard epoch > self.newestEpochRead else { return false }
         self.newestEpochRead = epoch
@@ -76,7 +77,7 @@ struct FormerOwners {
         self.newestTakeoverRead = offset
         self.hasReleased = false
     }
-    /// Treats the newest owner found as not released, because records that later owners wrote may be lost.
+    /// Treats the newest owner found as one that left no release marker, because records of later owners may be lost.
     mutating func lostRecords() { self.hasReleased = false }
     /// Makes stamps begin later than every earlier owner's, no matter what their clocks showed. This fails only if an
     /// owner's clock was ahead of this owner's by more than `clockDifferenceMillisMax`.

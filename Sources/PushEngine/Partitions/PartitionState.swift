@@ -269,7 +269,7 @@ struct PartitionState {
         copy.append(copying: key)
         self.outdatedKeys.append(copy)
     }
-    /// Takes out the outdated keys. What is known of these keys is written again.
+    /// Takes out the outdated keys, so that what is known of them can be written again.
     mutating func takeOutdatedKeys() -> [[UInt8]] {
         defer { self.outdatedKeys = [] }
         return self.outdatedKeys

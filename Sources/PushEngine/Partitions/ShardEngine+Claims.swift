@@ -5,7 +5,8 @@ public import PushModel
 /// then not be believed.
 extension ShardEngine {
     /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged carry the old epoch, and
-    /// so do records made before it has acknowledged the marker. They must not be written. See `writeAgain`.
+    /// so do records made before it has acknowledged the marker. None of these records must be written: see
+    /// `writeAgain`.
     ///
     /// - Returns: the partitions, by number, each with the acknowledgement of its marker. `nil`: the partition is on
     ///   its way out, gets no marker, and nothing more is written to its `state`. Partitions that do not run yet are

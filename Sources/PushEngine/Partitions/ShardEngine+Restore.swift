@@ -23,7 +23,7 @@ extension ShardEngine {
     /// - Parameter isTombstone: whether the value is null, not empty.
     /// - Parameter header: the record's header; `nil`: the record has no header that a restore needs.
     /// - Parameter offset: the record's offset in `state`.
-    /// - Parameter now: the time from which the rest of waits and of the budget is computed.
+    /// - Parameter now: the time from which the remaining waits, and the ages of budget units, are counted.
     public mutating func restore(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, header: StateHeader? = nil,
         offset: Int64, now: EngineTime

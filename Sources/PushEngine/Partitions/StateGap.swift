@@ -11,9 +11,9 @@ public struct StateGap: Sendable, Equatable {
 public enum StateRepair: Sendable, Equatable {
     /// The owner's own record of the key is written again, behind the other writer's record.
     case overwritten
-    /// The owner knows no such slot, so a tombstone is written behind the record.
+    /// The owner knows nothing about the key, so a tombstone is written behind the record.
     case removed
-    /// The record is nothing that this owner reads.
+    /// This owner does not read records with such a key.
     case ignored
     /// The record is a newer owner's marker: the partition belongs to another worker. The loop drops it without a
     /// commit.

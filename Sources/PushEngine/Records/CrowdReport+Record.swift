@@ -22,7 +22,7 @@ extension CrowdReport {
 }
 
 extension MemberCounters {
-    /// Maximum of a count in a record, so that the sums over all partitions do not overflow.
+    /// Largest count that a record may have, so that the sums over all partitions do not overflow.
     static let countMax = 1 << 40
 
     func write(ofStarts: Bool, to writer: inout ByteCursor) {

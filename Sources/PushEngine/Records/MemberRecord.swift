@@ -24,8 +24,8 @@ struct MemberRecord: Equatable {
     var channelNumber: UInt8?
     /// When the member joined, seconds since 1970. For a former member, the time when it left.
     var joinedSeconds: UInt32 = 0
-    /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved there from another
-    /// audience within the hour.
+    /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved to this audience from
+    /// another one within the hour.
     var reference: UInt64 = 0
     /// First position of the member's last record, if that record was forwarded.
     var origin: Origin?

@@ -22,11 +22,11 @@ struct PassesRecord {
     /// without newer content.
     var alertReport: CrowdReport?
 
-    /// One pass as it is written down. Its position is within one lap of the ring, and ends are counted from the
-    /// position.
+    /// One pass as it is written down. Its position is in the first lap of the ring. Ends are lowered by the same
+    /// number of laps, and may be in later laps.
     struct PassPart {
         var environment = PushEnvironment.production
-        /// Environment and channel of a pass whose members listen on a channel.
+        /// The channel that the pass's members listen on; `nil`: they listen on none.
         var listening: Listening?
         var position: Int64 = 0
         /// The stamp of each version, and the end of its round.
@@ -36,12 +36,12 @@ struct PassesRecord {
         var highUntil: Int64 = 0
         var frequentHighUntil: Int64 = 0
         var horizon: Int64 = 0
-        /// Members behind the position that are unanswered or wait. Each has its position, and whether it is owed the
-        /// alert.
+        /// Members that wait for another attempt, or whose push has no answer. Each has its position, and whether it is
+        /// owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members ahead that the round skips: they have been served, or are served by token while a
-        /// channel brings the version. `quiet` has the positions of members that get no alert, because they joined
-        /// after it.
+        /// Positions of members that the round skips because they have been served. If a channel brings the version,
+        /// they were served by token. `quiet` has the positions of members that get no alert, because they joined after
+        /// it.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
     }

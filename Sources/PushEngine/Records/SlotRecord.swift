@@ -33,7 +33,7 @@ struct SlotRecord {
     static let budgetUnitsMax = 4_096
     private static let heldMax = 3
 
-    /// Writes the first part of the record. What waits in the slot and the book follow.
+    /// Writes the first part of the record. The waiting updates (`writeHeld`) and the book follow.
     /// - Parameters:
     ///   - isUnkept: for a channel, whether its keeper has said that the channel is kept for no audience.
     ///   - answers: when the pushes that took units of the slot's budget were answered, oldest first, steady
@@ -81,7 +81,7 @@ struct SlotRecord {
         // A unit in flight counts as spent now, because an owner that restores this record cannot know the answer.
         if isInFlight { writer.signed(now.wallMillis) }
     }
-    /// Writes what waits in the slot, or was on its way.
+    /// Writes the updates that wait in the slot, or were on their way.
     @inline(__always) static func writeHeld(
         _ held: (UpdateID, UpdateID, UpdateID), of updates: borrowing UpdateStore, topicHashes: [UInt32],
         now: EngineTime, to writer: inout ByteCursor
@@ -100,7 +100,7 @@ extension SlotRecord {
         static var tokenIsDead: UInt8 { 2 }
         static var isDevelopment: UInt8 { 4 }
         static var awaitsTokenOfStart: UInt8 { 8 }
-        /// The bit that is `awaitsTokenOfStart` in other records. A channel is never started.
+        /// The bit is shared with `awaitsTokenOfStart`, because a channel is never started.
         static var channelIsUnkept: UInt8 { 8 }
         static var isReleased: UInt8 { 16 }
         static var hasFormerOrigin: UInt8 { 32 }
@@ -145,7 +145,7 @@ extension SlotRecord {
             ages.append(now.wallMillis - (try StateCodec.readMillis(&reader)))
         }
     }
-    /// Reads what waits in the slot, or was on its way.
+    /// Reads the updates that wait in the slot, or were on their way.
     static func readHeld(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> [Update] {

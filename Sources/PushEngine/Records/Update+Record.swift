@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// Writes and reads what waits in a slot, or was on its way, in the slot's record.
+/// Writes and reads an update that waits in a slot, or was on its way, as a part of the slot's record.
 extension Update {
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
         writer.byte(

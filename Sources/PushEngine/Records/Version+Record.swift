@@ -4,7 +4,8 @@ import PushModel
 extension Version {
     /// Maximum number of versions in one record: the kept ones, and one whose alert is owed.
     private static let countMax = 16
-    /// Maximum number of bytes of what a record says about an audience's channels: ids by environment, and an alert.
+    /// Maximum size of the part of a record that lists an audience's channels, bytes. The part has ids by environment,
+    /// and an alert.
     static let channelsByteCountMax = 16_384
 
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {

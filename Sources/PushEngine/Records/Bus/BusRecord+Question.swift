@@ -11,8 +11,8 @@ extension BusRecord {
         var lastJoinSeconds: Int64 = 0
         /// Until when the partition keeps start members, seconds since 1970; 0: it has none.
         var startsUntilSeconds: Int64 = 0
-        /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not stated, because its app
-        /// has no channels.
+        /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not stated, because the app's
+        /// audiences have no channels.
         var environments: UInt8 = 0
 
         /// Whether the partition's members had joined when the version's event was written. That event may arrive

@@ -9,7 +9,7 @@ extension BusRecord {
         var life: Int64 = 0
         /// Stamp up to which no version gives a member of this partition priority 10 now.
         var doneStampSeconds: Int64 = 0
-        /// Whether no member of this partition is owed the counted version.
+        /// Whether no member of this partition is owed the version that `counts` is about.
         var isFinished = false
         var counts = CrowdReport()
         /// Report on a start; `nil`: the report is on a version.
