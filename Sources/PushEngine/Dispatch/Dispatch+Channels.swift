@@ -62,8 +62,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Makes the question the slot's errand if it is not known what the channel stores, a route for questions is
-    /// configured, and no question has failed lately. Otherwise the broadcast is the errand.
+    /// Makes the question the slot's errand if it is not known what the channel stores. A route for questions must be
+    /// configured, and no question may have failed lately. Otherwise the broadcast is the errand.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =

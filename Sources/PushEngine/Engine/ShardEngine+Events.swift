@@ -102,8 +102,8 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Records in inlets are always misplaced, and show no fault of the producer's client. So only other partitions
-        // are counted.
+        // Records in inlets are always misplaced, and show no fault of the producer's client. So only misplaced records
+        // in other partitions are counted.
         if self.core.intake.record.partition < self.core.memory.configuration.partitionCount {
             self.core.intake.countMisplaced(properPartition: partition)
         }

@@ -17,9 +17,10 @@ public enum PartitionAction: Sendable, Equatable {
     case warnOfUntimed(UntimedRecord)
     /// APNs has refused a token. If very many tokens are refused at once, only a few are reported.
     case warnOfToken(TokenRefusalNotice)
-    /// An operator should know this about an app's channels.
+    /// Something has happened to an app's channels that an operator should know.
     case warnOfKeeper(KeeperNotice)
-    /// The partition cannot continue without a newer release. The reason is in words.
+    /// The partition reads nothing more until a person has looked at it, or until a newer release runs. The reason is
+    /// in words.
     case halt(partition: Int32, reason: String)
     /// The partition is leaving, and none of its pushes is in flight. `ShardEngine.finishRelease` need not wait.
     case finishRelease(partition: Int32)

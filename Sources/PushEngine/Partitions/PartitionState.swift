@@ -283,8 +283,8 @@ struct PartitionState {
     mutating func beginCatchUp(endsMillis: Int64) { self.catchUpEndsMillis = endsMillis }
     /// Ends the wait for the backlog, which has been read or is no longer waited for.
     mutating func caughtUp() { self.catchUpEndsMillis = nil }
-    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, records of other writers
-    /// before it must be repaired, and the backlog of the assignment must have been read.
+    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, and gaps before it must be
+    /// repaired. The backlog of the assignment must have been read.
     /// - Returns: whether pushes may leave now and could not before.
     mutating func opensForPushes() -> Bool {
         guard self.phase == .running, self.pushing == .held, self.gaps.isEmpty, !self.isUnderRepair,

@@ -13,7 +13,7 @@ public enum StateRepair: Sendable, Equatable {
     case overwritten
     /// The owner knows nothing about the key, so a tombstone is written behind the record.
     case removed
-    /// This owner does not read records with such a key.
+    /// Nothing was done: no owner reads records with such a key, or the partition does not run.
     case ignored
     /// The record is a newer owner's marker: the partition belongs to another worker. The loop drops it without a
     /// commit.
