@@ -169,7 +169,8 @@ extension ShardEngine {
         // The token before the newest one may be tried at once, and the newest one is set aside.
         let setAside = self.core.memory.formerTokens.newest(of: slot)
         let deaths = setAside?.earlierDeaths ?? self.core.memory.slots[slot].earlierDeaths
-        let waitMillis = self.core.memory.slots[slot].backoffUntilMillis - now.steadyMillis
+        // Without a failed attempt, the time is `Int64.min`.
+        let retryMillis = max(self.core.memory.slots[slot].backoffUntilMillis, now.steadyMillis) - now.steadyMillis
         // The slot is alive, and so are its bytes.
         let id = unsafe String(decoding: self.core.memory.slots.idBytes(slot), as: UTF8.self)
         self.core.tokenRefusals.keep(
@@ -178,7 +179,7 @@ extension ShardEngine {
                 id: TokenText.shortened(id), isOfMember: false, tokenHash: tokenHash, status: details.status,
                 reason: details.reason, diedMillis: diedMillis, registeredMillis: registeredMillis,
                 earlierDeaths: refusal == .earlier ? Int(deaths) : 0,
-                retryMillis: refusal == .earlier && setAside == nil ? max(0, waitMillis) : nil))
+                retryMillis: refusal == .earlier && setAside == nil ? retryMillis : nil))
     }
 
     private func refusal(of slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool) -> TokenRefusal {

@@ -241,8 +241,9 @@ public struct ConfigurationLoader {
     /// Warns of brokers without a port, because librdkafka says nothing and takes its own.
     private mutating func warnOfMissingPorts() {
         let settings = self.configuration.kafka.consumerSettings
+        // What looks like a secret that was given in the wrong place is not shown.
         guard let brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"],
-            let remark = BrokerList.remarkOnPorts(brokers)
+            ShownText.addresses(brokers) == brokers, let remark = BrokerList.remarkOnPorts(brokers)
         else { return }
         let location = self.locations()["kafka.bootstrap"].map { "\($0): " } ?? ""
         self.warnings.append("\(location)kafka.bootstrap: \(remark)")

@@ -45,6 +45,17 @@ import Testing
         #expect(Self.inState(h) == "1")
     }
 
+    /// The first answer may already be believed. No attempt has failed before it, so there is no back-off.
+    @Test(arguments: ["Unregistered", "BadDeviceToken"]) func aTokenThatDiesAtOnceIsNamedToo(reason: String) throws {
+        let h = Self.harness()
+        h.answer(
+            try #require(h.take()),
+            .response(PushResponse(status: reason == "Unregistered" ? 410 : 400, reason: reason)))
+        let notice = try #require(Self.notices(h).first)
+        #expect(notice.standing != .diedBeforeRegistration && notice.reason == reason)
+        #expect(notice.retryMillis == nil && notice.earlierDeaths == 0)
+    }
+
     /// The eighth answer in a row is believed, and then the token is dead as any other.
     @Test func itIsCountedUntilItIsBelieved() throws {
         let h = Self.harness()
