@@ -283,7 +283,7 @@ struct PartitionState {
     mutating func beginCatchUp(endsMillis: Int64) { self.catchUpEndsMillis = endsMillis }
     /// Ends the wait for the backlog, which has been read or is no longer waited for.
     mutating func caughtUp() { self.catchUpEndsMillis = nil }
-    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, and gaps before it must be
+    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, and all gaps must be
     /// repaired. The backlog of the assignment must have been read.
     /// - Returns: whether pushes may leave now and could not before.
     mutating func opensForPushes() -> Bool {

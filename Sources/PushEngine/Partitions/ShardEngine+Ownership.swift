@@ -81,8 +81,8 @@ extension ShardEngine {
         }
     }
 
-    /// Lets pushes of the partition leave, if nothing prevents it. The partition's marker must be in `state`, and gaps
-    /// before it must be repaired. The backlog of the assignment must have been read.
+    /// Lets pushes of the partition leave, if nothing prevents it. The partition's marker must be in `state`, and all
+    /// gaps must be repaired. The backlog of the assignment must have been read.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
         guard self.core.memory.partitions[partition].opensForPushes() else { return }
         for slot in self.core.memory.slots.members(of: partition) where self.core.memory.slots[slot].pending.isSome {
