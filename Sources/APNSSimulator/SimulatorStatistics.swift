@@ -67,7 +67,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var starts = 0
     /// Number of starts over the phone's budget: answered 200 without a card.
     public var startsOverBudget = 0
-    /// Update tokens of cards that starts put up, including those that were never reported.
+    /// Number of update tokens of cards that starts put up, including tokens that apps have not reported yet.
     public var updateTokens = 0
     /// Requests that a fault fired for.
     public var faultsFired = 0

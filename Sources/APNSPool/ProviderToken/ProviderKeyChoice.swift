@@ -16,7 +16,8 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         case refused(sinceMillis: Int64)
     }
 
-    /// How long a refused key is not tried again, milliseconds. A key that the operator wants again is tried at once.
+    /// Least time before a refused key is tried again, milliseconds. A key that the operator wants again is tried at
+    /// once.
     public static let refusedMillis: Int64 = 600_000
 
     private struct Candidate: Equatable, Sendable {

@@ -5,7 +5,7 @@ protocol ConnectionActor: AnyObject {
     func perform(_ action: ConnectionAction)
 }
 
-/// An open connection as others see it. May be called from any thread.
+/// A handle to an open connection, usable from any thread.
 struct SimulatedConnection: Sendable {
     private let handler: NIOLoopBound<any ConnectionActor>
     private let channel: any Channel

@@ -9,8 +9,8 @@ extension ChannelKeeper {
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
     }
 
-    /// Settles doubts with a list. A channel in the list is reported to the owner again. A channel that is missing, and
-    /// was made long enough ago, is gone: the refusal and the list both say so.
+    /// Settles doubts with a list of channels. A channel in the list is reported to its owner again. A missing
+    /// channel is gone, unless it is younger than `settleMillis`: APNs has refused a broadcast, and the list agrees.
     mutating func settleDoubts(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .open) {
             guard let held = self.table[number], let doubted = held.doubtedMillis, doubted <= askedMillis else {

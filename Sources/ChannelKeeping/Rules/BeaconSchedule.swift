@@ -15,7 +15,7 @@ public struct BeaconSchedule: Equatable, Sendable {
         self.hourMillis = 60 * minuteMillis
     }
 
-    /// Number of beacons until the channel has lingered.
+    /// Number of beacons that are due while the channel lingers.
     public var count: Int { self.dueCount(afterMillis: self.lingerMillis - 1) }
 
     /// When the beacon of this index is due, milliseconds after the end; `nil`: the channel is gone by then.

@@ -17,7 +17,7 @@ final class DevHouse: Sendable {
     private let publisher: EventPublisher
     let follower: TopicFollower
     let logger: Logger
-    /// Number of update tokens of started cards that were taken from the simulator.
+    /// Number of update tokens taken from the simulator so far. They belong to cards that starts put up.
     let updateTokensTaken = Mutex(0)
     /// References of the simulator to the members of each audience, by the audience's id.
     let memberReferences = Mutex<[Int: [APNSSimulator.TokenReference?]]>([:])

@@ -56,7 +56,7 @@ struct ClientConfiguration: ~Copyable {
                 code: .invalidArgument, text: text,
                 subject: .setting(name: property.shownName, value: property.shownValue))
         }
-        // librdkafka warns of a broker with a user, and the warning repeats the user.
+        // librdkafka logs a warning about a user name in a broker's address, and the warning repeats the name.
         if PropertyKind.all[name] == .addresses, value.contains("@") {
             throw refusal("expected brokers as host:port, separated by commas; a user belongs in sasl.username")
         }

@@ -59,9 +59,9 @@ public struct ConsumerConfiguration: Sendable {
     /// stream of records is fetched a few at a time, by about 1,500 Fetches a second. Each Fetch names every partition
     /// and wakes a shard. At 2,000 pushes a second, that was two thirds of the cost of a push. Here a Fetch waits for
     /// 64 KB or 20 ms, so that there are at most fifty a second until the stream is larger. This delays a record by 10
-    /// ms on average. Measured from publishing on, at 1,000 to 2,000 a second, half of the updates take 30 ms. To trade
-    /// CPU for less delay, set `fetch.min.bytes: 1`: see "How soon a record is taken" in deploy/Configuration.md.
-    /// Benchmarks/README.md has tables and method in "On a real broker" and "Few partitions".
+    /// ms on average. At 1,000 to 2,000 updates a second, half of the updates wait some 30 ms from publishing until
+    /// they are fetched. To trade CPU for less delay, set `fetch.min.bytes: 1`: see "How soon a record is taken" in
+    /// deploy/Configuration.md. Benchmarks/README.md has tables and method in "On a real broker" and "Few partitions".
     ///
     /// **Membership.** A rebalance waits once or twice for every member's next heartbeat. With librdkafka's interval of
     /// 3 s, these waits were most of the time that a move took. The partitions of a killed worker wait for the session

@@ -33,7 +33,7 @@ public struct BudgetMeter: Equatable, Sendable {
         self.returnsInSeconds = returnsInSeconds
     }
 
-    /// The number that may still be spent now.
+    /// Number of pushes or versions that the budget still allows now.
     public var left: Int { max(0, self.perHour - self.spent) }
 
     /// Number of units left that are kept for alerts and ends.

@@ -239,7 +239,7 @@ extension Timeline {
 
     // MARK: Waits
 
-    /// Copies what the worker reports about an event to its phone.
+    /// Stores in the event's phone what the event waits for.
     /// - Parameter wait: `nil`: the event does not wait.
     mutating func setPhoneWait(_ wait: EventWait?, ofEvent id: Int) {
         guard let entry = self.entry(id), case .event(let event) = entry.body,

@@ -18,8 +18,8 @@ public struct Timeline: Sendable {
         /// Maximum number of activities that are known to have had a phone, of tokens, and of phones that gave way.
         /// When one kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
         public var slotsMax = 10_000
-        /// Maximum number of outcomes that arrived before their events, and of positions of the page's own events. The
-        /// oldest are dropped.
+        /// Maximum number of outcomes that arrived before their events. The oldest are dropped. Also the maximum number
+        /// of positions of the page's own events that were not read yet. Further positions are not kept.
         public var earlyOutcomesMax = 1_000
         /// Maximum number of entries in one second, for events and for pushes each. Beyond them, the same number of
         /// entries of the sample is listed; all others are counted.
@@ -71,7 +71,7 @@ public struct Timeline: Sendable {
     var forgottenPhones: [String: SimulatedPhone] = [:]
     /// Number of phones that were ever known.
     var phonesMetCount = 0
-    /// Activities for which a phone was registered or asked for.
+    /// Activities that have had a phone, or for which a `Need` has asked for one.
     private var knownActivities: Set<String> = []
     /// The activity of each registered token that is remembered. A phone that was forgotten returns with its next push.
     private(set) var activitiesByToken: [ByteKey: String] = [:]

@@ -37,7 +37,7 @@ public struct APNSProbe: Sendable {
         public var status: UInt16
         /// The first bytes of the body, at most `answerByteCountMax`.
         public var body: [UInt8]
-        /// The value of `Request.keptField`; `nil` if the answer had none.
+        /// The value of the answer's field that `Request.keptField` names; `nil` if the answer had no such field.
         public var keptField: String?
         /// Time from sending the request to the end of the answer, microseconds.
         public var micros: Int64

@@ -6,7 +6,7 @@ enum PayloadRemarks {
     /// Apple's limit for a push to a phone, bytes.
     static let byteCountMax = 4_096
 
-    /// Remarks whose subject is the payload. Empty: nothing is strange.
+    /// Remarks to follow the words “the payload”, such as “has 5000 bytes: APNs takes 4096”. Empty: nothing is strange.
     static func find(in payload: [UInt8], pushType: String, nowSeconds: Int64) -> [String] {
         var remarks: [String] = []
         if payload.count > Self.byteCountMax {

@@ -115,7 +115,7 @@ struct AudienceCommand: ParsableCommand {
                 "--app is “\(ShownText.name(self.app))”: expected an app of --config: \(apps.sorted().joined(separator: ", ")); nothing was written"
             )
         }
-        /// Sends the order to every partition. Blocks.
+        /// Writes a pause or resume record to every partition of the routed topic. Blocks.
         private func writeToPartitions(isPaused: Bool) throws {
             let configuration = try self.kafka.cluster.configuration()
             try self.requireApp(of: configuration)

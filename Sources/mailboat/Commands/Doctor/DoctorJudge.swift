@@ -229,7 +229,7 @@ enum DoctorJudge {
 
     // MARK: Tracing
 
-    /// Judges the collector. A collector that takes nothing costs traces, but no pushes.
+    /// Judges the collector of traces. If it takes nothing, traces are lost, but pushes leave as before.
     static func tracing(_ endpoint: String, _ report: OTLPProbe.Report) -> DoctorFinding {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .tracing, subject: endpoint, found: found, remedy: remedy)

@@ -120,7 +120,7 @@ struct ExplainReading {
         var anyApp = records
         anyApp.app = nil
         var seen: Set<String> = [app]
-        // A copy, because the report does not show how far this reading got.
+        // This reading records how far it got in a copy, so that the report does not show it.
         var facts = facts
         return try self.read(topic, known, tail, enough: 1, &facts) { record -> (String, Bool)? in
             guard let state = anyApp.state(record, topic: topic, reader: reader), seen.insert(state.app).inserted,
@@ -158,9 +158,9 @@ struct ExplainReading {
         }
     }
 
-    /// Reads the key's partition of a topic backwards, and records in `facts` how far it got.
+    /// Reads the key's partition of a topic backwards, and records in `facts` how far the reading got.
     /// - Parameters:
-    ///   - enough: number of counting records after which reading stops.
+    ///   - enough: reading stops when this number of records count, as `pick` says.
     ///   - isNeeded: whether a verdict needs this topic. A failure is then thrown, and otherwise recorded.
     ///   - pick: reads a record, and says whether it counts.
     private func read<Found>(

@@ -47,7 +47,7 @@ final class RecordInput {
             if isFirst { try self.refuseSettings(items.first) }
             for item in items { try body(item) }
             items.removeAll(keepingCapacity: true)
-            // Write what was said about these records before waiting for the producer.
+            // Write the output about these records before waiting for more input.
             StandardOutput.flush()
         }
         splitter.finish(into: &items)

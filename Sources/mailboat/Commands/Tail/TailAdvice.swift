@@ -15,7 +15,7 @@ struct TailAdvice {
     /// Lines for standard error. Each applies to what was read.
     /// - Parameter command: a command for the same cluster, quoted for a sentence.
     func lines(command: (String) -> String) -> [String] {
-        // A misspelt id explains everything.
+        // An id that resembles one that was read is probably misspelt, and needs no other advice.
         guard !vain.hasNear(self.eventID, of: "--event-id") else { return [] }
         let shown = TerminalText.withoutTokens(self.eventID)
         let explain = command("explain \(self.key.map(Self.word) ?? "KEY")")
