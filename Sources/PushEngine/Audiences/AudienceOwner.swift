@@ -118,7 +118,7 @@ struct AudienceOwner {
         // latter case this answer may arrive first.
         let versions = newest.versions.map {
             var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
-            // Members that have joined since may have missed a broadcast that has left already.
+            // Members that joined lately may have missed a broadcast that has left already.
             if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
             // The asking partition knows a newer life that is over, and would take this version for an older one. Other
             // partitions keep what they were sent.
@@ -159,7 +159,7 @@ struct AudienceOwner {
     mutating func startCame(_ order: StartOrder) { self.waitingStarts = [order] }
     /// Forgets the waiting start, because the audience's life is over, and nobody is started from here on.
     mutating func forgetStart() { self.waitingStarts = [] }
-    /// Drops a start that has expired unsent, to make room for another.
+    /// Drops an unsent start that has expired, or whose waiting content is stale, to make room for another start.
     /// - Parameter staleSeconds: when the content that waits with the start becomes stale.
     /// - Returns: whether a start was dropped.
     mutating func dropExpiredStart(staleSeconds: Int64, now: EngineTime) -> Bool {
@@ -231,8 +231,8 @@ struct AudienceOwner {
         self.sendRevision(into: &effects)
         self.finish(into: &effects)
     }
-    /// Takes the audience over from a former owner. Versions that the former owner had not sent to all partitions are
-    /// sent again unchanged. Partitions are asked again how far recent versions have got.
+    /// Takes the audience over from a former owner. Versions whose event has no outcome, and recent versions, are sent again
+    /// unchanged. Partitions then report on them again.
     /// - Parameter sinceMillis: since when the former owner has sent nothing (steady clock).
     mutating func takenOver(
         sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
@@ -253,7 +253,7 @@ struct AudienceOwner {
         self.sendRevision(into: &effects)
         self.finish(into: &effects)
     }
-    /// Sends a version for the first time. Its reports are summed from here on.
+    /// Sends a version for the first time, or for the first time after a takeover. Its reports are summed from here on.
     private mutating func sendFirst(_ index: Int, now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.begin(
             self.publications[index], asked: self.asked, channels: self.channels.all, nowMillis: now.steadyMillis,

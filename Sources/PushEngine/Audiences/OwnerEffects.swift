@@ -9,8 +9,8 @@ enum OwnerEffect {
     case answer([Version], to: Int32)
     /// Send partitions a void: the audience is forgotten.
     case sendVoid(life: Int64, to: [Int32])
-    /// Send the keeper of the app's channels what is wanted. `stateWaits`: the next state record waits until Kafka has
-    /// this wish.
+    /// Send the keeper of the app's channels the audience's wish. `stateWaits`: the next state record waits until Kafka
+    /// has the wish.
     case wish(BusRecord.ChannelWish.Demand, PushEnvironment, life: Int64, stateWaits: Bool)
     /// Broadcast what is newest as soon as the route has room: `broadcastLeaves` says what that is.
     case broadcast(PushEnvironment, route: UInt16)
@@ -20,7 +20,7 @@ enum OwnerEffect {
     case record(RollUp)
     /// Write a dead letter with a message that APNs refuses.
     case deadLetter(Layer, OutcomeDetails)
-    /// Look at the times of roll-ups again: another one may be due first.
+    /// Look at the times of roll-ups again, because another roll-up may be due first.
     case scheduleRollUps
     /// Write the state record.
     case write

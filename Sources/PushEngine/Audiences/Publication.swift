@@ -7,7 +7,8 @@ extension AudienceOwner {
             /// The version's record is on its way to `state`. The status becomes `sent` when Kafka has the record. A
             /// new owner writes the record again unchanged.
             case written
-            /// Partitions are being sent the version. Becomes `done` when Kafka has it for all of them.
+            /// Partitions are being sent the version. The status becomes `done` when Kafka has the version for all of
+            /// them.
             case sent
             /// The version's event has its outcome. The publication is dropped when a newer one has been sent.
             case done
@@ -50,7 +51,7 @@ extension AudienceOwner {
         /// Counts the partitions to which the version leaves.
         mutating func leaves(to count: Int) { self.outstanding += count }
         /// Counts Kafka's acknowledgement of the version for one partition.
-        /// - Returns: whether Kafka now has it for all.
+        /// - Returns: whether Kafka now has the version for all partitions.
         mutating func acknowledged() -> Bool {
             guard self.outstanding > 0 else { return false }
             self.outstanding -= 1

@@ -10,8 +10,8 @@ struct RollUp {
     }
     /// How long reports are awaited, milliseconds. The record then names the partitions that have not reported.
     static let patienceMillis: Int64 = 60_000
-    /// The least time between two records after the first, milliseconds. Another one is written when the last partition
-    /// has finished.
+    /// The least time between two records after the first, milliseconds. The record after the last partition has
+    /// finished does not wait for this time.
     static let rewriteMillis: Int64 = 60_000
     /// How long a record waits for the next partition while partitions ask one after the other, milliseconds.
     static let askingMillis: Int64 = 1_000
@@ -84,7 +84,7 @@ struct RollUp {
     var isComplete: Bool { self.asked.allSatisfy { self.reported[$0]?.isFinished ?? false } }
     /// The partitions that have reported nothing yet.
     var missing: [Int32] { self.asked.filter { self.reported[$0] == nil } }
-    /// The partitions with members that are still owed the version.
+    /// The partitions that have reported, and whose members are not all done with the version.
     var unfinished: [Int32] { self.reported.filter { !$0.value.isFinished }.keys.sorted() }
     var sum: CrowdReport {
         var sum = CrowdReport()

@@ -20,7 +20,7 @@ struct VersionFacts {
 
 /// One state of an audience, as its owner has published it: what every member should see.
 struct Version {
-    /// The life of the audience that the version belongs to; it only grows.
+    /// The number of the audience's life that the version belongs to. Numbers of lives only grow.
     var life: Int64 = 0
     /// `aps.timestamp` of every push that brings the version. It grows from version to version of a life.
     var stampSeconds: Int64 = 0
@@ -54,9 +54,9 @@ struct Version {
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
-    /// Selects the older versions that a partition keeps beneath a version with this expiry. Each expires later than
-    /// all after it. The one that expires last is always kept, because otherwise there would be nothing to show in the
-    /// end. If there are too many, the next oldest is dropped.
+    /// Selects the older versions that a partition keeps beneath a version with this expiry. Each kept
+    /// version expires later than all versions after it. The oldest kept version expires last and is never dropped,
+    /// because otherwise there would be nothing to show in the end. If too many are kept, the second oldest is dropped.
     /// - Parameter versions: the oldest first.
     static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
         var kept: [Version] = []

@@ -57,7 +57,7 @@ extension Version {
             self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
         if isTooLarge { self.layer = own }
     }
-    /// The version as it is sent to a partition that has just asked. Members there do not get the version's priority.
+    /// The version as it is sent to a partition that has just asked. It gives members there no right to priority 10.
     /// They get its alert only if they joined before the version.
     /// - Parameter keepsAlert: whether the partition's members are owed the alert.
     func answer(keepsAlert: Bool) -> Version {

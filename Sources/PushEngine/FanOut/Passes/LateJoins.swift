@@ -32,7 +32,7 @@ struct LateJoins {
         return self.lastNumber
     }
     /// Lets the member wait behind the others, with a given number.
-    /// - Parameter number: greater than that of any other in the queue.
+    /// - Parameter number: the join's number. It must be greater than all numbers in the queue.
     mutating func joined(_ member: MemberID, number: UInt32, offset: Int64 = -1) {
         self.lastNumber = number
         self.queue.append(Join(member: member, number: number, offset: offset))
@@ -56,8 +56,8 @@ struct LateJoins {
             index = (range.lowerBound + range.upperBound) / 2
         }
     }
-    /// Takes the first join out of the queue. If its member was waiting by this join, the wait ends.
-    /// - Returns: the join, and whether its member was waiting by it.
+    /// Takes the first join out of the queue. If the member was waiting because of this join, the wait ends.
+    /// - Returns: the join, and whether the member was waiting because of it.
     mutating func popFirst() -> (join: Join, wasWaiting: Bool)? {
         guard let first = self.queue.popFirst() else { return nil }
         guard self.isWaiting(first) else { return (first, false) }

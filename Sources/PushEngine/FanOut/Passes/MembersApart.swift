@@ -20,7 +20,7 @@ struct MembersApart {
     /// them.
     private(set) var quiet: Set<MemberID> = []
     /// Members that joined after a version got priority 10, and that the version's round reaches. They have no right to
-    /// priority 10. They are not in `state`: a next owner may give it to them.
+    /// priority 10. The set is not in `state`, so a next owner may give these members priority 10.
     private var unhurried: Set<MemberID> = []
     /// Members that were lately served apart from the round, with the steady time.
     private var recent = RecentlyServed()
@@ -178,7 +178,7 @@ struct MembersApart {
         self.retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: !isAhead, owesAlert: true), for: member)
     }
-    /// Forgets a member that has left the ring, because another may get its number.
+    /// Forgets a member that has left the ring, because another member may get the same number.
     mutating func left(_ member: MemberID, isAhead: Bool, in table: inout MemberTable) {
         self.retries.remove(member)
         self.forgetSkip(member)
@@ -249,7 +249,7 @@ struct MembersApart {
             self.retries.remove(member)
             guard entry.isOwed else {
                 // The round will reach the member. But the round does not repeat an earlier alert or priority 10, and
-                // its version may expire before.
+                // the round's version may expire before it reaches the member.
                 if entry.owesAlert || entry.mayBeHigh || course.keepsOlder {
                     entry.notBeforeMillis = .max
                     self.retries.set(entry, for: member)
@@ -333,7 +333,7 @@ struct MembersApart {
     /// - Parameters:
     ///   - serving: what the round would have brought.
     ///   - untilMillis: end of the wait (steady clock); `Int64.max`: the wait ends with an answer.
-    /// - Returns: whether the member was waiting for that already.
+    /// - Returns: whether the member already waited and was owed something that the round would not bring.
     mutating func metUnserved(_ serving: MemberServing, untilMillis: Int64) -> Bool {
         let waits = self.retries[serving.member]
         var entry = waits ?? RetrySet.Entry(notBeforeMillis: .min, isOwed: true)

@@ -12,7 +12,7 @@ struct Pass {
     /// Number of members that are owed something.
     struct Owed: Equatable {
         var all = 0
-        /// Number of those among `all` that wait for an alert that goes alone.
+        /// Number of owed members that wait for an alert that goes alone. `all` contains them.
         var alone = 0
     }
     /// A member that may miss a version's broadcast, and gets the version by token.
@@ -39,7 +39,7 @@ struct Pass {
     private(set) var inFlight = PushesInFlight()
     /// Whether the pass is in its lane's queue.
     private(set) var isQueued = false
-    /// The next members, from the course's position on.
+    /// The members that the round meets next. They were looked up ahead of the course's position.
     private var upcoming = RingLookAhead()
     private var marks = PassMarks()
     /// The time before which no member is met (steady clock). A former owner may have pushed until shortly before.
@@ -114,7 +114,7 @@ struct Pass {
     }
 
     // MARK: Channels
-    /// Sets the id of the channel that the pass's members listen on. A restore or the first join has brought it.
+    /// Sets the id of the channel that the pass's members listen on. A restore or the first join has brought the id.
     mutating func named(channelID: [UInt8]) { self.channel.named(channelID) }
     /// Sets the lane when a restore has read the audience's name. `none`: the restore has read that the name's records
     /// are gone.
@@ -168,8 +168,8 @@ struct Pass {
     }
     /// Ends the channel's service, because tokens bring the next version.
     mutating func leaveChannel() { self.channel.ended() }
-    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all members. Those
-    /// that had it in their former ring, or joined after it, are left out.
+    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all members
+    /// except those that got the alert in their former ring or joined after it.
     /// - Parameter count: number of members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners
@@ -204,11 +204,11 @@ struct Pass {
     // MARK: Joining and leaving
     /// Adds a member to the ring. The round will meet it, or it is late.
     /// - Parameters:
-    ///   - notBeforeMillis: earliest time of a push to it (steady clock). Its phone may have got a push shortly
-    ///     before.
+    ///   - notBeforeMillis: earliest time of a push to the member (steady clock). The member's phone may have got a
+    ///     push shortly before.
     ///   - distanceMillis: the least time between two pushes to a member.
     ///   - hasVersions: whether the audience has something to bring.
-    /// - Returns: its number among the late members; `nil`: it is not late.
+    /// - Returns: the number of the member's late join; `nil`: the member is not late.
     mutating func joined(
         _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64, hasVersions: Bool,
         in table: inout MemberTable
@@ -231,7 +231,7 @@ struct Pass {
         self.channel.served(member)
     }
     /// Adds a member that is owed the newest version together with the alert.
-    /// - Parameter notBeforeMillis: when it may be pushed to (steady clock).
+    /// - Parameter notBeforeMillis: earliest time of a push to the member (steady clock).
     mutating func joinedOwed(_ member: MemberID, notBeforeMillis: Int64, in table: borrowing MemberTable) {
         let isAhead = self.joined(table.position(of: member))
         self.apart.joinedOwed(member, isAhead: isAhead, notBeforeMillis: notBeforeMillis)
@@ -444,16 +444,16 @@ struct Pass {
 
     // MARK: What state says
     /// Lets all members rest, because a former owner may have pushed to them until shortly before.
-    /// - Parameter millis: when the first may be met (steady clock).
+    /// - Parameter millis: earliest time at which a member may be met (steady clock).
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
-    /// Extends the horizon for the record that is written now.
+    /// Extends the horizon for the progress record that is written now.
     /// - Parameters:
     ///   - members: number of members that may be met before the following record.
     ///   - count: number of members of the ring.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
-    /// Lets the pass go on as far as the last record says, because Kafka has that record.
+    /// Lets the pass continue to the horizon in its last progress record, because Kafka has that record.
     mutating func progressWritten() { self.course.horizonWritten() }
-    /// Restores the pass from its record.
+    /// Restores the pass from its progress record.
     /// - Parameter notBeforeMillis: when the first member may be met (steady clock).
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
@@ -472,8 +472,9 @@ struct Pass {
         self.apart.restoreWaiting(
             member, isAhead: isAhead, owesAlert: owesAlert, alertsMissedSinceSeconds: alertsMissedSinceSeconds)
     }
-    /// Restores a member that the round skips, or to which it brings no alert, as the record says.
+    /// Restores a member that the round skips, as the record says.
     mutating func restoreSkipped(_ member: MemberID) { self.apart.skip(member) }
+    /// Restores a member to which the round brings no alert, as the record says.
     mutating func restoreQuiet(_ member: MemberID) { self.apart.keepQuiet(member, self.course) }
     /// Restores a late member from its join at this offset, which the progress does not cover.
     mutating func restoreLate(_ member: MemberID, offset: Int64, in table: inout MemberTable) {

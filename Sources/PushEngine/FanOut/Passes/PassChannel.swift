@@ -48,7 +48,7 @@ struct PassChannel {
     @inline(__always) mutating func served(_ member: MemberID) {
         if self.serves { self.byToken.markServed(member) }
     }
-    /// Forgets a member that has left the ring, because another may get its number.
+    /// Forgets a member that has left the ring, because another member may get the same number.
     mutating func left(_ member: MemberID) { self.byToken.forget(member) }
     /// Remembers a member that has said that it listens.
     mutating func listens(_ join: RecentListeners.Join) {

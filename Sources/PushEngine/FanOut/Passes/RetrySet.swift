@@ -17,8 +17,8 @@ struct RetrySet {
         /// Stamp of the oldest version whose alert the member has missed; `max`: the member has missed at most the
         /// newest alert.
         var alertsMissedSinceSeconds: Int64 = .max
-        /// The value after a restore, because `state` does not say which alerts the member has had. It is better that
-        /// an alert sounds twice than not at all.
+        /// Value of `alertsMissedSinceSeconds` when a restore does not know which alerts the member has had. It is
+        /// better that an alert sounds twice than not at all.
         static let mayHaveMissedAll: Int64 = 0
     }
     /// Number of owed members at which the pass stops.
