@@ -44,7 +44,8 @@ struct TokenRefusalLines {
     }
 
     private static func time(_ millis: Int64) -> String {
-        Date(timeIntervalSince1970: Double(millis) / 1_000).formatted(.iso8601.time(includingFractionalSeconds: true))
+        Date(timeIntervalSince1970: Double(millis) / 1_000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
     private static func level(of standing: TokenRefusalNotice.Standing) -> Logger.Level {
