@@ -184,7 +184,7 @@ extension Crowd {
         return self.records.isProgressUnderWay ? .max : self.records.nextProgressMillis
     }
     /// Puts passes that have members to serve into their lanes' queues.
-    /// - Parameter id: the crowd's own.
+    /// - Parameter id: the crowd's id.
     /// - Returns: when the other passes have members to serve (steady clock); `Int64.max`: not before an event, an
     ///   answer or an acknowledgement.
     @inline(__always) mutating func queuePasses(
@@ -216,8 +216,8 @@ extension Crowd {
     }
 
     // MARK: Answers
-    /// Takes the failure of a push to a member of the crowd. Its content is still owed, unless the member gets a newer
-    /// version.
+    /// Takes the failure of a push to a member of the crowd. The push's content is still owed, unless the member has
+    /// left the ring or gets a newer version.
     mutating func failed(_ push: MemberPush, _ failure: Failure, in table: borrowing MemberTable) -> FailedPush {
         guard self.passes[push.pass].ring == table.ring(of: push.member), !self.versions.isEmpty else {
             // The member has left this ring. The version is for members that are still in it.

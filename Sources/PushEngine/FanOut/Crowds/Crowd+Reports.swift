@@ -138,10 +138,10 @@ extension Crowd {
         report.counts = counts
         return report
     }
-    /// Whether a push of the version may still have priority 10. Once the owner knows that nobody gets priority 10 by
-    /// the version, it may not: the budget unit may already be returning.
+    /// Whether a push of the version may still have priority 10. It may not once the owner has been told that nobody
+    /// gets priority 10 by the version: the budget unit may already be returning.
     func mayBeHigh(stampSeconds: Int64) -> Bool { stampSeconds > self.reports.reportedDoneStampSeconds }
-    /// Takes versions that are known here, from an owner that asks for reports; it may be a new one.
+    /// Takes versions that are already known here. The owner, perhaps a new one, sends them to ask for reports.
     /// - Returns: whether the newest version must be reported to that owner again.
     mutating func askedAgain(_ versions: [Version]) -> Bool {
         guard let newest = versions.last, newest.life == self.versions.life else { return false }

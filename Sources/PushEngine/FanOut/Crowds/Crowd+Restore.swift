@@ -7,7 +7,7 @@ extension Crowd {
     ///   - joins: late joins that the progress does not cover.
     ///   - notBeforeMillis: earliest time of a push (steady clock). A former owner may have pushed until shortly
     ///     before.
-    /// - Returns: what its members are owed; `nil`: there is no version.
+    /// - Returns: what the pass's members are owed; `nil`: there is no version.
     mutating func restore(
         pass: Int, from progress: borrowing PassesRecord, joins: [RestoredJoin], notBeforeMillis: Int64,
         in table: inout MemberTable

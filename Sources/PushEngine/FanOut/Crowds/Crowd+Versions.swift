@@ -38,7 +38,7 @@ extension Crowd {
     var newest: Version? { self.versions.newest }
     /// The newest version, if it is owed to members that have not been sent it; otherwise `nil`.
     var versionToTrace: Version? { self.passes.contains { $0.unsentCount > 0 } ? self.versions.newest : nil }
-    /// What is reported of a pass of the crowd whose trace begins.
+    /// Describes one of the crowd's passes for the trace of the pass, which begins now.
     /// - Parameter partition: number of the crowd's partition.
     func tracedPass(
         _ id: PassTraceID, partition: Int32, life: Int64, stampSeconds: Int64, isStart: Bool, isResumed: Bool,
@@ -48,7 +48,7 @@ extension Crowd {
             id: id, app: self.app, audience: self.id, partition: partition, life: life, stampSeconds: stampSeconds,
             isStart: isStart, isResumed: isResumed, recordMillis: recordMillis, parent: parent)
     }
-    /// Whether versions or their alert have expired.
+    /// Whether the newest version or the owed alert has expired.
     @inline(__always) func hasExpired(nowSeconds: Int64) -> Bool {
         self.versions.isAlertExpired(nowSeconds: nowSeconds) || self.versions.isNewestExpired(nowSeconds: nowSeconds)
     }

@@ -202,7 +202,7 @@ struct CrowdReports {
         self.newest.counts.due -= min(1, self.newest.counts.due)
         return effects
     }
-    /// Takes the answer to a push that brought this version.
+    /// Counts the answer to a push that brought the version with that stamp.
     @inline(__always) mutating func answered(
         _ answer: PushAnswer, end: MemberEnd, stampSeconds: Int64, wallMillis: Int64
     ) -> Effects {
@@ -229,8 +229,8 @@ struct CrowdReports {
         return Effects(reportsFormer: self.former[index].counts.waitingCount == 0)
     }
     /// Counts why a member failed for good.
-    /// - Returns: whether the failure gets an outcome record of its own. When very many members fail in one pass, the
-    ///   last failures are only counted.
+    /// - Returns: whether the failure gets an outcome record of its own. It gets none once `failureRecordsMax` members
+    ///   are gone or have failed for the newest version.
     mutating func failed(_ response: PushResponse, isOfMessage: Bool, stampSeconds: Int64) -> Bool {
         if self.newest.stampSeconds == stampSeconds {
             self.newest.count(response, isOfMessage: isOfMessage)
@@ -244,7 +244,7 @@ struct CrowdReports {
     /// Whether something about the newest version has to be reported once its passes have ended.
     @inline(__always) var isOpen: Bool { self.schedule.isOpen }
     /// When the counts must be reported after the passes have ended (steady clock); `Int64.max`: nothing must be
-    /// reported. While passes go on, the next progress record has the counts as well.
+    /// reported. While passes continue, the next progress record contains the counts.
     func dueMillis(nowMillis: Int64) -> Int64 {
         let reported = self.newest.stampSeconds > 0 ? self.schedule.dueMillis(nowMillis: nowMillis) : .max
         return min(reported, self.schedule.recordDueMillis(nowMillis: nowMillis))

@@ -101,8 +101,8 @@ struct CrowdRestore {
 /// A member's join that a restore has read, with the offset of its record.
 struct RestoredJoin {
     var member: MemberID
-    /// Whether the member had been served when it joined. It is declared here because it fits into the padding: there
-    /// may be a million joins.
+    /// Whether the member had already been served when it joined. The property is declared here to fit into the
+    /// padding: there may be a million joins.
     var isKnown = false
     var offset: Int64
     /// Stamp of the version whose alert the member is owed, as its record says; 0: none.

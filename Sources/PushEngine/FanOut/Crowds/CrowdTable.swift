@@ -26,7 +26,8 @@ struct CrowdTable: ~Copyable {
         self.elements.contains(crowd) && self.elements[crowd].generation == generation
     }
     var count: Int { self.elements.count - self.free.count }
-    /// Whether a reference in a lane's queue is still valid: its crowd is living, and is the crowd that was queued.
+    /// Whether a reference in a lane's queue is still valid: its crowd is living, and is the crowd that was queued. If
+    /// the reference names a start round, that round must still exist.
     @inline(__always) func isStanding(_ reference: PassReference) -> Bool {
         let crowd = reference.crowd
         return self[crowd].generation == reference.generation && self[crowd].standing == .living
@@ -165,7 +166,7 @@ struct CrowdTable: ~Copyable {
         return self.makePass(crowd, environment: environment, channelNumber: nil)
     }
     /// Index of the pass for members that listen on a channel. If members name too many channels, or no ring is free,
-    /// it is the pass of members that do not listen.
+    /// a pass without members is used for the channel. If there is none, it is the pass of members that do not listen.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, channel: [UInt8]) -> Int {
         guard !channel.isEmpty else { return self.passIndex(crowd, environment: environment) }
         let passes = self.elements[crowd].passes.indices.filter {
@@ -175,7 +176,7 @@ struct CrowdTable: ~Copyable {
         if let known = passes.first(where: { self.elements[crowd].passes[$0].channelID == channel }) { return known }
         let members = self.members(of: self.elements[crowd].partition)
         let taken = passes.compactMap { self.elements[crowd].passes[$0].channelNumber }
-        // Members may name unknown channels, but must leave room for channels that the owner has announced.
+        // Channels that only members name leave two numbers free for channels that the owner has announced.
         let isKnown = self.elements[crowd].versions.channels.contains {
             $0.environment == environment && $0.id == channel
         }

@@ -49,8 +49,8 @@ struct CrowdVersions {
         let isOver = self.stage == .over && version.life <= self.life
         return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
     }
-    /// Whether a void that ends a life means the life that is known here. If that life has no version, the void is
-    /// older or a repetition, and does not mean this life.
+    /// Whether the life that is known here has ended for good when a void arrives. It has if the newest version is an
+    /// end, or if the void says so and a version of the life has arrived.
     func hasEnded(by void: BusRecord.Void) -> Bool {
         // The version that ends the life may have expired here.
         void.isEnded && self.stage == .going || self.newest?.isEnd ?? false
@@ -68,7 +68,7 @@ struct CrowdVersions {
     @inline(__always) func isNewestExpired(nowSeconds: Int64) -> Bool {
         !self.kept.isEmpty && self.kept[self.kept.count - 1].isExpired(nowSeconds: nowSeconds)
     }
-    /// When the first kept version expires, seconds since 1970; `Int64.max`: none does.
+    /// When a kept version or the owed alert expires next, seconds since 1970; `Int64.max`: never.
     @inline(__always) var nextExpirySeconds: Int64 {
         var next = self.alert?.layer.expiresSeconds ?? .max
         for index in self.kept.indices { next = min(next, self.kept[index].layer.expiresSeconds) }
@@ -80,7 +80,7 @@ struct CrowdVersions {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.kept.isEmpty ? VersionFacts() : VersionFacts(self.kept[self.kept.count - 1])
     }
-    /// Id of the channel on which phones must listen that are started in an environment; empty: none is open.
+    /// Id of the channel on which phones that are started in the environment must listen; empty: no channel is open.
     func openChannel(_ environment: PushEnvironment) -> [UInt8] {
         self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
     }
