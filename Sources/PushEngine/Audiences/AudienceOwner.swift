@@ -231,8 +231,8 @@ struct AudienceOwner {
         self.sendRevision(into: &effects)
         self.finish(into: &effects)
     }
-    /// Takes the audience over from a former owner. Versions whose event has no outcome, and recent versions, are sent again
-    /// unchanged. Partitions then report on them again.
+    /// Takes the audience over from a former owner. Versions whose event has no outcome, and recent
+    /// versions, are sent again unchanged. Partitions then report on these versions again.
     /// - Parameter sinceMillis: since when the former owner has sent nothing (steady clock).
     mutating func takenOver(
         sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What answers to pushes to members lead to (fan-out contract: Member failures).
+/// Takes answers to pushes to members (fan-out contract: Member failures).
 extension FanOut {
     /// Takes the answer to a push to a member. The answer to an attempt that is no longer in flight changes nothing.
     mutating func memberAnswered(_ answer: PushAnswer, in core: inout ShardCore, now: EngineTime) {
@@ -159,10 +159,10 @@ extension FanOut {
             millisMax: isOfRoute ? core.memory.configuration.settings.routeBackoffMaxMillis : .max,
             settings: core.memory.configuration.settings)
     }
-    /// Keeps the content owed to the member, unless it has left, or the round of a newer version reaches it.
+    /// Keeps the content owed to the member, unless the member has left, or the round of a newer version reaches it.
     /// - Parameter keepsDistance: whether the failed push counts for the least distance between pushes. A push that
-    ///   surely did not reach the phone does not count. Otherwise a pass would end a second later whenever a
-    ///   connection that is down to one stream refuses hundreds of pushes at once.
+    ///   surely did not reach the phone does not count. A connection that is down to one stream may refuse hundreds
+    ///   of pushes at once. If these counted, the pass would end a second later.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
         keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, in core: inout ShardCore,
@@ -170,7 +170,7 @@ extension FanOut {
     ) -> MemberEnd {
         guard !hasLeft else { return .ended(.left) }
         let crowd = members.ringOwners[members.table.ring(of: push.member).index]
-        // The member belongs to another audience now.
+        // The member belongs to another ring or audience now.
         guard !push.isDetached, crowd == push.crowd else { return .ended(.superseded) }
         let distance = keepsDistance ? push.sentMillis + core.memory.distanceMillis(self.crowds[crowd]) : .min
         let failure = Crowd.Failure(

@@ -45,7 +45,7 @@ extension FanOut {
         }
         return true
     }
-    /// Counts changes in what members are owed. They were found while the next member to serve was looked for.
+    /// Counts changes in what members are owed. The search for the next member to serve found these changes.
     @inline(never) private mutating func count(_ effects: ServingEffects, of crowd: CrowdID, in core: inout ShardCore) {
         if effects.isAloneReturned { self.carryOut(self.crowds[crowd].aloneReturned(), of: crowd, in: &core) }
         if effects.owesNewestBeside {

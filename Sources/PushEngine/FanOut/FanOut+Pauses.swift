@@ -67,7 +67,8 @@ extension FanOut {
         core.journal.writePause(idle, sinceMillis: nil, entry: .none, in: &core.memory)
         return true
     }
-    /// Reads what operators have said about the crowd's audience, and its app.
+    /// Brings the crowd up to date with operators' pauses of its audience and of its app.
+    /// - Returns: what changed for the crowd.
     @discardableResult mutating func readPause(_ crowd: CrowdID, in core: inout ShardCore) -> CrowdPause.Change {
         let change = self.crowds[crowd].readPause(in: core.pauses)
         self.count(change, in: &core)

@@ -88,8 +88,8 @@ extension FanOut {
     }
 
     // MARK: Time
-    /// Gives up versions that may no longer be sent. If the newest expires, members that it has not reached get the
-    /// newest one that has not expired.
+    /// Gives up versions that may no longer be sent. If the newest version expires, members that this version has
+    /// not reached get the newest version that has not expired.
     @inline(__always) mutating func expireVersions(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         if self.crowds[crowd].hasExpired(nowSeconds: now.wallSeconds) { self.expire(crowd, in: &core, now: now) }
     }

@@ -28,7 +28,8 @@ struct MemberPush {
     var isAlone = false
     /// Whether the audience's ledger had a unit of priority 10 for this push.
     var mayBeHigh = false
-    /// Whether the member has left its audience since. It is then owed nothing, no matter what the answer is.
+    /// Whether the member has left the push's ring since, or joined another one. The answer then changes nothing in
+    /// the push's ring.
     var isDetached = false
     var app: UInt16 = 0
     var lane = LaneIndex.none
@@ -58,7 +59,7 @@ extension MemberPush {
 /// Names a push to a member in flight: an element of `MemberPushStore`.
 struct MemberPushID: Identifier { let rawValue: Int32 }
 
-/// Unanswered pushes to members: at most as many as there are streams.
+/// Unanswered pushes to members. Their number cannot exceed the number of streams.
 struct MemberPushStore: ~Copyable {
     private var pushes = ChunkedStore<MemberPushID, MemberPush>()
     private var free: [MemberPushID] = []

@@ -38,7 +38,9 @@ struct PauseTable {
     func hasRoom(for key: Key) -> Bool {
         key.audience.isEmpty || self[key] != nil || self.audienceCounts[key.partition, default: 0] < Self.audiencesMax
     }
-    /// The audience of a partition that was paused first, among those that may be dropped. Apps are never dropped.
+    /// The longest pause of an audience in a partition, among the pauses that may be dropped. Pauses of apps are never
+    /// dropped.
+    /// - Parameter isSpared: whether the pause may be dropped.
     func oldest(of partition: PartitionIndex, where isSpared: (Key) -> Bool) -> Key? {
         (self.sinceMillis[partition] ?? [:])
             .filter { !$0.key.audience.isEmpty && isSpared($0.key) }

@@ -10,8 +10,8 @@ import PushModel
 /// The record of each leaver stays in `state` for that hour instead of a tombstone. A new owner of the partition then
 /// knows about the leaver.
 struct RecentLeavers {
-    /// Maximum number of leavers. Beyond it the oldest are forgotten. Until their hour is over, every member that
-    /// joins is treated as if it had left another audience.
+    /// Maximum number of leavers. Beyond it the oldest are forgotten. If a forgotten leaver may have had priority 10,
+    /// every member that joins before that leaver's hour is over is treated as if it had left another audience.
     static let countMax = 65_536
     struct Trace {
         var token: [UInt8]
@@ -72,7 +72,7 @@ struct RecentLeavers {
         }
         self.restored[key] = trace
     }
-    /// Ends the restore.
+    /// Ends the restore of a partition, and adds the leavers that the restore has read there.
     mutating func settle(_ partition: PartitionIndex) {
         let settled = self.restored.filter { $0.key.partition == partition }
         guard !settled.isEmpty else { return }
