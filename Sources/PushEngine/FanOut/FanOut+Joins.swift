@@ -143,7 +143,8 @@ extension FanOut {
         var joinedSeconds: UInt32 = 0
         /// The member's number among the late members of its pass; `nil`: the round will meet it.
         var lateNumber: UInt32?
-        /// Whether the token was a member before, and not late.
+        /// Whether the member is not late although it joined again: it was not a late member of this ring, or has the
+        /// version from its former ring.
         var isKnown = false
         /// Stamp of the version whose alert the member is owed in its new ring; 0: none.
         var owedAlertStampSeconds: Int64 = 0

@@ -124,7 +124,7 @@ extension FanOut {
         }
         core.journal.ledger.settle(entry)
     }
-    /// Lets a member leave. While the starts that the member was sent have to be remembered, the member stays as a ghost.
+    /// Lets a member leave. The member stays as a ghost while the starts that it was sent have to be remembered.
     mutating func leave(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, in core: inout ShardCore,
         now: EngineTime
@@ -162,7 +162,8 @@ extension FanOut {
         for member in some { self.forgetStart(member, members: members, in: &core) }
         return !some.isEmpty
     }
-    /// Asks the owner, which has forgotten the audience, again later. Start members whose time is over leave before then.
+    /// Asks the owner, which has forgotten the audience, again later. Until then start members leave as their time
+    /// ends.
     mutating func askLater(_ crowd: CrowdID, in core: borrowing ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         self.crowds[crowd].ownerForgot(

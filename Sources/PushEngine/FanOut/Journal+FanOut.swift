@@ -252,7 +252,7 @@ extension Journal {
 }
 
 extension CrowdWait {
-    /// What a crowd waits for when a record of it is written.
+    /// Makes the wait of a crowd for Kafka's acknowledgement of one of the crowd's records.
     init(
         of id: CrowdID, _ crowd: borrowing Crowd, for record: Record, number: UInt32 = 0, entry: EntryID = .none
     ) {

@@ -28,8 +28,7 @@ struct MemberPush {
     var isAlone = false
     /// Whether the audience's ledger had a unit of priority 10 for this push.
     var mayBeHigh = false
-    /// Whether the member has left the push's ring since, or joined another one. The answer then changes nothing in
-    /// the push's ring.
+    /// Whether the member has left the ring for which the push was sent. A failed push is then not repeated.
     var isDetached = false
     var app: UInt16 = 0
     var lane = LaneIndex.none

@@ -29,7 +29,7 @@ struct RecentLeavers {
     /// Leavers that a restore has read.
     private var restored: [FanOut.DepartedKey: Trace] = [:]
 
-    /// When the hour of the first leaver is over (steady clock); `Int64.max`: there are no leavers.
+    /// When the first hour of a leaver ends (steady clock); `Int64.max`: there are no leavers.
     var nextOverMillis: Int64 { self.order.first?.untilMillis ?? .max }
     subscript(key: FanOut.DepartedKey) -> Trace? { self.traces.isEmpty ? nil : self.traces[key] }
 

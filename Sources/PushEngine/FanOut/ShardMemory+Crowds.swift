@@ -1,4 +1,4 @@
-/// What the configuration of a crowd's app, and its partition, say of the crowd.
+/// Settings for a crowd from its app's configuration, and the state of its partition.
 extension ShardMemory {
     /// Whether the crowd's partition runs here. A free slot has no partition.
     @inline(__always) func sends(_ crowd: borrowing Crowd) -> Bool {

@@ -22,7 +22,7 @@ struct MembersApart {
     /// Members that joined after a version got priority 10, and that the version's round reaches. They have no right to
     /// priority 10. The set is not in `state`, so a next owner may give these members priority 10.
     private var unhurried: Set<MemberID> = []
-    /// Members that were lately served apart from the round, with the steady time.
+    /// Members that were lately served apart from the round, with the time of serving (steady clock).
     private var recent = RecentlyServed()
 
     /// Number of members that are owed something, and that the round does not reach.

@@ -232,7 +232,7 @@ struct PassCourse {
         if isAlone { self.alone!.ahead -= 1 }
         if self.owesAlert { self.alertTarget.ahead -= 1 }
     }
-    /// Moves to a position. There must be no member in between.
+    /// Moves to a position. No member may lie between the present position and the new one.
     @inline(__always) mutating func move(to position: Int64) {
         self.position = position
         if self.alone != nil, !self.isAlone { self.alone = nil }

@@ -25,6 +25,6 @@ struct RecentlyServed {
             if self.millis[first.member] == first.millis { self.millis[first.member] = nil }
         }
     }
-    /// When the first member is forgotten (steady clock); `nil`: none is remembered.
+    /// When the next member is forgotten (steady clock); `nil`: none is remembered.
     func nextForgottenMillis(distanceMillis: Int64) -> Int64? { self.order.first.map { $0.millis + distanceMillis } }
 }
