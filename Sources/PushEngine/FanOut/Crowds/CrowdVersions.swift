@@ -173,7 +173,7 @@ struct CrowdVersions {
         self.kept.removeLast()
         self.forgetBodies()
     }
-    /// Drops all versions of the life, which nobody is owed now.
+    /// Drops all versions of the life. Nobody is owed them now.
     mutating func endLife() {
         self.leave()
         self.channels = []

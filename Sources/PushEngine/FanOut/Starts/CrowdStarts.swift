@@ -187,8 +187,8 @@ struct CrowdStarts: ~Copyable {
         self.rounds[round].hold(member, notBeforeMillis: notBeforeMillis, failures: failures)
         self.records.progressed()
     }
-    /// Lets the next member wait, because it has had all its starts of this hour. It can wait if there is room, and the
-    /// start does not expire before.
+    /// Lets the next member wait, because it has had all its starts of this hour. It can wait if fewer than half of
+    /// `StartRetries.countMax` members wait, and the start does not expire earlier.
     /// - Returns: whether it waits. If not, it is no longer owed the start.
     mutating func heldBack(
         _ member: MemberID, of round: Int, untilMillis: Int64, failures: FailureStreak, now: EngineTime
@@ -228,8 +228,7 @@ struct CrowdStarts: ~Copyable {
         self.rounds[round].pushAnswered(push, in: &pushes)
         self.records.progressed()
     }
-    /// Wakes a member that waited for the answer to a push, because a newer start goes round by now. The answer has
-    /// been dealt with.
+    /// Ends a member's wait for the answer to a push of an earlier start. That answer has been dealt with.
     @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.rounds[round].wake(member, nowMillis: nowMillis)
     }
@@ -237,11 +236,12 @@ struct CrowdStarts: ~Copyable {
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The push is tried again if its member is still here and its
-    /// start still goes round.
+    /// Takes a push that surely has not started a card. The push is tried again if its member is still here, its start
+    /// still goes round, and the start does not expire before the next attempt.
     /// - Parameters:
     ///   - endsSeconds: when the start expires, seconds since 1970.
-    ///   - attempt: number of attempts so far.
+    ///   - delayMillis: time until the next attempt, milliseconds.
+    ///   - failures: the member's failures, for its next attempt.
     /// - Returns: how the push ended; `nil`: the member is still owed the start.
     mutating func surelyNotArrived(
         _ push: borrowing MemberPush, endsSeconds: Int64, delayMillis: Int64, failures: FailureStreak,
@@ -270,7 +270,7 @@ struct CrowdStarts: ~Copyable {
         for round in self.rounds { table.removeRing(round.ring) }
         self.rounds = []
     }
-    /// Seconds after which a member's repeated join is written down again. The member's life then starts over.
+    /// Seconds after which a member's repeated join is written down again. The join's time then replaces the old one.
     static let rejoinSeconds: UInt32 = 86_400
     /// Remembers the time of a join that was taken.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Members that joined while a start went round. A record announces them up to an offset, just as it announces other
+/// Members that joined while a start went round. A record in `state` announces these members up to an offset, and other
 /// members up to a position.
 struct LateStarts {
     private var joins = LateJoins()
@@ -19,9 +19,9 @@ struct LateStarts {
     @inline(__always) var hasUnannounced: Bool {
         self.announcedCount < self.joins.queue.count && self.joins.queue[self.announcedCount].offset >= 0
     }
-    /// Number of members that are announced and still wait.
+    /// Number of members that still wait and are announced, if only by the record on its way.
     var unansweredCount: Int { self.joins.queue.prefix(self.announcedNext).count { self.joins.isWaiting($0) } }
-    /// Some of the members that are announced and still wait.
+    /// The first members that still wait and are announced, if only by the record on its way.
     func unanswered(max: Int) -> [MemberID] {
         Array(
             self.joins.queue.prefix(self.announcedNext).lazy.filter { self.joins.isWaiting($0) }.map(\.member)

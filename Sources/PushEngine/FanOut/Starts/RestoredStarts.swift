@@ -22,7 +22,8 @@ struct RestoredStarts {
     }
     mutating func memberForgotten(_ member: MemberID) { self.marks[member] = nil }
     /// Takes out what was read of the start that continues.
-    /// - Returns: how far the start had got, if `state` knows it; and its members, in the order of their records.
+    /// - Returns: how far the start had got (`nil`: `state` does not say), and the start's members, in the order of
+    ///   their records.
     mutating func take(
         _ start: StartStamp
     ) -> (known: StartProgressRecord?, marks: [(member: MemberID, mark: StartMemberRecord.RestoredMark)]) {

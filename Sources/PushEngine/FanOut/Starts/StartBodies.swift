@@ -3,7 +3,7 @@ struct StartBodies {
     /// The body for phones that can listen on a channel, and the body for others.
     private var capable: [UInt8] = []
     private var plain: [UInt8] = []
-    /// The bodies that ask phones to listen on a channel: at most one per environment.
+    /// The bodies that ask phones to listen on a channel: at most two are kept.
     private var channels: [(id: [UInt8], body: [UInt8])] = []
 
     /// Whether the body is made for phones that can listen on a channel, or for the others.

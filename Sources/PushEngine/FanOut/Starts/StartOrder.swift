@@ -24,8 +24,8 @@ struct StartStamp: Hashable, Comparable {
 
 /// One `start` of an audience, as it goes to push-to-start tokens (fan-out, "`start` to start members").
 ///
-/// Every version of the life carries the start until the start expires, so a partition gets it with any of them. Life
-/// and stamp distinguish it from every other start.
+/// Later versions of the life carry the start until it expires, a newer start replaces it, or the life ends. A
+/// partition gets the start with any of these versions. Life and stamp distinguish the start from every other one.
 struct StartOrder {
     /// The audience's life.
     var life: Int64 = 0

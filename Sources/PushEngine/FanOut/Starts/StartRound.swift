@@ -2,10 +2,11 @@ import PushModel
 
 /// How far a partition has brought one start to the start members of one ring (fan-out, "`start` to start members").
 ///
-/// The ring is walked once, from its first position to its last. A member is sent the start only after `state` says
-/// that it may have been. For members met in the ring's order, `state` says so up to `horizon`; for members that joined
-/// since, up to an offset. Members in `retries` are sent it only after `state` no longer names them. A second card is
-/// never put up knowingly: a new owner begins behind what was announced.
+/// The ring is walked once, from its first position to its last. Before a member is sent the start, a record in `state`
+/// announces that the member may have been sent it. The record announces members in the ring's order up to `horizon`,
+/// and members that joined since up to an offset. Members in `retries` are sent the start only after `state` no longer
+/// names them. A new owner begins behind the announced members, so that no member knowingly gets a second card. Nothing
+/// has to be announced if the app resends starts (`StartTerms.resends`).
 ///
 /// Functions that every push calls are inlined, because a round that is passed to a function is copied.
 struct StartRound {
@@ -47,7 +48,7 @@ struct StartRound {
     /// Members whose push of this start has an unknown result, and that are sent the start again (`start.on-unknown`).
     /// The push with the unknown result counts among their starts of the hour.
     private(set) var maybeSent: Set<MemberID> = []
-    /// Members that have left, each with the start that it was sent.
+    /// Members that have left, each with the start that the member was sent.
     private(set) var ghosts: [MemberID: StartStamp] = [:]
     /// The round's unanswered pushes, including those of a former start.
     private var inFlight = PushesInFlight()
