@@ -112,7 +112,7 @@ extension AudienceOwner {
     }
     /// Fills a broadcast that is about to leave with the newest version.
     /// - Parameter mayLeave: whether nothing waits for `state`, and no operator has stopped the audience.
-    /// - Returns: `nil`: nothing has to be sent.
+    /// - Returns: the broadcast; `nil`: nothing has to be sent, or nothing may be sent now.
     mutating func broadcastLeaves(
         channel index: Int, mayLeave: Bool, by rules: OwnerRules, now: EngineTime
     ) -> OutgoingBroadcast? {

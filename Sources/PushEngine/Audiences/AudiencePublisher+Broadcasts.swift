@@ -15,8 +15,8 @@ extension AudiencePublisher {
                 partition: core.memory.slots[slot].partition, askedMillis: now.steadyMillis),
             route: route)
     }
-    /// Fills a broadcast that is about to leave with what is newest now.
-    /// - Returns: `false`: nothing is left to send.
+    /// Fills a broadcast that is about to leave with the newest version.
+    /// - Returns: `false`: nothing is left to send, or nothing may be sent now.
     mutating func fillBroadcast(_ errand: inout ChannelErrand, in core: inout ShardCore, now: EngineTime) -> Bool {
         guard let slot = self.audienceSlot(of: errand, in: core),
             let index = core.memory.owners[slot].channels.index(errand.environment)

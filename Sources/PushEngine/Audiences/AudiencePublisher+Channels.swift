@@ -19,7 +19,7 @@ extension AudiencePublisher {
         core.memory.owners[slot].openCame(by: self.rules(of: slot, in: core), now: now, into: &self.effects)
         self.carryOut(slot, in: &core, now: now)
     }
-    /// Writes a wish to the keeper: which channel a life of the audience wants, or no longer wants.
+    /// Writes a wish to the keeper: a life of the audience wants a channel, has ended, or is forgotten.
     mutating func wish(
         _ demand: BusRecord.ChannelWish.Demand, environment: PushEnvironment, life: Int64, of slot: SlotID,
         stateWaits: Bool, in core: inout ShardCore

@@ -6,8 +6,8 @@ struct ListenersByToken {
     /// Members that have got the newest version by token.
     private(set) var served: Set<MemberID> = []
     /// Members that had got the newest alert by token before the newest version arrived. If no broadcast is ever
-    /// accepted, that alert goes round by token, and must not sound a second time for them. They are not in `state`: a
-    /// next owner may send it once more.
+    /// accepted, that alert goes round by token, and must not sound a second time for them. The set is not in
+    /// `state`, so a next owner may send these members the alert once more.
     private(set) var alerted: Set<MemberID> = []
     /// Stamp of the newest alert at the time when the newest version was left to the channel; 0: none.
     private var alertStampSeconds: Int64 = 0
@@ -36,7 +36,7 @@ struct ListenersByToken {
     mutating func markServed(_ member: MemberID) {
         if self.served.count < Self.countMax { self.served.insert(member) }
     }
-    /// Forgets a member that has left the ring, because another may get its number.
+    /// Forgets a member that has left the ring, because another member may get the same number.
     mutating func forget(_ member: MemberID) {
         if !self.served.isEmpty { self.served.remove(member) }
         if !self.alerted.isEmpty { self.alerted.remove(member) }

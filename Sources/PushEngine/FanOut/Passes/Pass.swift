@@ -158,7 +158,7 @@ struct Pass {
                 in: &table)
         }
     }
-    /// Resumes after a former owner left the version to the channel. Members that joined since wait.
+    /// Resumes after a former owner left the newest version to the channel.
     /// - Parameters:
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - served: members that have got the newest version by their tokens.

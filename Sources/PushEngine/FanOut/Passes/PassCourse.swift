@@ -211,10 +211,10 @@ struct PassCourse {
 
     // MARK: Members
     /// Counts a member that joins the ring.
-    /// - Returns: where the pass reaches it.
+    /// - Returns: the position, counted over all laps, at which the pass reaches the member.
     mutating func joined(_ ringPosition: UInt64) -> Int64 { self.count(1, at: ringPosition) }
     /// Counts a member that leaves the ring.
-    /// - Returns: where the pass would have reached it.
+    /// - Returns: the position, counted over all laps, at which the pass would have reached the member.
     mutating func left(_ ringPosition: UInt64) -> Int64 { self.count(-1, at: ringPosition) }
     private mutating func count(_ step: Int, at ringPosition: UInt64) -> Int64 {
         let there = self.turned(ringPosition)
