@@ -1,6 +1,6 @@
 /// Whether an operator has stopped a crowd's passes.
 enum CrowdPause: Equatable {
-    /// The passes go on. Becomes `stopped` when an operator says so.
+    /// The passes continue. Becomes `stopped` when an operator says so.
     case goesOn
     /// Nothing leaves, and members wait. Becomes `goesOn` when an operator says so, or when the audience is over.
     case stopped(waitingCount: Int)
@@ -21,7 +21,7 @@ enum CrowdPause: Equatable {
         case .stopped: true
         }
     }
-    /// Stops the crowd, or lets it go on, as operators have said.
+    /// Stops the crowd, or lets it continue, as operators have said.
     mutating func heard(isStopped: Bool) -> Change {
         switch self {
         case .goesOn:

@@ -32,8 +32,8 @@ struct CrowdReport: Equatable {
         self.lastAcceptedMillis = wallMillis
     }
     /// Counts members for whom the version is settled.
-    /// - Parameter count: number of members. Below 0: that many have joined meanwhile, or are owed the version again
-    ///   that a newer one had replaced.
+    /// - Parameter count: number of members. Below 0: that many members joined meanwhile, or are owed the version
+    ///   again after a newer one had replaced it.
     mutating func count(_ count: Int, into settlement: MemberSettlement) {
         if count < 0 {
             let superseded = min(self.counts.superseded, UInt64(count.magnitude))
@@ -53,8 +53,8 @@ struct CrowdReport: Equatable {
     mutating func count(_ response: PushResponse, isOfMessage: Bool) {
         self.refusals.count(status: response.status, reason: response.reason, isOfMessage: isOfMessage)
     }
-    /// Continues counting under a new owner of the partition. Waiting members are taken out of the counts, and counted
-    /// again.
+    /// Continues counting under a new owner of the partition. Waiting members are taken out of the counts, because
+    /// the new owner counts them again.
     mutating func resume() { self.counts.due -= min(self.counts.due, self.waitingCount) }
     /// Adds counts of another report, as if all had been counted here.
     mutating func add(_ other: CrowdReport) {

@@ -27,7 +27,8 @@ struct RefusalCounts: Equatable {
     }
     /// Sorts the reasons, the most frequent first. The order does not depend on which was counted first.
     mutating func sort() { self.all.sort { ($1.count, $0.reason) < ($0.count, $1.reason) } }
-    /// The reason's text, clipped. Each byte that is not UTF-8 becomes up to three bytes.
+    /// The reason's text, at most `reasonByteCountMax` bytes long. Only a third as many bytes are read, because a byte
+    /// that is not UTF-8 becomes up to three bytes.
     static func clipped(_ reason: [UInt8]) -> String {
         String(decoding: reason.prefix(Self.reasonByteCountMax / 3), as: UTF8.self)
     }

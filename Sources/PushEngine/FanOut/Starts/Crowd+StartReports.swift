@@ -7,7 +7,7 @@ extension Crowd {
     mutating func startSettled(of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>) {
         self.starts.reports.settled(of: start, into: reason)
     }
-    /// Counts an update token that has joined and was no member before.
+    /// Counts an update token that has joined and was not a member before.
     /// - Returns: whether its card may be from the start that goes round.
     mutating func startReturned() -> Bool {
         guard self.starts.hasOrder else { return false }

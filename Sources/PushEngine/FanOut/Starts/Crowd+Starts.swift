@@ -70,7 +70,7 @@ extension Crowd {
     // MARK: When
     /// Puts start rounds that have members to serve into their lanes' queues.
     /// - Parameters:
-    ///   - id: the crowd's own.
+    ///   - id: the crowd's id.
     ///   - mayWrite: whether records about the start may be written.
     ///   - mayStart: whether starts may leave.
     /// - Returns: when something of the starts is due (steady clock); `Int64.max`: nothing is.
@@ -139,7 +139,7 @@ extension Crowd {
     /// Counts a push of the start to the next member as sent, and sets its fields.
     /// - Parameters:
     ///   - push: an empty one, in its store.
-    ///   - id: the crowd's own.
+    ///   - id: the crowd's id.
     /// - Returns: whether members have to be announced soon, so that the round does not stop.
     @inline(__always) mutating func startLeft(
         _ push: MemberPushID, to member: MemberID, of id: CrowdID, round: Int, failures: FailureStreak,

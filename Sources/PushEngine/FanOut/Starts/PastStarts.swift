@@ -23,8 +23,8 @@ extension CrowdStarts {
     static let pastMax = AppConfiguration.startsPerHourMax
 }
 
-/// Starts of an audience whose pushes left within the last hour. Members that had joined by then may have been sent
-/// them.
+/// Starts of an audience whose pushes left within the last hour. A start may have been sent to members that joined
+/// before its last push, or up to `clockDifferenceMillisMax` later.
 struct PastStarts {
     /// The starts, the oldest first.
     private(set) var all: [CrowdStarts.Past] = []

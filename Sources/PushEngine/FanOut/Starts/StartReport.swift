@@ -44,8 +44,8 @@ struct StartReport: Equatable {
         guard count > 0 else { return }
         self.counts[keyPath: field] = min(self.counts[keyPath: field] &+ count, UInt64(MemberCounters.countMax))
     }
-    /// Continues counting under a new owner of the partition. Waiting members are taken out of the counts, and counted
-    /// again.
+    /// Continues counting under a new owner of the partition. Waiting members are taken out of the counts, because
+    /// the new owner counts them again.
     mutating func resume() { self.counts.due -= self.waitingCount }
     /// Adds counts of another report, as if all had been counted here.
     mutating func add(_ other: StartReport) {

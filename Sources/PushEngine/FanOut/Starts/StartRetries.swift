@@ -94,7 +94,8 @@ struct StartRetries {
         self.nextNamed = Set(members)
         return members
     }
-    /// Lets the members that the record names be sent the start, because Kafka has the record.
+    /// Takes Kafka's acknowledgement of the last record written. Members that it does not name may now be sent the
+    /// start.
     mutating func announced() { self.named = self.nextNamed }
     /// Takes over the members that a restored record names.
     mutating func restoreNamed(_ members: [MemberID]) {
@@ -102,11 +103,11 @@ struct StartRetries {
         self.named = Set(members)
         self.nextNamed = self.named
     }
-    /// Some of the waiting members that the record on its way does not name.
+    /// The first waiting members that the last record written does not name.
     func unnamed(max: Int) -> [MemberID] {
         guard self.unnamedCount > 0 else { return [] }
         return Array(self.members.lazy.filter { !self.nextNamed.contains($0) }.prefix(max))
     }
-    /// Number of waiting members that the record on its way does not name.
+    /// Number of waiting members that the last record written does not name.
     var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }
 }
