@@ -1,5 +1,5 @@
-/// Decides when a crowd's start members are searched, a few at a time, for members to remove. These are ghosts that need
-/// not be remembered longer, and members that have not joined again for very long.
+/// Decides when a crowd's start members are searched, a few at a time, for members to remove. These are ghosts that
+/// need not be remembered longer, and members that have not joined again for very long.
 struct StartSweep {
     /// Maximum number of members that one step looks at.
     static let countMax = 1_024
