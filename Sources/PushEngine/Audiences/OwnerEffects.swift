@@ -12,7 +12,7 @@ enum OwnerEffect {
     /// Send the keeper of the app's channels the audience's wish. `stateWaits`: the next state record waits until Kafka
     /// has the wish.
     case wish(BusRecord.ChannelWish.Demand, PushEnvironment, life: Int64, stateWaits: Bool)
-    /// Broadcast what is newest as soon as the route has room: `broadcastLeaves` says what that is.
+    /// Broadcast as soon as the route has room. `broadcastLeaves` then chooses the version.
     case broadcast(PushEnvironment, route: UInt16)
     /// Give an event its outcome, because every partition has the event's version.
     case fannedOut(Layer, OutcomeDetails)

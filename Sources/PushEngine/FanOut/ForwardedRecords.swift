@@ -13,7 +13,7 @@ struct ForwardedRecords {
     /// What is known of a record that arrives.
     enum Standing {
         case isNew
-        /// This owner took the record, or one with a later first position.
+        /// This owner took the record, or a record with a later first position.
         case isTaken
         /// A former owner took a record with a later first position, and may not have written the outcome of this one.
         case isTakenByOthers

@@ -90,7 +90,7 @@ enum MemberSettlement: UInt8 {
     case left
 }
 
-/// What an answer means for what was due to a member.
+/// How an answer changes what was due to a member.
 enum MemberEnd {
     case ended(MemberSettlement)
     /// The version is still owed to the member, which is counted as waiting.

@@ -12,8 +12,8 @@ struct MemberServing: Equatable {
     var alertsMissedSinceSeconds: Int64 = .max
 }
 
-/// How counts of what members are owed change while the next member to serve is looked for. The pass has applied the
-/// changes; its caller still has to count them.
+/// Changes in what members are owed, found by the search for the next member to serve. The pass has applied the
+/// changes, and the pass's caller must count them.
 struct ServingEffects: Equatable {
     /// What is no longer owed, because a newer version or an earlier push replaces it.
     var superseded = Pass.Owed()

@@ -76,7 +76,7 @@ struct Pass {
         self.course.take(version, count: count, dropping: dropped, alertGoesAlone: alertGoesAlone)
         self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
     }
-    /// Replaces the alert that some members wait for by a newer version's.
+    /// Replaces the alert that some members wait for by the alert of a newer version.
     mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
     /// Drops the newest version, which has expired. Members that it did not reach are owed the previous one.
     /// - Parameters:

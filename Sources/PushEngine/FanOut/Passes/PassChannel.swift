@@ -1,8 +1,8 @@
 import PushModel
 
-/// The channel that the members of a pass listen on. While it brings the newest version, members are owed nothing,
-/// except for those that joined since. If members do not listen, the pass has a channel without a number, which never
-/// serves.
+/// The channel that the members of a pass listen on. While the channel brings the newest version, members are owed
+/// nothing, except for those that joined after that version. If members do not listen, the pass has a channel
+/// without a number, which never serves.
 struct PassChannel {
     /// The channel's number among those of the crowd in one environment.
     let number: UInt8?

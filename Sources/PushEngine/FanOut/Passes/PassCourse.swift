@@ -119,7 +119,7 @@ struct PassCourse {
         self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
         self.goRound(count: count, alertGoesAlone: alertGoesAlone && !version.hasAlert)
     }
-    /// Begins another round of the newest version, because its channel does not bring it.
+    /// Begins another round of the newest version, because the channel does not bring that version.
     mutating func takeAgain(
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool
     ) {

@@ -90,8 +90,8 @@ struct RetrySet {
         for member in Array(self.entries.keys) { self.entries[member]?.isOwed = false }
         self.owedCount = 0
     }
-    /// Remembers members that waited for a version which expires later than the newest. If the newest expires before
-    /// its round reaches them, they are owed that version.
+    /// Remembers members that waited for an older version, which expires later than the newest. They are owed the older
+    /// version again if the newest version expires before its round reaches them.
     mutating func remember(_ members: [MemberID]) {
         for member in members where self.entries[member] == nil && self.entries.count < Self.totalMax {
             self.set(Entry(notBeforeMillis: .max, isOwed: false), for: member)
