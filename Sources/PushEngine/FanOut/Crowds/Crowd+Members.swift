@@ -146,8 +146,8 @@ extension Crowd {
     }
     /// Counts a push to a member as sent, and sets its fields.
     /// - Parameters:
-    ///   - push: an empty one, in its store.
-    ///   - id: the crowd's own.
+    ///   - push: an empty push, in its store.
+    ///   - id: the crowd's id.
     @inline(__always) mutating func pushLeft(
         _ push: MemberPushID, serving: MemberServing, of id: CrowdID, pass: Int, isHigh: Bool,
         version: borrowing VersionFacts, joinedSeconds: UInt32, nowMillis: Int64, in store: inout MemberPushStore

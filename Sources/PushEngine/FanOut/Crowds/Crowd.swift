@@ -266,10 +266,10 @@ struct Crowd: ~Copyable {
     func comesFromAnother(_ key: FanOut.DepartedKey, among leavers: borrowing RecentLeavers, nowMillis: Int64) -> Bool {
         leavers.comesFromAnother(key, to: self.reference, nowMillis: nowMillis)
     }
-    /// What is remembered for an hour of a member that leaves.
+    /// What is remembered of a leaving member for an hour.
     /// - Parameters:
     ///   - hasMoved: whether the member had moved here from another audience within the hour.
-    ///   - hadTens: whether it may have had priority 10 within the hour.
+    ///   - hadTens: whether the member may have been sent a push of priority 10 within the hour.
     func leaver(_ token: Span<UInt8>, hasMoved: Bool, hadTens: Bool, nowMillis: Int64) -> RecentLeavers.Trace {
         var bytes: [UInt8] = []
         bytes.append(copying: token)

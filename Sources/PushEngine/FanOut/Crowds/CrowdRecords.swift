@@ -12,8 +12,8 @@ struct CrowdRecords {
         /// Kafka does not have the progress record that says where the version's rounds begin. Becomes `durable` when
         /// Kafka has it.
         case awaitsProgress
-        /// Kafka has neither. Becomes `awaitsVersions` when Kafka has the progress, or `awaitsProgress` when it has the
-        /// versions.
+        /// Kafka has neither record. Becomes `awaitsVersions` when Kafka has the progress, or `awaitsProgress` when
+        /// Kafka has the versions.
         case awaitsBoth
     }
     /// Least time between two progress records, milliseconds.
@@ -40,7 +40,7 @@ struct CrowdRecords {
     @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
     /// Whether there is progress that no record covers.
     @inline(__always) var isProgressDue: Bool { self.progress.isDue }
-    /// Whether half of what the last record allows has been used.
+    /// Whether half of the `horizonCount` members have been met since the last progress record.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
     /// When the next progress record is due (steady clock); `Int64.max`: none is, or the previous one has to be

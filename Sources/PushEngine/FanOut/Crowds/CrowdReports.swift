@@ -82,7 +82,7 @@ struct CrowdReports {
     mutating func revived(_ count: Int) { self.revivedCount += count }
     /// Ends the counts, because the audience is over in this partition.
     /// - Parameter listeners: number of members served by broadcast; `nil`: there is no version.
-    /// - Returns: what was not written yet.
+    /// - Returns: counts of versions that have not been reported yet.
     mutating func ended(listeners: ListenerCounts?) -> (unreported: [CrowdReport], effects: Effects) {
         let effects = self.setAside(listeners: listeners)
         let unreported = self.former.filter { $0.owner == .toReport }.map(\.counts)

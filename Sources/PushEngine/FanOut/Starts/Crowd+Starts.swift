@@ -118,7 +118,7 @@ extension Crowd {
     /// Demands a record that says how far the start has got, because the crowd is new.
     mutating func startsProgressed() { self.starts.progressed() }
     /// Takes Kafka's acknowledgement of a record of how far the start has got.
-    /// - Returns: whether it is the last one.
+    /// - Returns: whether that record is the last one written.
     mutating func startsAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
         self.starts.recordAcknowledged(number, now: now)
     }
@@ -138,7 +138,7 @@ extension Crowd {
     }
     /// Counts a push of the start to the next member as sent, and sets its fields.
     /// - Parameters:
-    ///   - push: an empty one, in its store.
+    ///   - push: an empty push, in its store.
     ///   - id: the crowd's id.
     /// - Returns: whether members have to be announced soon, so that the round does not stop.
     @inline(__always) mutating func startLeft(

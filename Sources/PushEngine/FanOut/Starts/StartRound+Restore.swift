@@ -21,7 +21,7 @@ extension StartRound {
     ///   - part: how the former owner left the round; `nil`: no record says.
     ///   - position: where the round continues.
     ///   - unheardMax: maximum number of members that are returned.
-    /// - Returns: members that may have been sent the start, and whose answer is in no record.
+    /// - Returns: members that may have been sent the start, and whose answer no record contains.
     mutating func resume(
         _ start: StartStamp, part: StartProgressRecord.Round?, at position: Int64, unheardMax: Int,
         in table: inout MemberTable, entries: inout [RingEntry]
