@@ -11,7 +11,7 @@ import PushModel
 /// knows about the leaver.
 struct RecentLeavers {
     /// Maximum number of leavers. Beyond it the oldest are forgotten. If a forgotten leaver may have had priority 10,
-    /// every member that joins before that leaver's hour is over is treated as if it had left another audience.
+    /// every join within that leaver's hour is treated as a move from another audience.
     static let countMax = 65_536
     struct Trace {
         var token: [UInt8]

@@ -168,8 +168,8 @@ struct Pass {
     }
     /// Ends the channel's service, because tokens bring the next version.
     mutating func leaveChannel() { self.channel.ended() }
-    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all members
-    /// except those that got the alert in their former ring or joined after it.
+    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all
+    /// members, with two exceptions. Some got the alert in their former ring, and others joined after the alert.
     /// - Parameter count: number of members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners
