@@ -169,8 +169,9 @@ extension ShardEngine {
         // The token before the newest one may be tried at once, and the newest one is set aside.
         let setAside = self.core.memory.formerTokens.newest(of: slot)
         let deaths = setAside?.earlierDeaths ?? self.core.memory.slots[slot].earlierDeaths
-        // Without a failed attempt, the time is `Int64.min`.
-        let retryMillis = max(self.core.memory.slots[slot].backoffUntilMillis, now.steadyMillis) - now.steadyMillis
+        // Each of the two times may be `Int64.min`.
+        let rests = max(self.core.memory.slots[slot].notBeforeMillis, self.core.memory.slots[slot].backoffUntilMillis)
+        let retryMillis = max(rests, now.steadyMillis) - now.steadyMillis
         // The slot is alive, and so are its bytes.
         let id = unsafe String(decoding: self.core.memory.slots.idBytes(slot), as: UTF8.self)
         self.core.tokenRefusals.keep(
