@@ -7,7 +7,7 @@ extension AudienceOwner {
     /// Looks at all channels: waiting versions are broadcast, or fall back to tokens, and the keeper gets the reports
     /// that are due.
     /// - Parameter isPaused: whether an operator has stopped what the audience sends.
-    /// - Returns: when the channels have to be looked at again (steady clock); `Int64.max`: they wait for no time.
+    /// - Returns: when the channels have to be looked at again (steady clock); `Int64.max`: at no known time.
     mutating func lookAtChannels(
         isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) -> Int64 {
@@ -132,7 +132,7 @@ extension AudienceOwner {
         _ errand: ChannelErrand, _ result: PushAnswer.Result, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
     ) -> BroadcastEffect {
-        // A broadcast that has not left names no channel. If the channel that it names has been replaced, the result
+        // A broadcast that has not left names no channel. The result of a broadcast on a channel that has been replaced
         // does not matter.
         guard let index = self.channels.index(errand.environment),
             errand.target.isEmpty || errand.target == self.channels[index].id
@@ -178,7 +178,7 @@ extension AudienceOwner {
         switch response.verdict.consequence.push {
         case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
         case .tokenDead:
-            // The keeper gets a report at once, unless it has just reported that the channel exists.
+            // The keeper is asked next whether the channel exists, at once if it has not been asked a short time ago.
             self.channels[index].broadcastFoundNothing()
             self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
             effects.append(.writeFirst)

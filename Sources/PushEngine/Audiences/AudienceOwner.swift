@@ -104,7 +104,7 @@ struct AudienceOwner {
             let former = self.life
             self.life = question.life + 1
             if isFirst {
-                // The present versions have not been sent to anybody, so they get the new life, too.
+                // No partition has been sent the present versions, so they get the new life, too.
                 for index in self.publications.indices { self.publications[index].enterLife(self.life) }
                 self.rollUps.enterLife(self.life, from: former)
             }
@@ -120,8 +120,8 @@ struct AudienceOwner {
             var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
             // Members that joined lately may have missed a broadcast that has left already.
             if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
-            // The asking partition knows a newer life that is over, and would take this version for an older one. Other
-            // partitions keep what they were sent.
+            // The asking partition knows a newer life that is over. It would take this version for one of an older
+            // life. Other partitions keep what they were sent.
             if question.life > version.life { version.enterLife(self.life) }
             return version
         }
@@ -306,7 +306,7 @@ struct AudienceOwner {
     mutating func timePassed(now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Returns units of the ledgers for versions that no partition and no channel sends with priority 10 now.
+    /// Lets the ledgers' units return for versions that no partition and no channel sends with priority 10 now.
     mutating func returnUnits(now: EngineTime) {
         var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
         if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }
@@ -363,7 +363,8 @@ struct AudienceOwner {
         version.channels = self.channels.declared
         version.channelRevision = self.channels.revision
     }
-    /// Reports to the keepers that the life of the channels is over. This happens before `state` has the end.
+    /// Reports to the keepers that the life of the channels is over. The next `state` record of the audience waits
+    /// until Kafka has these reports.
     private mutating func reportEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
         for index in self.channels.all.indices { self.reportEnd(end, channel: index, by: rules, into: &effects) }
     }
@@ -402,9 +403,9 @@ struct AudienceOwner {
         self.channels.advanceRevision()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
-    /// Leaves alerts to tokens once all partitions know the newest version, and which channels do not bring it. Members
-    /// that listen on such a channel get the version's alert, and each earlier one, by token. No later broadcast brings
-    /// these alerts, and no later version owes them again.
+    /// Leaves alerts to tokens once all partitions have the newest version, which lists the channels that do not bring
+    /// it. Members that listen on such a channel get the version's alert, and all earlier alerts, by token. No later
+    /// broadcast brings these alerts.
     /// - Returns: whether something has changed.
     private mutating func leaveAlertsToTokens() -> Bool {
         guard !self.channels.isRevisionUnsent, let newest = self.publications.last, newest.isDurable,

@@ -3,7 +3,7 @@
 struct AudienceOwners {
     private var owners: [SlotID: AudienceOwner] = [:]
 
-    /// The owner of the slot's audience, accessed in place. If nothing is known of the audience, it is a new owner.
+    /// The owner of the slot's audience, accessed in place. If the slot has no owner yet, this is a new one.
     subscript(_ slot: SlotID) -> AudienceOwner {
         _read {
             if let index = self.owners.index(forKey: slot) {

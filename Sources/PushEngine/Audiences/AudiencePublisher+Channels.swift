@@ -2,8 +2,8 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What happens to the channels of an audience at its owner (fan-out contract: A channel kept for an audience). Reports
-/// about channels are passed to the owner.
+/// Passes to an audience's owner what arrives about the audience's channels, and writes the owner's wishes to the
+/// keeper (fan-out contract: A channel kept for an audience).
 extension AudiencePublisher {
     func isPaused(_ slot: SlotID, in core: borrowing ShardCore) -> Bool {
         // The slot is live, so the bytes of its id are valid.
@@ -39,7 +39,8 @@ extension AudiencePublisher {
             wish, audience: unsafe Span(_unsafeElements: idBytes),
             to: core.memory.keeperPartition(app: app, environment: environment), acknowledgement: acknowledgement)
     }
-    /// Takes the keeper's report on a channel. Its record's offset is resolved once the book contains the report.
+    /// Takes the keeper's report on a channel. The offset of the report is resolved once `state` has what the report
+    /// changes.
     mutating func takeNews(_ news: BusRecord.ChannelNews, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime) {
         guard let app = core.memory.app(named: news.bundleID) else { return }
         let slotKey = SlotKey(kind: .audience, app: app, id: key)

@@ -1,7 +1,6 @@
 import PushModel
 
-/// Runs owners of audiences in their slots. Each owner is given what arrives for it, and what it decides is carried
-/// out.
+/// Passes to an audience's owner what arrives for it, and carries out what the owner decides.
 extension AudiencePublisher {
     /// The rules for the owner of the slot's audience.
     func rules(of slot: SlotID, in core: borrowing ShardCore) -> OwnerRules {
@@ -110,7 +109,8 @@ extension AudiencePublisher {
             core.memory.counters.pushesDowngraded += 1
         }
         self.carryOut(slot, in: &core, now: now)
-        // Updates beneath the newest get the outcome `superseded`, although they are shown if the newest expires first.
+        // Events beneath the newest get the outcome `superseded`, although their content is shown if the newest expires
+        // first.
         core.coalescer.endUnder(update, in: &core.memory)
         core.memory.rememberAccepted(update, of: slot, now: now)
         if start == .leaves { core.memory.markStarted(slot) }
@@ -184,8 +184,8 @@ extension AudiencePublisher {
         // A broadcast may have been waiting until pushes by token were done.
         if report.starts == nil { self.advanceChannels(slot, in: &core, now: now) }
     }
-    /// Sends a void to the partitions that have asked, because the owner forgets the audience. Then deletes the
-    /// audience's record.
+    /// Sends a void to the partitions that have asked, because the owner forgets the audience. The caller then has the
+    /// audience's record deleted.
     mutating func sendVoid(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
         if !core.memory.owners[slot].channels.all.isEmpty { self.channelDeadlines.remove(slot) }
         core.memory.owners[slot].forgotten(by: self.rules(of: slot, in: core), into: &self.effects)

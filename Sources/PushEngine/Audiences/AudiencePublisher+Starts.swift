@@ -1,8 +1,8 @@
 import PushModel
 
-/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members, a start is an
-/// update without an alert, and its content is merged like any other. The start itself waits unmerged for the next
-/// version. The start does not take over an earlier alert, and does not pass on its own alert.
+/// Takes the starts of an audience at its owner (fan-out contract: `start` to start members). For update members, a
+/// start is an update without an alert, and its content is merged like any other. The start itself waits unmerged for
+/// the next version. The start does not take over an earlier alert, and does not pass on its own alert.
 extension AudiencePublisher {
     /// Checks a start. An earlier start that has expired unsent makes room for the new one.
     /// - Returns: why nobody can be started with the event; `nil`: the event can be taken.
@@ -16,8 +16,8 @@ extension AudiencePublisher {
     /// `duplicate` in a life that is about to end.
     ///
     /// The version need not wait until the partition has caught up. It leaves only after `state` has it, so no former
-    /// owner has sent another. The start has no entry in the ledger yet, because the record for the version does not
-    /// contain the start.
+    /// owner has sent another. The start gets its entry in the ledger later, because the `state` record with this
+    /// version does not contain the start.
     mutating func publishWaitingEnd(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
         guard core.memory.slots[slot].life == .ending else { return }
         core.expire(slot, now: now)
@@ -56,7 +56,7 @@ extension AudiencePublisher {
 }
 
 extension Layer {
-    /// Replaces the layer's content by another.
+    /// Replaces the layer's content with other content.
     fileprivate mutating func show(_ other: PayloadContent, of source: Span<UInt8>) {
         self.content.contentState = self.append(source.extracting(other.contentState.range))
         self.content.relevanceScore = self.append(source.extracting(other.relevanceScore.range))

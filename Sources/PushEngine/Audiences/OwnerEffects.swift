@@ -32,8 +32,8 @@ enum OwnerEffect {
     case broadcastTaken, fellBack
 }
 
-/// What has to be done, in order. The engine passes one value to each call of an owner, carries out what it contains,
-/// and uses it again.
+/// The effects of an owner's decisions, in order. The publisher passes this list to each call of an owner, carries out
+/// the effects, and empties the list.
 struct OwnerEffects {
     private(set) var all: [OwnerEffect] = []
 

@@ -58,7 +58,7 @@ extension AudienceOwner {
             return self.outstanding == 0
         }
         /// Marks the version's event as done, if all partitions have the version.
-        /// - Returns: whether that is the case now and was not before.
+        /// - Returns: whether the event has become done by this call.
         mutating func finishes() -> Bool {
             guard self.status == .sent, self.outstanding == 0 else { return false }
             self.status = .done

@@ -10,14 +10,14 @@ struct RollUp {
     }
     /// How long reports are awaited, milliseconds. The record then names the partitions that have not reported.
     static let patienceMillis: Int64 = 60_000
-    /// The least time between two records after the first, milliseconds. The record after the last partition has
-    /// finished does not wait for this time.
+    /// The least time from one record of a version to the next, milliseconds. A record does not wait for it if the last
+    /// partition has finished, or if APNs has accepted the version on a channel.
     static let rewriteMillis: Int64 = 60_000
     /// How long a record waits for the next partition while partitions ask one after the other, milliseconds.
     static let askingMillis: Int64 = 1_000
 
-    /// Whether this is older content without a round of its own. It goes to members that an expiring version has not
-    /// reached.
+    /// Whether `version` is older content without a round of its own. It goes to members that an expiring version has
+    /// not reached.
     let isOfOutliving: Bool
     /// The version. Its event stands for all events that were merged into the version.
     private(set) var version: Version
@@ -130,14 +130,14 @@ struct RollUp {
     /// Takes a partition's report on the version's start, which replaces its earlier one.
     mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
         self.starts[partition] = report
-        // The first record is written when all partitions have reported, or when that takes too long.
+        // The first record waits until all partitions have finished with the version, or for `patienceMillis`.
         guard self.lastWriteMillis != .min else { return }
         let last = self.areStartsOver ? self.lastStartsMillis : self.lastWriteMillis
         self.dueMillis = min(self.dueMillis, max(nowMillis, last + Self.rewriteMillis))
     }
-    /// Whether to write a dead letter for a message that APNs refuses: once for each reason, no matter how many members
-    /// it was for.
-    /// - Returns: whether this is the first refusal with that reason.
+    /// Decides whether a refusal needs a dead letter. Only a refusal of the message itself does, and only the first
+    /// with its reason.
+    /// - Returns: whether to write a dead letter.
     mutating func handsBack(_ refusal: RefusalCounts.Refusal) -> Bool {
         guard refusal.isOfMessage, !self.letters.contains(refusal.reason),
             self.letters.count < RefusalCounts.reasonsMax

@@ -26,7 +26,8 @@ struct Version {
     var stampSeconds: Int64 = 0
     /// The content that members get, and the event that it comes from.
     var layer = Layer()
-    /// Whether the ledger has a unit for the version. If so, a member's first push of the version has priority 10.
+    /// Whether the ledger for members without `frequent-updates` has a unit for the version. If so, such a member's
+    /// first push of the version has priority 10.
     var isHigh = false
     /// Whether the ledger for members with `frequent-updates` has a unit for the version.
     var isFrequentHigh = false

@@ -50,7 +50,7 @@ struct AudienceBudget {
         if version.isHigh { self.ledger.take(stampSeconds: version.stampSeconds) }
         if version.isFrequentHigh { self.frequentLedger.take(stampSeconds: version.stampSeconds) }
     }
-    /// Takes a second unit of each ledger for a version that goes both ways.
+    /// Takes a second unit of each ledger for a version that goes both by token and by broadcast.
     /// - Returns: whether both ledgers had one.
     mutating func takeSecondUnits(for version: Version, by rules: OwnerRules, now: EngineTime) -> Bool {
         let reserve = rules.reserve(for: version)
@@ -62,7 +62,7 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// Lets the units of versions up to a stamp return, because none of these versions gives anybody priority 10 now.
+    /// Lets the units of versions up to a stamp return, because nobody is sent these versions with priority 10 now.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

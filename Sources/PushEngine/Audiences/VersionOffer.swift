@@ -46,7 +46,8 @@ extension Version {
     }
 
     /// Takes over the content of the former version for an `end` without content. Members that have not got the former
-    /// version then show the former version's content at the end.
+    /// version then show the former version's content at the end. If the push would be too large with this content, the
+    /// `end` stays without.
     mutating func bringAlong(contentOf former: Version) {
         guard self.layer.isEnd, self.layer.content.contentState.isEmpty, former.life == self.life else { return }
         var content = former.layer

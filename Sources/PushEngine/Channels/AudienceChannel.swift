@@ -58,13 +58,13 @@ extension AudienceChannels {
         private(set) var isEndReported = false
 
         // The following properties are not written down.
-        /// When the keeper is asked again, steady.
+        /// When the keeper is asked again (steady clock).
         private(set) var wishAtMillis = Int64.min
-        /// Time since which a version has waited to be broadcast, steady; `nil`: none waits.
+        /// Time since which a version has waited to be broadcast (steady clock); `nil`: none waits.
         private(set) var dueMillis: Int64?
-        /// When the last broadcast left, steady; `nil`: none has left.
+        /// When the last broadcast left (steady clock); `nil`: none has left.
         private(set) var sentMillis: Int64?
-        /// Earliest time of the next broadcast, steady.
+        /// Earliest time of the next broadcast (steady clock).
         private(set) var notBeforeMillis = Int64.min
         /// Whether a broadcast waits for a connection, or for its answer.
         private(set) var isUnderWay = false
@@ -79,8 +79,8 @@ extension AudienceChannels {
         /// Stamp up to which alerts are not broadcast again, because a broadcast without an answer may have shown these
         /// alerts.
         private var droppedAlertStampSeconds: Int64 = 0
-        /// Time until which an older version's alert waits while tokens bring the newest version first, steady; `nil`:
-        /// no alert waits.
+        /// Time until which an older version's alert waits while tokens bring the newest version first (steady clock);
+        /// `nil`: no alert waits.
         private var tokensFirstUntilMillis: Int64?
 
         /// How many minutes pass until the keeper is asked again: after no answer, and after a refusal.
@@ -155,8 +155,8 @@ extension AudienceChannels {
                 self.byTokenUntilMillis = now.wallMillis + rules.millis(ofMinutes: Self.byTokenMinutes)
             case .opened(let opened):
                 guard opened != self.id else { return .nothing }
-                // The keeper has forgotten an end that was reported before there was a channel. With the new value the
-                // end is reported again.
+                // The keeper has forgotten an end that was reported before there was a channel. The new `Channel`
+                // reports the end again.
                 self = Channel(environment: self.environment)
                 self.standing = .open
                 self.id = opened
@@ -188,8 +188,7 @@ extension AudienceChannels {
 
         // MARK: Versions
 
-        /// Leaves a new version to the channel if the channel is open. The channel then no longer counts as catching
-        /// up.
+        /// Leaves a new version to the channel if the channel is open.
         mutating func versionComes() {
             self.serves = self.standing == .open
             if !self.serves { self.dueMillis = nil }
@@ -241,7 +240,7 @@ extension AudienceChannels {
         mutating func waitsForNoTokens() { self.tokensFirstUntilMillis = nil }
         /// Marks a broadcast as waiting, because it is in the queue of its route.
         mutating func broadcastWaits() { self.isUnderWay = true }
-        /// Ends a broadcast that was withdrawn, because it has nothing to bring.
+        /// Ends a broadcast: it was withdrawn before it left, or its result is known.
         mutating func broadcastWithdrawn() { self.isUnderWay = false }
         /// Remembers when the broadcast leaves, and when the next broadcast may leave.
         mutating func broadcastLeaves(by rules: OwnerRules, now: EngineTime) {
@@ -283,8 +282,8 @@ extension AudienceChannels {
             return self.distanceMillis(by: rules)
         }
         /// Lets the broadcast be sent again.
-        /// - Parameter isRefused: whether the broadcast was refused. If not, the broadcast has not left, and does not
-        ///   count as an attempt.
+        /// - Parameter isRefused: whether the broadcast left, and was refused or got no answer. A broadcast that has
+        ///   not left does not count as an attempt.
         /// - Returns: the number of earlier attempts.
         mutating func goesAgain(isRefused: Bool) -> UInt8 {
             defer { if isRefused, self.attempt < Self.attemptMax { self.attempt += 1 } }
@@ -314,7 +313,7 @@ extension AudienceChannels {
         }
         /// Takes the channel over from a former owner. A broadcast that may have left just before counts for the
         /// distance.
-        /// - Parameter sinceMillis: since when the former owner has sent nothing, steady.
+        /// - Parameter sinceMillis: since when the former owner has sent nothing (steady clock).
         mutating func takenOver(sinceMillis: Int64, newestStampSeconds: Int64, by rules: OwnerRules) {
             guard self.sentMillis == nil else { return }
             self.sentMillis = sinceMillis
@@ -327,12 +326,12 @@ extension AudienceChannels {
         private func distanceMillis(by rules: OwnerRules) -> Int64 {
             Dispatch.channelDistanceMillis(rules.app.channelMinimumDistanceMillis, steps: self.throttleSteps)
         }
-        /// When listeners no longer wait for a broadcast, steady; `Int64.max`: none wait.
+        /// When listeners no longer wait for a broadcast (steady clock); `Int64.max`: none wait.
         private func fallbackMillis(by rules: OwnerRules) -> Int64 {
             guard self.serves, let due = self.dueMillis else { return .max }
             return due + rules.app.channelFallbackMillis
         }
-        /// When the channel has something to do, steady; `Int64.max`: nothing is due at a known time.
+        /// When the channel has something to do (steady clock); `Int64.max`: nothing is due at a known time.
         /// - Parameter isOver: whether the audience has ended.
         func nextMillis(isOver: Bool, by rules: OwnerRules, now: EngineTime) -> Int64 {
             if self.standing != .open {

@@ -9,7 +9,7 @@ struct AudienceChannels {
     /// The life as the keeper knows it, seconds since 1970; it only grows. It equals the life of the versions, unless
     /// the keeper knew a later life.
     private(set) var life: Int64 = 0
-    /// A number that grows whenever a channel is added to the list or removed, or begins or ceases to serve.
+    /// Revision of the list of channels. It grows when the versions that are already made get another list.
     private(set) var revision: UInt32 = 0
     /// Environments in which partitions have members, one bit each.
     private(set) var environments: UInt8 = 0
@@ -79,7 +79,7 @@ struct AudienceChannels {
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
     /// The stamp up to which versions are no longer broadcast with priority 10. `Int64.max`: no version is broadcast
-    /// with it.
+    /// with priority 10.
     func doneStampSeconds(newest: Version) -> Int64 {
         let stamp = newest.stampSeconds
         var done = Int64.max

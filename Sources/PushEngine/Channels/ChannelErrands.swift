@@ -26,7 +26,7 @@ struct ChannelErrand {
     /// with it; 0: none.
     var stampSeconds: Int64 = 0
     var alertStampSeconds: Int64 = 0
-    /// When the request was handed over, steady.
+    /// When the request was handed over (steady clock).
     var askedMillis: Int64
     /// What is known of a traced broadcast when it leaves; `nil`: it is not traced.
     var traced: TracedBroadcast?
@@ -44,7 +44,7 @@ struct ChannelErrands {
     private(set) var waitingCount = 0
     private var sent: [UInt32: ChannelErrand] = [:]
     private var lastNumber: UInt32 = 0
-    /// When the first waiting request is given up, steady.
+    /// When the first waiting request is given up (steady clock).
     private(set) var nextDeadlineMillis = Int64.max
 
     func hasWaiting(route: UInt16) -> Bool { self.waitingCount > 0 && self.waiting[route]?.isEmpty == false }

@@ -39,7 +39,7 @@ extension DeleteAnswer {
 }
 
 extension BeaconAnswer {
-    /// Creates the result. A request that APNs refuses for good counts as sent, because it must not be tried again.
+    /// Creates the answer. A request that APNs refuses for good counts as sent, because it must not be tried again.
     init(_ result: PushAnswer.Result) {
         switch result {
         case .accepted, .channel: self = .sent

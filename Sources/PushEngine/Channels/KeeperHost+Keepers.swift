@@ -2,11 +2,11 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Runs keepers of channels (fan-out contract: The keeper). Each is run by the owner of the partition to which its name
-/// belongs. The engine carries out what a keeper decides.
+/// Runs keepers of channels (fan-out contract: The keeper). A keeper's app and environment choose a partition, and the
+/// owner of that partition runs the keeper. This extension carries out what a keeper decides.
 extension KeeperHost {
     // MARK: Begin and end
-    /// Begins the keepers whose names belong to the partition, with what was read from `state`.
+    /// Begins the partition's keepers with what was read from `state`.
     /// - Parameter apps: indexes of the apps whose keepers begin; `nil`: all.
     mutating func beginKeepers(
         of partition: PartitionIndex, apps: Range<Int>? = nil, in core: inout ShardCore, now: EngineTime
@@ -122,16 +122,16 @@ extension KeeperHost {
     }
 
     // MARK: Questions
-    /// Answers a question from the keeper's records in `state`, including those that Kafka does not have yet. No
-    /// running keeper is needed: without one the app has no such channel, or one from a time when its audiences had
-    /// channels.
+    /// Answers whether a channel is kept for an audience. The answer comes from the records about kept channels,
+    /// including records that Kafka does not have yet. No keeper need run: an app without a keeper may still have
+    /// records, from a time when its audiences had channels.
     mutating func takeKeptQuestion(_ question: BusRecord.KeptQuestion, key: Span<UInt8>, in core: inout ShardCore) {
         let bundleID = String(decoding: question.bundleID, as: UTF8.self)
         let keeperPartition = KeptChannelKey.keeperPartition(
             bundleID: bundleID, environment: question.environment,
             partitionCount: core.memory.configuration.partitionCount)
-        // The record is not in the keeper's partition, so this worker cannot answer from it. The partition that asks
-        // will ask again.
+        // In another partition than the keeper's, this worker does not know the answer. The asking partition will ask
+        // again.
         guard keeperPartition == core.intake.record.partition,
             question.partition < core.memory.configuration.partitionCount, (try? EventRules.checkKey(key)) != nil
         else { return }

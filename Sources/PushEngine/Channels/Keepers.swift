@@ -6,7 +6,7 @@ struct HostedKeeper {
     let app: UInt16
     let environment: PushEnvironment
     let partition: PartitionIndex
-    /// Distinguishes the keepers that have one `KeeperID` one after another.
+    /// Distinguishes keepers that have the same `KeeperID` one after another.
     let generation: UInt32
     var keeper: ChannelKeeper
     /// Requests that wait until pushes of the partition may leave.
@@ -18,14 +18,14 @@ struct HostedKeeper {
     var standing: KeeperStatus?
 }
 
-/// The keepers in this shard: keepers whose names belong to the shard's partitions (fan-out contract: The keeper).
+/// The channel keepers of this shard's partitions (fan-out contract: The keeper).
 struct Keepers {
     /// Maximum number of notices that wait to be taken. Further notices are only counted.
     static let noticesMax = 64
 
     private var hosted: [HostedKeeper?] = []
     private var lastGeneration: UInt32 = 0
-    /// When a keeper has something to do, steady; `Int64.max`: nothing is due at a known time.
+    /// When a keeper has something to do (steady clock); `Int64.max`: nothing is due at a known time.
     var nextDeadlineMillis = Int64.max
     private(set) var notices: [KeeperNotice] = []
 

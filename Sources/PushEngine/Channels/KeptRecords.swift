@@ -2,15 +2,15 @@ import ChannelKeeping
 import PushModel
 
 /// Records of `state` about channels that are kept for audiences, by partition (fan-out contract: A channel kept for an
-/// audience). They include records that Kafka has not acknowledged yet. Keepers begin with them, and repair what others
-/// write over them.
+/// audience). They include records that Kafka has not acknowledged yet. A keeper begins with its records. If another
+/// writer writes over a record, it is written again from here.
 struct KeptRecords {
     /// All channels in `state`; none is left out. Keepers write no more than `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
     /// Keys of the channels that have an id.
     private var keys: [PartitionIndex: [Name: KeptChannelKey]] = [:]
 
-    /// An id, unique for an app and an environment.
+    /// A channel's id with its app and environment. An id is unique only within these.
     private struct Name: Hashable {
         var bundleID: String
         var environment: PushEnvironment

@@ -23,7 +23,7 @@ extension ShardCore {
             partition: self.memory.partitions[partition].number)
         // If this owner dies before Kafka has the question, the event is still unresolved, and the next owner asks.
         let acknowledgement = self.journal.open(.logRecord(.routed, .none), partition: partition, in: &self.memory)
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so the bytes of its id are valid.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         self.journal.askKeeper(
             question, channel: unsafe Span(_unsafeElements: idBytes),

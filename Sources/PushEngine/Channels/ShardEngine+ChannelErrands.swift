@@ -45,8 +45,8 @@ extension ShardEngine {
         self.errandEnded(errand, answer.result, now: now)
     }
 
-    /// When a keeper, a waiting request, or an audience with channels has something to do, steady; `Int64.max`: nothing
-    /// is due at a known time.
+    /// When a keeper, a waiting request, or an audience with channels has something to do (steady clock); `Int64.max`:
+    /// nothing is due at a known time.
     var channelDeadlineMillis: Int64 {
         min(
             self.keeperHost.keepers.nextDeadlineMillis, self.core.errands.nextDeadlineMillis,

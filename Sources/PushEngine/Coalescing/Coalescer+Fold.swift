@@ -25,7 +25,7 @@ extension Coalescer {
         let top = memory.updates[update].top
         self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
-        // The event may have taken over parts from an event that is older than the event that it replaces now.
+        // Parts that the event took over earlier may be older than the event that it replaces now.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: carried ?? top) }
@@ -44,7 +44,8 @@ extension Coalescer {
         if top.expiresSeconds > expires {
             if self.keepBeneath(top, of: update, into: into, in: &memory) { self.scratchLayer.mayBeSent = true }
         } else {
-            // The replaced event may be on the phone already, so the event that replaces it may be, too.
+            // If the replaced event may be on the phone already, the event that replaces it counts as perhaps there,
+            // too.
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
@@ -164,7 +165,7 @@ extension Coalescer {
     }
 
     /// Index of the event beneath `index` that a start leaves with before `layer` follows; `nil`: the start leaves with
-    /// `layer`.
+    /// `layer`, or has no event to leave with.
     private func startable(
         below index: Int, beneath layer: Layer, in update: UpdateID, in memory: borrowing ShardMemory
     ) -> Int? {
@@ -214,7 +215,7 @@ extension Coalescer {
     /// Keeps an event beneath the newest event of an update. If there is no room, the oldest event beneath ends. The
     /// event that starts a card never ends in this way, because no card would appear if everything newer expired.
     /// - Parameter into: the record of the update's newest event.
-    /// - Returns: whether the event that ended may be on the phone, so that the newest may be there, too.
+    /// - Returns: whether the event that ended may be on the phone. The newest event then counts as perhaps there, too.
     mutating func keepBeneath(
         _ layer: Layer, of update: UpdateID, into: SourcePosition, in memory: inout ShardMemory
     ) -> Bool {
@@ -240,7 +241,8 @@ extension Coalescer {
         while index < memory.updates[update].under.count {
             if memory.updates[update].under[index].expiresSeconds <= expires {
                 let dropped = memory.updates[update].under.remove(at: index)
-                // The dropped event may be on the phone already, so the event that replaces it may be, too.
+                // If the dropped event may be on the phone already, the event that replaces it counts as perhaps there,
+                // too.
                 if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
             } else {

@@ -41,7 +41,7 @@ extension Coalescer {
     }
 
     private mutating func giveWayForGood(_ layer: Layer, to newer: UpdateID, in memory: inout ShardMemory) {
-        // The layer may be on the phone already, so the event that replaces it may be, too.
+        // If the layer may be on the phone already, the event that replaces it counts as perhaps there, too.
         if layer.mayBeSent { memory.updates[newer].top.mayBeSent = true }
         self.supersede(
             layer, of: memory.updates[newer].slot, into: memory.updates[newer].top.source, keepsAlert: false,

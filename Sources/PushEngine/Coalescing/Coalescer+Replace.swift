@@ -54,7 +54,8 @@ extension Coalescer {
         let isUrgent = intake.event.priority == .high
         let hasAlert = !intake.event.alertInValue.isEmpty
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
-            // Priority and alert must stay the same, because they decide when the update may leave.
+            // The update's priority must not rise, and it must neither gain nor lose an alert: these decide when it may
+            // leave.
             !isUrgent || memory.updates[update].priority == .high,
             hasAlert == !memory.updates[update].top.alert.isEmpty
         else { return false }

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Sorts a slot's updates after an attempt. Events that did not reach the device wait again. Events that are older than
-/// what the device has end.
+/// Sorts a slot's updates after an attempt. Events that did not reach the device wait again. Events end if they are
+/// older than what the device has.
 extension Coalescer {
     /// Moves the pending update into flight.
     @inline(__always) mutating func putInFlight(_ slot: SlotID, in memory: inout ShardMemory) {

@@ -18,7 +18,8 @@ extension Coalescer {
                 _ = memory.updates[update].under[index].withdrawAlert(upTo: newestSeconds)
             }
             guard memory.updates[update].top.withdrawAlert(upTo: newestSeconds) else { continue }
-            // The changed content needs another stamp. `state` still says with which stamp the update in flight left.
+            // The changed content needs another stamp. The update in flight keeps its stamp until the answer, because
+            // it left with that stamp.
             if update == memory.slots[slot].inFlight {
                 memory.updates[update].isChangedInFlight = true
             } else {
@@ -35,8 +36,8 @@ extension Coalescer {
 }
 
 extension Layer {
-    /// Removes an alert that is not newer than `seconds`, and remembers that for the outcome.
-    /// - Returns: whether there was one.
+    /// Removes the alert if it is not newer than `seconds`. Remembers for the outcome that the alert was withdrawn.
+    /// - Returns: whether an alert was removed.
     fileprivate mutating func withdrawAlert(upTo seconds: Int64) -> Bool {
         guard !self.alert.isEmpty, self.alertSeconds <= seconds else { return false }
         self.alert = ByteRange()

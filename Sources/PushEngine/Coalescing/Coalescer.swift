@@ -113,7 +113,7 @@ struct Coalescer: ~Copyable {
     }
 
     /// Replaces `pending` by `behind`, because `pending` no longer has to go first. The alert of `behind` is newer than
-    /// the alert of `pending`, or will be.
+    /// the alert of `pending`, or an arriving start brings a newer one.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind

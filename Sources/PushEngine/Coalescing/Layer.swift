@@ -15,7 +15,7 @@ struct Layer {
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
-    /// When the event was taken, steady.
+    /// When the event was taken (steady clock).
     var takenMillis: Int64 = 0
     /// Seconds since 1970 after which the event must not be sent; `Int64.max`: never.
     var expiresSeconds: Int64 = .max
@@ -141,8 +141,9 @@ struct Layer {
         }
     }
 
-    /// Removes the bytes that no range covers. Otherwise an alert that is taken over and given back with every attempt
-    /// would pile up. This method changes the ranges, so it must not run between saving `parts` and putting them back.
+    /// Removes the bytes that no range covers. Otherwise copies of an alert that is taken over and given back with
+    /// every attempt would pile up. This method changes the ranges, so it must not run between saving `parts` and
+    /// putting them back.
     mutating func dropUncoveredBytes() {
         let covered =
             self.content.contentState.count + self.content.attributesType.count + self.content.attributes.count

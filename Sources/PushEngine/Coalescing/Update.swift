@@ -23,7 +23,7 @@ struct Update {
     var start: [StartPart] = []
     /// The highest priority of the unsent events.
     var priority = PushPriority.low
-    /// When the first unsent event was taken, steady. The low-priority window begins then.
+    /// When the first unsent event was taken (steady clock). The low-priority window begins then.
     var firstUnsentMillis: Int64 = 0
     /// Number of events that went into the update.
     var mergedCount: UInt32 = 0

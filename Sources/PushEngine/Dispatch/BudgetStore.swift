@@ -45,7 +45,7 @@ struct BudgetStore: ~Copyable {
         return self.budgets[id].returnMillis(limit: limit)
     }
 
-    /// When the last unit will have returned, steady. `Int64.max`: a unit is in flight, or none is out.
+    /// When the last unit will have returned (steady clock). `Int64.max`: a unit is in flight, or none is out.
     func allReturnedMillis(_ id: BudgetID) -> Int64 {
         guard id.isSome, !self.budgets[id].inFlight, let last = self.budgets[id].answers.last else {
             return .max

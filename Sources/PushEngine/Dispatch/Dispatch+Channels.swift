@@ -74,8 +74,8 @@ extension Dispatch {
         self.setErrand(asks ? .question : .broadcast, of: slot, in: &memory)
     }
 
-    /// When the slot has to be looked at again for its question, steady. If the slot is in the ready queue and lacks
-    /// only the answer, the wait of `questionMillisMax` begins now.
+    /// When the slot has to be looked at again for its question (steady clock). If the slot is in the ready queue and
+    /// lacks only the answer, the wait of `questionMillisMax` begins now.
     @inline(never) func questionDeadlineMillis(
         _ slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) -> Int64 {
@@ -85,7 +85,7 @@ extension Dispatch {
         return self.questionEndsMillis(slot, in: memory)
     }
 
-    /// When the question no longer delays the pending broadcast, steady.
+    /// When the question no longer delays the pending broadcast (steady clock).
     func questionEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let seconds = memory.slots[slot].questionSeconds
         return seconds == 0 ? .max : Int64(seconds) * 1_000
@@ -111,7 +111,7 @@ extension Dispatch {
     mutating func questionReturned(_ slot: SlotID, in memory: inout ShardMemory) { memory.slots[slot].isAsking = false }
 
     // MARK: The question to the keeper
-    /// When the keeper is asked, or asked again because no answer has arrived, steady.
+    /// When the keeper is asked, or asked again because no answer has arrived (steady clock).
     func keeperQuestionDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         memory.slots[slot].hasUsableToken ? memory.slots[slot].backoffUntilMillis : .max
     }

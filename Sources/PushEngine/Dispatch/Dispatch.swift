@@ -21,7 +21,7 @@ struct Dispatch: ~Copyable {
     var budgets = BudgetStore()
     var random: SplitMix64
     private var nextTicket: UInt32 = 1
-    /// When a lane's gate has something to do, steady.
+    /// When a lane's gate has something to do (steady clock).
     var gateDeadlineMillis: Int64?
     private let addressOnly = AddressOnly()
 
@@ -212,7 +212,7 @@ struct Dispatch: ~Copyable {
 
     // MARK: Deadlines
 
-    /// When something is due, steady. `Int64.max`: nothing waits for a time.
+    /// When something is due (steady clock). `Int64.max`: nothing waits for a time.
     var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.gateDeadlineMillis ?? .max) }
 
     /// Takes out the earliest slot that is due.
@@ -306,7 +306,7 @@ struct Dispatch: ~Copyable {
         return at <= now.steadyMillis ? .ready : .at(millis: at)
     }
 
-    /// When a pending update is given up because it has no usable token, steady.
+    /// When a pending update is given up because it has no usable token (steady clock).
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
         // A channel cannot get another id, and nothing may be sent to a kept one. So there is no wait.
@@ -319,8 +319,8 @@ struct Dispatch: ~Copyable {
         return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
     }
 
-    /// When a pending update has waited long enough to be written down, steady. For this reason a slot is written at
-    /// most once in `pendingDurableAfterMillis`.
+    /// When a pending update has waited long enough to be written down (steady clock). For this reason a slot is
+    /// written at most once in `pendingDurableAfterMillis`.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
         let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis

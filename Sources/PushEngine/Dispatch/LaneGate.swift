@@ -14,7 +14,7 @@ struct LaneGate: Sendable {
 
     private var gate = RouteGate(
         streakMax: LaneGate.streakMax, restMillisMin: LaneGate.restMillisMin, restMillisMax: LaneGate.restMillisMax)
-    /// Until when the current probe's answer is awaited, steady; `nil`: no probe is out.
+    /// Until when the current probe's answer is awaited (steady clock); `nil`: no probe is out.
     private var probeUntilMillis: Int64?
 
     /// Whether nothing may leave now.
@@ -67,7 +67,7 @@ struct LaneGate: Sendable {
         self.isClosed = false
     }
 
-    /// When `advance` has something to do, steady; `nil`: never.
+    /// When `advance` has something to do (steady clock); `nil`: never.
     var nextDeadlineMillis: Int64? { self.probeUntilMillis ?? self.gate.nextDeadlineMillis }
 
     /// Advances the gate to this time.

@@ -35,8 +35,8 @@ struct RollingBudget {
         self.inFlight = false
     }
 
-    /// When fewer than `limit` units will be out if nothing else happens, steady; `nil`: that needs the answer to the
-    /// push in flight.
+    /// When fewer than `limit` units will be out if nothing else happens (steady clock); `nil`: that needs the answer
+    /// to the push in flight.
     func returnMillis(limit: Int) -> Int64? {
         let held = self.inFlight ? 1 : 0
         guard limit > held else { return nil }

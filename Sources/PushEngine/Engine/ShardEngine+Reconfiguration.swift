@@ -91,6 +91,6 @@ struct ConfigurationReview {
 
     var nextSlot = 0
     var nextCrowd = 0
-    /// When the next part is due, steady.
+    /// When the next part is due (steady clock).
     let dueMillis: Int64
 }

@@ -2,7 +2,7 @@ public import PushModel
 
 /// Does what is due.
 extension ShardEngine {
-    /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
+    /// When `advance` should be called next (steady clock); `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
         // Times are compared two at a time: `min` with more arguments allocates an array.
         var earliest = min(self.core.dispatch.nextDeadlineMillis, self.core.journal.stateFlushAtMillis ?? .max)
@@ -11,7 +11,8 @@ extension ShardEngine {
         return earliest == .max ? nil : earliest
     }
 
-    /// When fan-out, or a roll-up of an audience, has something to do, steady. `Int64.max`: nothing waits for a time.
+    /// When fan-out, or a roll-up of an audience, has something to do (steady clock). `Int64.max`: nothing waits for a
+    /// time.
     private var audienceDeadlineMillis: Int64 {
         min(self.fanOut.nextDeadlineMillis, self.publisher.rollUpDeadlines.earliestMillis ?? .max)
     }

@@ -15,7 +15,7 @@ struct Journal: ~Copyable {
     var acknowledgements = AcknowledgementStore()
     /// Slots whose state record will be written at `stateFlushAtMillis`.
     var dirtySlots: [SlotID] = []
-    /// When dirty slots are written, steady; `nil`: none is due.
+    /// When dirty slots are written (steady clock); `nil`: none is due.
     var stateFlushAtMillis: Int64?
     /// Slots whose tombstone has been written since the engine last took them out of memory.
     var forgottenSlots: [SlotID] = []

@@ -26,12 +26,12 @@ struct OffsetLedger {
         var isOpen: Bool
         /// Whether the log's watermark may have moved since the last call of `takeAdvanced`.
         var isTouched = false
-        /// When `committedOffset` was passed on, steady; `Int64.min`: not since the log was opened.
+        /// When `committedOffset` was passed on (steady clock); `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
         /// An offset that counts as committed, because it was passed on at least `commitMillisMax` ago.
         var passedOffset: Int64
         var sampledOffset: Int64
-        /// When `sampledOffset` counts as committed, steady.
+        /// When `sampledOffset` counts as committed (steady clock).
         var sampleDueMillis = Int64.min
 
         mutating func sample(nowMillis: Int64) {
@@ -150,7 +150,7 @@ struct OffsetLedger {
     }
 
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
-    /// - Parameter nowMillis: when the offsets are passed on, steady.
+    /// - Parameter nowMillis: when the offsets are passed on (steady clock).
     @inline(__always) mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
         for log in self.touchedLogs {
             self.logs[log].isTouched = false

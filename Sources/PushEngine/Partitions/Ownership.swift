@@ -5,10 +5,10 @@
 struct Ownership {
     /// Partitions on their way in or out. Each waits for something that `ShardEngine.takeActions` reports.
     private(set) var watched: [PartitionIndex] = []
-    /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
+    /// The earliest time at which a marker is written again (steady clock); `Int64.max`: never.
     private(set) var nextMarkerMillis: Int64 = .max
-    /// When the first partition stops waiting for the backlog that its logs had at assignment, steady; `Int64.max`:
-    /// none waits.
+    /// When the first partition stops waiting for the backlog that its logs had at assignment (steady clock);
+    /// `Int64.max`: none waits.
     private(set) var catchUpEndsMillis: Int64 = .max
 
     var nextDeadlineMillis: Int64 { min(self.nextMarkerMillis, self.catchUpEndsMillis) }

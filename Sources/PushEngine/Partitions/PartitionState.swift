@@ -56,7 +56,7 @@ struct PartitionState {
     let generation: UInt32
     /// Wall clock at the assignment, milliseconds since 1970.
     private(set) var assignedWallMillis: Int64 = 0
-    /// Time since which the previous owner has sent nothing, as far as is known; steady.
+    /// Time since which the previous owner has sent nothing, as far as is known (steady clock).
     private(set) var formerOwnerQuietSinceMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract: One owner).
     private(set) var epoch: Int64 = -1
@@ -64,7 +64,7 @@ struct PartitionState {
     private(set) var claim: UInt64?
     /// Number of the last marker that began, or will begin, an epoch, counted from 1.
     private(set) var claimNumber: UInt32 = 0
-    /// When the marker is written again, steady; `Int64.max`: never.
+    /// When the marker is written again (steady clock); `Int64.max`: never.
     private(set) var markerDueMillis: Int64 = .max
 
     /// What the restore has found of earlier owners.
@@ -98,8 +98,8 @@ struct PartitionState {
     /// Whether the loop is reading a gap.
     private(set) var isUnderRepair = false
 
-    /// When pushes stop waiting for the backlog of the assignment, steady; `nil`: the backlog has been read, or need
-    /// not be.
+    /// When pushes stop waiting for the backlog of the assignment (steady clock); `nil`: the backlog has been read, or
+    /// need not be.
     private(set) var catchUpEndsMillis: Int64?
     /// Why nothing more is read of the partition, in words; `nil`: it is read. The partition holds something that this
     /// release cannot process, or Kafka refuses a record for good.
@@ -279,7 +279,8 @@ struct PartitionState {
 
     // MARK: Pushing
 
-    /// Lets pushes wait until this time, steady, because what a former owner may have read has not been read again.
+    /// Lets pushes wait until this time (steady clock), because what a former owner may have read has not been read
+    /// again.
     mutating func beginCatchUp(endsMillis: Int64) { self.catchUpEndsMillis = endsMillis }
     /// Ends the wait for the backlog, which has been read or is no longer waited for.
     mutating func caughtUp() { self.catchUpEndsMillis = nil }

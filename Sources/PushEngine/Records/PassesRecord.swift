@@ -22,8 +22,8 @@ struct PassesRecord {
     /// without newer content.
     var alertReport: CrowdReport?
 
-    /// One pass as it is written down. Its position is in the first lap of the ring. Ends are lowered by the same
-    /// number of laps, and may be in later laps.
+    /// One pass as it is written down. Its position is in the first lap of the ring. Ends of rounds are lowered by the
+    /// same number of laps, and may be in later laps.
     struct PassPart {
         var environment = PushEnvironment.production
         /// The channel that the pass's members listen on; `nil`: they listen on none.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What all records of `state` have in common, version 1. Each kind has a file of its own beside this one that writes
+/// What all records of `state` have in common, version 1. Beside this file, each kind of record has a file that writes
 /// and reads it. Integers are LEB128 (signed: zigzag), and runs of bytes follow their length.
 ///
 /// Positions name topics by a hash of the topic's name, so that they stay right when the order of `topics.events`

@@ -56,7 +56,8 @@
         self.free[granules] = handle
     }
 
-    /// Whether runs of `byteCount` and of `other` bytes take blocks of one size, so that a run can be used for either.
+    /// Whether runs of `byteCount` and of `other` bytes take blocks of the same size. If so, a run of one can be used
+    /// for the other.
     static func fits(_ byteCount: Int, _ other: Int) -> Bool { Self.granules(byteCount) == Self.granules(other) }
 
     /// The bytes of a run. Valid until the run is released. `byteCount` is at most the number of bytes for which the

@@ -21,8 +21,9 @@ struct FormerToken {
     var earlierDeaths: UInt8
 }
 
-/// The tokens before the newest, while APNs has said nothing about the newest (contract: Dead tokens). Few slots have
-/// one, and for a short time, so they are kept beside the slots.
+/// The second tokens of activities: mostly the token before the newest, until APNs has said something about the newest
+/// (contract: Dead tokens). Few slots have a second token, and only for a short time, so these tokens are kept outside
+/// the slots.
 ///
 /// An app may report a token that is dead on arrival. Without the previous token the card would not change until the
 /// app reports another. These tokens are not stored in `state`: a restart forgets them.
@@ -51,8 +52,8 @@ struct FormerTokens: ~Copyable {
         return token
     }
 
-    /// Keeps a token for the slot, instead of an earlier one. If the shard keeps `countMax` already, a slot without one
-    /// gets none.
+    /// Keeps a token for the slot, instead of the one kept before. If the shard already keeps `countMax` tokens, a slot
+    /// without a kept token gets none.
     mutating func keep(_ token: FormerToken, of slot: SlotID) {
         guard self.tokens[slot] != nil || self.count < Self.countMax else { return }
         self.tokens[slot] = token

@@ -1,13 +1,14 @@
 import PushModel
 
-/// What a slot has taken of the topic `routed`. Few slots take records of this topic.
+/// What a slot has taken of the topic `routed`. Few slots take records of this topic. A record's first position is
+/// where it was stored before it was forwarded.
 struct RoutedPositions: Equatable {
     /// Offset of the last record taken; -1: none.
     var appliedOffset: Int64 = -1
     /// First position of the last record taken.
     var appliedOrigin = Self.nowhere
-    /// First position of the last record from another partition. A publisher may choose another partition for a key
-    /// after partitions were added.
+    /// First position of the last record that came from another log than `appliedOrigin`. A publisher may choose
+    /// another partition for a key after partitions were added.
     var formerOrigin = Self.nowhere
 
     static let nowhere = SourcePosition(topic: 0, partition: -1, offset: -1)

@@ -112,7 +112,7 @@ struct Slot {
     /// Wall time of the last start, update, registration or end. The length of the slot's life is counted from this
     /// time.
     var lastTouchedWallMillis: Int64 = 0
-    /// When the 12 hours of a life, or the retention after an end, are over, steady.
+    /// When the 12 hours of a life, or the retention after an end, are over (steady clock).
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
     var app: UInt16 = 0
@@ -140,11 +140,11 @@ struct Slot {
     var registeredWallMillis: Int64 = 0
     /// The last stamp sent in a push; 0: none.
     var lastStampSeconds: Int64 = 0
-    /// Earliest time of the next push by the minimum distance, steady.
+    /// Earliest time of the next push by the minimum distance (steady clock).
     var notBeforeMillis: Int64 = .min
-    /// Earliest time of the next attempt, steady.
+    /// Earliest time of the next attempt (steady clock).
     var backoffUntilMillis: Int64 = .min
-    /// When the update began to wait for a token, steady. It has a meaning only while there is no token.
+    /// When the update began to wait for a token (steady clock). It has a meaning only while there is no token.
     var tokenMissingSinceMillis: Int64 = 0
     /// Holds `lastStateWriteMillis`, and `recordOffset` until this owner has written a record: a slot has no byte to
     /// spare.
@@ -168,8 +168,8 @@ struct Slot {
     var openRoutedEntry = EntryID.none
     /// The slot's index among the members of its partition.
     var memberIndex: Int32 = 0
-    /// A time of a channel, steady seconds. With the errand `question`: when the question is given up; 0: it does not
-    /// wait. With other errands: when the question may be asked at the earliest.
+    /// A time of a channel in seconds (steady clock). With the errand `question`: when the question is given up; 0: no
+    /// question waits. With other errands: when the question may be asked at the earliest.
     var questionSeconds: UInt32 = 0
 
     /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
@@ -220,7 +220,7 @@ struct Slot {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
-    /// Time of the last state write, steady. It is in the distant past until this owner has written a record.
+    /// Time of the last state write (steady clock). It is in the distant past until this owner has written a record.
     @inline(__always) var lastStateWriteMillis: Int64 {
         get { self.writeTimeOrRecordOffset }
         set { self.writeTimeOrRecordOffset = newValue }

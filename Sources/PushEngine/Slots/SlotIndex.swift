@@ -4,8 +4,8 @@
 /// A `Dictionary` would need an owned key per look-up. Here the caller's borrowed bytes are compared with the slot's
 /// own.
 struct SlotIndex {
-    /// A slot's number and its hash. By the hash a search skips other slots without reading them. Each read would wait
-    /// for memory.
+    /// A slot's number and its hash. A search compares hashes, and so skips other slots without reading them. Each read
+    /// would wait for memory.
     private struct Bucket {
         /// The slot; `none`: the bucket is free.
         var slot = SlotID.none

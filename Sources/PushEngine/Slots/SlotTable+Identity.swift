@@ -54,7 +54,7 @@ extension SlotTable {
         }
     }
 
-    /// Replaces the slot's token by another.
+    /// Replaces the slot's token with another.
     mutating func setToken(_ token: Span<UInt8>, of slot: SlotID) {
         let idByteCount = self[slot].idByteCount
         let old = self[slot].identity

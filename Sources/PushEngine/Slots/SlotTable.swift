@@ -88,7 +88,7 @@ import PushModel
     // MARK: Joining and leaving
 
     /// Makes a slot of the partition. The caller has checked that none has this key.
-    /// - Parameter token: raw; empty: it has none.
+    /// - Parameter token: the raw token; empty: the slot has none.
     mutating func make(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
     ) -> SlotID {

@@ -26,7 +26,7 @@ public struct TracedBroadcast: Sendable, Equatable {
     public var apnsIDHigh: UInt64
     /// The lower half of the UUID in `apns-id`, big-endian.
     public var apnsIDLow: UInt64
-    /// When the broadcast left, steady.
+    /// When the broadcast left (steady clock).
     public var sentMillis: Int64
     /// Context of the span that made the version, or of the event's publisher. The broadcast's span is its child.
     public var parent: TraceContext

@@ -45,7 +45,7 @@ public struct TracedMemberPush: Sendable, Equatable {
     public var apnsIDHigh: UInt64
     /// The lower half of the UUID in `apns-id`, big-endian.
     public var apnsIDLow: UInt64
-    /// When the push left, steady.
+    /// When the push left (steady clock).
     public var sentMillis: Int64
     /// Number of earlier attempts for this member.
     public var attempt: UInt8

@@ -10,8 +10,8 @@ struct Outbox: ~Copyable {
     /// Index of the next entry of `order` to be written.
     var next = 0
     var pace: OutboxPace
-    /// The last record of a batch, and the steady time at which the batch was handed over. They serve to measure how
-    /// long Kafka takes.
+    /// The last record of a batch, and the time at which the batch was handed over (steady clock). They serve to
+    /// measure how long Kafka takes.
     private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
     private var handedOverMillis: Int64 = 0
     /// Acknowledgement of the last record that librdkafka took.

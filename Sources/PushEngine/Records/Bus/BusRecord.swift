@@ -1,7 +1,7 @@
 import PushModel
 
-/// The kind of a record of `routed` (fan-out, "`routed` as a bus"), named by its header `RecordHeader.kind`. A record
-/// without the header is an event that was on the wrong partition.
+/// The kind of a record of `routed` (fan-out contract: `routed` as a bus), named by its header `RecordHeader.kind`. A
+/// record without the header is an event that was on the wrong partition.
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
@@ -56,8 +56,8 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// The values of records with a kind, version 1: integers are LEB128, as in `state`. Each value has a file of its own
-/// beside this one that writes and reads it.
+/// The values of records with a kind, version 1: integers are LEB128, as in `state`. Beside this file, each kind of
+/// value has a file that writes and reads it.
 enum BusRecord {
     private static let version: UInt8 = 1
     private static let bundleIDByteCountMax = 512
